@@ -1,0 +1,65 @@
+"""What a source holds: tables, columns and keys, as plain values that nodes, prompts and checks share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; `type` is the database's own name for its type."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """`columns` of the table that has it point to `target_columns` of the table with key `target`."""
+
+    columns: tuple[str, ...]
+    target: str
+    target_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or view. `schema` is None in the schema that the connection looks in by itself."""
+
+    name: str
+    columns: tuple[Column, ...]
+    schema: str | None = None
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    comment: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name the catalog knows it by: `name`, or `schema.name`."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns, in the table's order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns of the primary key and of foreign keys: those that joins need."""
+        joined = (column for foreign_key in self.foreign_keys for column in foreign_key.columns)
+        return tuple(dict.fromkeys((*self.primary_key, *joined)))
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The tables of one source by their key. `dialect` is sqlglot's name of the SQL it speaks."""
+
+    dialect: str
+    tables: Mapping[str, Table]
+    values: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """Distinct values of text columns, by (table key, column name), as far as they were sampled."""
+
+    def selection(self) -> dict[str, list[str]]:
+        """Return every table with all its columns."""
+        return {key: list(table.column_names) for key, table in self.tables.items()}

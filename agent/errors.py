@@ -1,0 +1,205 @@
+"""The error tree.
+
+    DatasphinxError
+    ├── Retryable                    another try inside the same question may succeed
+    │   ├── StatementError           a statement did not run; the text goes back to SQL generation
+    │   │   ├── StatementRefused     the guard refused it                     findings
+    │   │   ├── NamesUnknown         it names what the catalog does not have  unknown
+    │   │   ├── StatementFailed      the database refused it                  reason
+    │   │   └── StatementTimeout     it ran past its time limit               seconds
+    │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
+    └── Terminal                     the question ends here
+        ├── InvalidQuestion          empty, too long, not text                reason
+        ├── OffTopic                 no table answers it
+        ├── SqlNotGenerated          every try failed                         reason
+        ├── SourceNotFound           no such source                           source, known
+        ├── SourceUnreachable        the database does not answer             source, reason
+        ├── DriverMissing            an optional package is not installed     package, extra
+        ├── ModelUnreachable         the endpoint does not answer             endpoint, reason
+        ├── ModelRejected            the endpoint refused the request         endpoint, reason
+        ├── EmbeddedModelUnavailable the local model cannot be had            reason
+        ├── ConfigurationError       a setting is missing or wrong            setting, reason
+        ├── BudgetExceeded           a limit per question was reached         limit, setting
+        └── InternalError            a defect of datasphinx itself            reason, trace_id
+
+Whether an error may be tried again is its type, not a flag. Attributes carry the facts; `agent.messages` turns them
+into text in the language of the question.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agent.messages import Language, render
+
+
+class DatasphinxError(Exception):
+    """Root of the tree. `code` is stable and is what programs should look at."""
+
+    code: ClassVar[str]
+
+    def message(self, language: Language = "en") -> str:
+        """Return what happened, where, and what to do, in the given language."""
+        return render(self.code, language, **self.details())
+
+    def details(self) -> dict[str, Any]:
+        """Return the facts of this error by attribute name."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __str__(self) -> str:
+        return self.message()
+
+
+class Retryable(DatasphinxError):
+    """Another try inside the same question may succeed."""
+
+
+class Terminal(DatasphinxError):
+    """The question ends here."""
+
+
+class StatementError(Retryable):
+    """A statement did not run."""
+
+
+@dataclass(eq=False)
+class StatementRefused(StatementError):
+    """The guard refused a statement; `findings` says by which rules."""
+
+    code = "statement_refused"
+    findings: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class NamesUnknown(StatementError):
+    """A statement names tables or columns that the catalog does not have."""
+
+    code = "names_unknown"
+    unknown: str
+
+
+@dataclass(eq=False)
+class StatementFailed(StatementError):
+    """The database refused a statement."""
+
+    code = "statement_failed"
+    reason: str
+
+
+@dataclass(eq=False)
+class StatementTimeout(StatementError):
+    """A statement was stopped at its time limit, in seconds."""
+
+    code = "statement_timeout"
+    seconds: float
+
+
+@dataclass(eq=False)
+class ModelAnswerUnreadable(Retryable):
+    """The model's answer held nothing that fits the schema, also after one repair attempt."""
+
+    code = "model_answer_unreadable"
+    schema: str
+    text: str
+
+
+@dataclass(eq=False)
+class InvalidQuestion(Terminal):
+    """The question cannot be read as one."""
+
+    code = "invalid_question"
+    reason: str
+
+
+@dataclass(eq=False)
+class OffTopic(Terminal):
+    """No table of the source answers the question."""
+
+    code = "off_topic"
+
+
+@dataclass(eq=False)
+class SqlNotGenerated(Terminal):
+    """Every try at a statement failed; `reason` is what the last one ran into."""
+
+    code = "sql_not_generated"
+    reason: str
+
+
+@dataclass(eq=False)
+class SourceNotFound(Terminal):
+    """The named source does not exist."""
+
+    code = "source_not_found"
+    source: str
+    known: str
+
+
+@dataclass(eq=False)
+class SourceUnreachable(Terminal):
+    """The database of a source does not answer."""
+
+    code = "source_unreachable"
+    source: str
+    reason: str
+
+
+@dataclass(eq=False)
+class DriverMissing(Terminal):
+    """An optional package is not installed; `extra` brings it."""
+
+    code = "driver_missing"
+    package: str
+    extra: str
+
+
+@dataclass(eq=False)
+class ModelUnreachable(Terminal):
+    """The model's endpoint does not answer, or only with errors of its own."""
+
+    code = "model_unreachable"
+    endpoint: str
+    reason: str
+
+
+@dataclass(eq=False)
+class ModelRejected(Terminal):
+    """The model's endpoint refused the request: wrong key, unknown model, prompt too long."""
+
+    code = "model_rejected"
+    endpoint: str
+    reason: str
+
+
+@dataclass(eq=False)
+class EmbeddedModelUnavailable(Terminal):
+    """The embedded model can be neither found nor fetched, or does not start."""
+
+    code = "embedded_model_unavailable"
+    reason: str
+
+
+@dataclass(eq=False)
+class ConfigurationError(Terminal):
+    """A setting is missing or wrong."""
+
+    code = "configuration"
+    setting: str
+    reason: str
+
+
+@dataclass(eq=False)
+class BudgetExceeded(Terminal):
+    """A limit per question was reached; `setting` raises it."""
+
+    code = "budget_exceeded"
+    limit: str
+    setting: str
+
+
+@dataclass(eq=False)
+class InternalError(Terminal):
+    """A defect of datasphinx itself; the log has the traceback under the trace id."""
+
+    code = "internal_error"
+    reason: str
+    trace_id: str

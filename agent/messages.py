@@ -1,0 +1,141 @@
+"""Every text that a user reads outside a model's answer, in English, Russian and Chinese."""
+
+import re
+from typing import Any, Literal
+
+Language = Literal["en", "ru", "zh"]
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_LATIN = re.compile(r"[A-Za-z]")
+
+TEXTS: dict[str, dict[Language, str]] = {
+    "statement_refused": {
+        "en": "The statement was refused before it reached the database: {findings}.",
+        "ru": "Запрос отклонён до обращения к базе данных: {findings}.",
+        "zh": "语句在到达数据库之前被拒绝：{findings}。",
+    },
+    "names_unknown": {
+        "en": "The statement names what the database does not have: {unknown}.",
+        "ru": "Запрос называет то, чего нет в базе данных: {unknown}.",
+        "zh": "语句中的名称在数据库中不存在：{unknown}。",
+    },
+    "statement_failed": {
+        "en": "The database refused the statement: {reason}",
+        "ru": "База данных отклонила запрос: {reason}",
+        "zh": "数据库拒绝了该语句：{reason}",
+    },
+    "statement_timeout": {
+        "en": "The statement was stopped after {seconds:g} s. Narrow the question, or raise DATASPHINX_STATEMENT_TIMEOUT_S.",
+        "ru": "Запрос остановлен через {seconds:g} с. Уточните вопрос или увеличьте DATASPHINX_STATEMENT_TIMEOUT_S.",
+        "zh": "语句运行 {seconds:g} 秒后被停止。请缩小问题范围，或调高 DATASPHINX_STATEMENT_TIMEOUT_S。",
+    },
+    "model_answer_unreadable": {
+        "en": "The model gave no readable {schema}. Try again, or use another model (DATASPHINX_LLM_MODEL).",
+        "ru": "Модель не дала читаемого ответа {schema}. Повторите или выберите другую модель (DATASPHINX_LLM_MODEL).",
+        "zh": "模型没有给出可读的 {schema}。请重试，或换一个模型（DATASPHINX_LLM_MODEL）。",
+    },
+    "invalid_question": {
+        "en": "This cannot be read as a question: {reason}.",
+        "ru": "Это не удаётся прочитать как вопрос: {reason}.",
+        "zh": "无法将其作为问题读取：{reason}。",
+    },
+    "off_topic": {
+        "en": "The question is not about this data",
+        "ru": "Вопрос не по теме",
+        "zh": "问题与这些数据无关",
+    },
+    "sql_not_generated": {
+        "en": "Could not generate an SQL query",
+        "ru": "Не получилось сгенерировать SQL запрос",
+        "zh": "未能生成 SQL 查询",
+    },
+    "source_not_found": {
+        "en": "There is no source {source!r}. Known: {known}. Give one of these or an SQLAlchemy URL to an existing database.",
+        "ru": "Источника {source!r} нет. Известны: {known}. Укажите один из них или URL SQLAlchemy существующей базы.",
+        "zh": "没有数据源 {source!r}。已知：{known}。请指定其中之一，或给出现有数据库的 SQLAlchemy URL。",
+    },
+    "source_unreachable": {
+        "en": "The database {source} does not answer: {reason}. Check that it runs and that the URL is right.",
+        "ru": "База данных {source} не отвечает: {reason}. Проверьте, что она работает и что URL верен.",
+        "zh": "数据库 {source} 没有响应：{reason}。请检查它是否在运行、URL 是否正确。",
+    },
+    "driver_missing": {
+        "en": "The package {package} is not installed. Run: pip install 'datasphinx[{extra}]'",
+        "ru": "Пакет {package} не установлен. Выполните: pip install 'datasphinx[{extra}]'",
+        "zh": "未安装软件包 {package}。请运行：pip install 'datasphinx[{extra}]'",
+    },
+    "model_unreachable": {
+        "en": "The model endpoint {endpoint} does not answer: {reason}. Check DATASPHINX_LLM_BASE_URL and that the server runs.",
+        "ru": "Модель по адресу {endpoint} не отвечает: {reason}. Проверьте DATASPHINX_LLM_BASE_URL и работу сервера.",
+        "zh": "模型端点 {endpoint} 没有响应：{reason}。请检查 DATASPHINX_LLM_BASE_URL 以及服务器是否在运行。",
+    },
+    "model_rejected": {
+        "en": "The model endpoint {endpoint} refused the request: {reason}. Check the DATASPHINX_LLM_* settings.",
+        "ru": "Модель по адресу {endpoint} отклонила запрос: {reason}. Проверьте настройки DATASPHINX_LLM_*.",
+        "zh": "模型端点 {endpoint} 拒绝了请求：{reason}。请检查 DATASPHINX_LLM_* 设置。",
+    },
+    "embedded_model_unavailable": {
+        "en": "The embedded model is not available: {reason} Or name an endpoint with DATASPHINX_LLM_BASE_URL.",
+        "ru": "Встроенная модель недоступна: {reason} Или укажите свою модель через DATASPHINX_LLM_BASE_URL.",
+        "zh": "内置模型不可用：{reason} 或者用 DATASPHINX_LLM_BASE_URL 指定一个端点。",
+    },
+    "configuration": {
+        "en": "The setting {setting} is wrong: {reason}.",
+        "ru": "Настройка {setting} неверна: {reason}.",
+        "zh": "设置 {setting} 有误：{reason}。",
+    },
+    "budget_exceeded": {
+        "en": "The question was stopped at its limit of {limit}. {setting} raises it.",
+        "ru": "Вопрос остановлен: достигнут предел {limit}. Его увеличивает {setting}.",
+        "zh": "问题在达到上限 {limit} 时被停止。可通过 {setting} 调高。",
+    },
+    "internal_error": {
+        "en": "Something broke inside datasphinx ({reason}). The log has the details under trace id {trace_id}.",
+        "ru": "Внутренняя ошибка datasphinx ({reason}). Подробности в журнале, идентификатор {trace_id}.",
+        "zh": "datasphinx 内部出错（{reason}）。详情见日志，跟踪号 {trace_id}。",
+    },
+    "no_rows": {
+        "en": "The query found no rows.",
+        "ru": "Запрос не нашёл ни одной строки.",
+        "zh": "查询没有找到任何行。",
+    },
+    "single_value": {
+        "en": "{column}: {value}",
+        "ru": "{column}: {value}",
+        "zh": "{column}：{value}",
+    },
+    "row_count": {
+        "en": "Rows: {count}",
+        "ru": "Строк: {count}",
+        "zh": "行数：{count}",
+    },
+    "truncated": {
+        "en": "Only the first {count} rows were read.",
+        "ru": "Прочитаны только первые {count} строк.",
+        "zh": "只读取了前 {count} 行。",
+    },
+}
+
+
+def language_of(text: str) -> Language:
+    """Return the language to answer in, by the script that the words of `text` are mostly written in.
+
+    A Chinese character counts for two letters, since it carries about that much of a word.
+    """
+    han, cyrillic, latin = (len(pattern.findall(text)) for pattern in (_HAN, _CYRILLIC, _LATIN))
+    if han and 2 * han >= max(cyrillic, latin) // 2:
+        return "zh"
+    return "ru" if cyrillic and cyrillic >= latin // 2 else "en"
+
+
+def render(code: str, language: Language, **facts: Any) -> str:
+    """Return the text of `code` in `language` with `facts` filled in; sequences are joined by semicolons.
+
+    Raises:
+        KeyError: the code is unknown or a fact is missing.
+    """
+    shown = {
+        name: "; ".join(map(str, value)) if isinstance(value, tuple | list) else value for name, value in facts.items()
+    }
+    return TEXTS[code][language].format(**shown)
