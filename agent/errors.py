@@ -12,7 +12,9 @@
         ├── InvalidQuestion          empty, too long, not text                reason
         ├── OffTopic                 no table answers it
         ├── SqlNotGenerated          every try failed                         reason
-        ├── SourceNotFound           no such source                           source, known
+        ├── InvalidOutputType        the result cannot have the wanted form   wanted, shape
+        ├── SourceNotFound           no such source                           source, reason
+        ├── SourceEmpty              the source has no table                  source
         ├── SourceUnreachable        the database does not answer             source, reason
         ├── DriverMissing            an optional package is not installed     package, extra
         ├── ModelUnreachable         the endpoint does not answer             endpoint, reason
@@ -126,12 +128,29 @@ class SqlNotGenerated(Terminal):
 
 
 @dataclass(eq=False)
+class InvalidOutputType(Terminal):
+    """The result cannot have the form that was wanted; `shape` says what it is."""
+
+    code = "invalid_output_type"
+    wanted: str
+    shape: str
+
+
+@dataclass(eq=False)
+class SourceEmpty(Terminal):
+    """The source has no table that the account can see."""
+
+    code = "source_empty"
+    source: str
+
+
+@dataclass(eq=False)
 class SourceNotFound(Terminal):
     """The named source does not exist."""
 
     code = "source_not_found"
     source: str
-    known: str
+    reason: str
 
 
 @dataclass(eq=False)

@@ -50,10 +50,20 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Не получилось сгенерировать SQL запрос",
         "zh": "未能生成 SQL 查询",
     },
+    "invalid_output_type": {
+        "en": "The result cannot be given as {wanted}: it is {shape}. Ask for another form, or leave the form open.",
+        "ru": "Результат нельзя дать в виде {wanted}: это {shape}. Выберите другой вид или не указывайте его.",
+        "zh": "结果无法以 {wanted} 形式给出：它是 {shape}。请换一种形式，或不指定形式。",
+    },
+    "source_empty": {
+        "en": "The database {source} has no table that this account can see. Check the URL and the account's rights.",
+        "ru": "В базе данных {source} нет таблиц, видимых этой учётной записи. Проверьте URL и права.",
+        "zh": "数据库 {source} 中没有此账户可见的表。请检查 URL 和账户权限。",
+    },
     "source_not_found": {
-        "en": "There is no source {source!r}. Known: {known}. Give one of these or an SQLAlchemy URL to an existing database.",
-        "ru": "Источника {source!r} нет. Известны: {known}. Укажите один из них или URL SQLAlchemy существующей базы.",
-        "zh": "没有数据源 {source!r}。已知：{known}。请指定其中之一，或给出现有数据库的 SQLAlchemy URL。",
+        "en": "There is no source {source!r}: {reason}. Give the SQLAlchemy URL of an existing database, or leave it out.",
+        "ru": "Источника {source!r} нет: {reason}. Укажите URL SQLAlchemy существующей базы или не указывайте источник.",
+        "zh": "没有数据源 {source!r}：{reason}。请给出现有数据库的 SQLAlchemy URL，或不指定数据源。",
     },
     "source_unreachable": {
         "en": "The database {source} does not answer: {reason}. Check that it runs and that the URL is right.",

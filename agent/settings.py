@@ -19,7 +19,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix="DATASPHINX_", env_file=".env", env_file_encoding="utf-8", extra="forbid", frozen=True,
-        populate_by_name=True, env_ignore_empty=True,
+        populate_by_name=True, env_ignore_empty=True, env_parse_none_str="none",
     )  # fmt: skip
 
     source: str = Field("", description="SQLAlchemy URL of the database to ask; empty: the sample shop.")
@@ -34,6 +34,9 @@ class Settings(BaseSettings):
         None, validation_alias=_env("llm_api_key", "OPENAI_API_KEY"), description="API key of the endpoint."
     )
     llm_timeout_s: float = Field(60, gt=0, description="Seconds that one model call may take.")
+    llm_temperature: float | None = Field(
+        0.0, ge=0, description="Sampling temperature; `none` where the endpoint allows only its own."
+    )
     llm_structured_output: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto", description="How structured answers are asked for; `auto` detects once what the endpoint supports."
     )

@@ -57,8 +57,16 @@ class Catalog:
 
     dialect: str
     tables: Mapping[str, Table]
+    default_schema: str | None = None
+    """The schema whose tables have no schema in their key."""
     values: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Distinct values of text columns, by (table key, column name), as far as they were sampled."""
+
+    @property
+    def readable(self) -> frozenset[str]:
+        """Every way to name a table of this catalog, in lower case: by its key and with its default schema."""
+        qualified = {f"{self.default_schema}.{key}".lower() for key, table in self.tables.items() if not table.schema}
+        return frozenset(key.lower() for key in self.tables) | (qualified if self.default_schema else frozenset())
 
     def selection(self) -> dict[str, list[str]]:
         """Return every table with all its columns."""

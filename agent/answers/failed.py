@@ -1,0 +1,24 @@
+"""The output where a question ends without an answer."""
+
+from typing import Any
+
+from agent.failure import error_info
+from agent.messages import language_of
+from agent.state import State
+
+
+def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
+    """Return the output for `failure`: its text, and the statement and rows as far as there are any."""
+    error = error_info(failure, language_of(str(state.get("question") or "")))
+    reason = failure["facts"].get("reason", "") if failure["code"] == "sql_not_generated" else ""
+    return {
+        "failure": failure,
+        "answer": f"{error['message']}: {reason}" if reason else error["message"],
+        "output_type": None,
+        "value": None,
+        "sql": state.get("sql_request") or None,
+        "tables": [],
+        "charts": [],
+        "clarification": None,
+        "error": error,
+    }

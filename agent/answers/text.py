@@ -1,0 +1,53 @@
+"""Results in words and figures, without a model: every figure is a value of the result."""
+
+from typing import Any
+
+from agent.catalog.describe import one_line
+from agent.messages import Language, render
+from agent.sql.execute import Result
+
+_GROUPING = {"en": ",", "ru": "\u00a0", "zh": ","}
+_DECIMAL_POINT = {"en": ".", "ru": ",", "zh": "."}
+_CELL_CHARS = 80
+
+
+def format_value(value: Any, language: Language) -> str:
+    """Return `value` as people write it in `language`; floats to four decimals, NULL as a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return one_line(str(value), _CELL_CHARS).replace("|", "\\|")
+    if isinstance(value, float) and 0 < abs(value) < 0.0001:
+        return f"{value:.4g}".replace(".", _DECIMAL_POINT[language])
+    digits = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
+    return digits.translate({ord(","): _GROUPING[language], ord("."): _DECIMAL_POINT[language]})
+
+
+def plain_text(result: Result, language: Language, max_rows: int) -> str:
+    """Return the result as text: one value in a line of its own, else a Markdown table of at most `max_rows` rows."""
+    rows = result["rows"]
+    if not rows:
+        return render("no_rows", language)
+    if len(rows) == 1 and len(result["columns"]) == 1:
+        return _single(result["columns"][0], rows[0][0], language)
+    head = f"| {' | '.join(one_line(name) for name in result['columns'])} |"
+    line = f"|{'---|' * len(result['columns'])}"
+    body = [f"| {' | '.join(_cell(value, language) for value in row)} |" for row in rows[:max_rows]]
+    parts = ["\n".join([head, line, *body])]
+    if len(rows) > max_rows:
+        parts.append(render("row_count", language, count=format_value(len(rows), language)))
+    if result["truncated"]:
+        parts.append(render("truncated", language, count=format_value(len(rows), language)))
+    return "\n\n".join(parts)
+
+
+def _single(column: str, value: Any, language: Language) -> str:
+    shown = format_value(value, language)
+    if not column.isidentifier():
+        return shown
+    return render("single_value", language, column=column.replace("_", " "), value=shown)
+
+
+def _cell(value: Any, language: Language) -> str:
+    """Years and ids are not grouped into thousands inside a table."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else format_value(value, language)

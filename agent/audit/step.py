@@ -1,0 +1,142 @@
+"""What one node of the graph did: its model calls and statements, counted against the limits per question."""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from agent.errors import BudgetExceeded
+from agent.settings import Settings
+
+
+class ModelCall(TypedDict):
+    """One call of the model. `cost_usd` is None where the price is not known."""
+
+    schema: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    latency_ms: float
+    cost_usd: float | None
+
+
+class StatementRun(TypedDict):
+    """One statement that went to a database."""
+
+    sql: str
+    rows: int
+    latency_ms: float
+
+
+class StepRecord(TypedDict):
+    """One node: how long it took and what it called."""
+
+    node: str
+    latency_ms: float
+    calls: list[ModelCall]
+    statements: list[StatementRun]
+
+
+class Audit(TypedDict):
+    """All steps of one question and their totals."""
+
+    trace_id: str
+    steps: list[StepRecord]
+    llm_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    latency_ms: float
+    notes: list[str]
+
+
+@dataclass
+class Step:
+    """The running node. Services record into the current one, wherever they are called from."""
+
+    node: str
+    spent: Audit
+    started: float = field(default_factory=time.perf_counter)
+    calls: list[ModelCall] = field(default_factory=list)
+    statements: list[StatementRun] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def check_budget(self, settings: Settings) -> None:
+        """Let another model call happen only within the limits per question.
+
+        Raises:
+            BudgetExceeded: calls, tokens, money or time of this question are used up.
+        """
+        calls = [*(call for step in self.spent["steps"] for call in step["calls"]), *self.calls]
+        tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
+        cost = sum(call["cost_usd"] or 0 for call in calls)
+        seconds = self.spent["latency_ms"] / 1000 + time.perf_counter() - self.started
+        limits: list[tuple[float, str, str]] = [
+            (len(calls), "max_llm_calls", "model calls"),
+            (tokens, "max_llm_tokens", "tokens"),
+            (cost, "max_cost_usd", "US dollars"),
+            (seconds, "max_question_s", "seconds"),
+        ]
+        for used, setting, unit in limits:
+            limit = getattr(settings, setting)
+            if used >= limit:
+                raise BudgetExceeded(f"{limit:g} {unit}", f"DATASPHINX_{setting.upper()}")
+
+    def record(self) -> Audit:
+        """Return this step as an audit of its own, to be merged into the question's."""
+        latency_ms = round((time.perf_counter() - self.started) * 1000, 1)
+        step = StepRecord(node=self.node, latency_ms=latency_ms, calls=self.calls, statements=self.statements)
+        return Audit(
+            trace_id=self.spent["trace_id"],
+            steps=[step],
+            llm_calls=len(self.calls),
+            prompt_tokens=sum(call["prompt_tokens"] for call in self.calls),
+            completion_tokens=sum(call["completion_tokens"] for call in self.calls),
+            cost_usd=add_costs(call["cost_usd"] for call in self.calls),
+            latency_ms=latency_ms,
+            notes=self.notes,
+        )
+
+
+current_step: ContextVar[Step | None] = ContextVar("current_step", default=None)
+"""The step that is being recorded in this context, if any."""
+
+
+def add_costs(costs: Any) -> float | None:
+    """Return the sum of `costs` in US dollars; None as soon as one of them is not known."""
+    known = list(costs)
+    return None if None in known else round(sum(known), 8)
+
+
+def new_audit(trace_id: str) -> Audit:
+    """Return the audit of a question that has not begun."""
+    return Audit(
+        trace_id=trace_id,
+        steps=[],
+        llm_calls=0,
+        prompt_tokens=0,
+        completion_tokens=0,
+        cost_usd=0.0,
+        latency_ms=0.0,
+        notes=[],
+    )
+
+
+def merge_audit(before: Audit | None, update: Audit) -> Audit:
+    """Return `before` with `update` added; an update of another trace begins anew. The reducer of `State.audit`."""
+    if not before or before["trace_id"] != update["trace_id"]:
+        return update
+    return Audit(
+        trace_id=before["trace_id"],
+        steps=[*before["steps"], *update["steps"]],
+        llm_calls=before["llm_calls"] + update["llm_calls"],
+        prompt_tokens=before["prompt_tokens"] + update["prompt_tokens"],
+        completion_tokens=before["completion_tokens"] + update["completion_tokens"],
+        cost_usd=add_costs((before["cost_usd"], update["cost_usd"])),
+        latency_ms=round(before["latency_ms"] + update["latency_ms"], 1),
+        notes=[*before["notes"], *update["notes"]],
+    )

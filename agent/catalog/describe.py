@@ -1,0 +1,70 @@
+"""A schema as text for a prompt: names as the dialect writes them, everything from the database cut and on one line."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from agent.catalog.schema import Catalog, Column, Table
+
+Selection = Mapping[str, Sequence[str]]
+"""Table keys with the columns of each that are in play."""
+
+_CHARS_PER_TOKEN = 3.5
+_SHOWN_CHARS = 60
+_SHOWN_VALUES = 5
+
+
+def describe(catalog: Catalog, selection: Selection, quote: Callable[[str], str], *, values: bool = True) -> str:
+    """Return the tables and columns of `selection`, one column a line, with types, keys, comments and a few values."""
+    blocks = []
+    for key, names in selection.items():
+        table = catalog.tables[key]
+        chosen = [column for column in table.columns if column.name in set(names)]
+        lines = [_column_line(catalog, table, column, quote, values) for column in chosen]
+        blocks.append("\n".join([f"table {quoted_key(table, quote)}{_remark(table.comment)}", *lines]))
+    return "\n\n".join(blocks)
+
+
+def describe_compactly(catalog: Catalog, selection: Selection, quote: Callable[[str], str]) -> str:
+    """Return the tables and columns of `selection`, one table a line, followed by the joins between them."""
+    lines, joins = [], []
+    for key, names in selection.items():
+        table = catalog.tables[key]
+        lines.append(f"{quoted_key(table, quote)}({', '.join(quote(name) for name in names)})")
+        for foreign_key in table.foreign_keys:
+            pairs = zip(foreign_key.columns, foreign_key.target_columns, strict=False)
+            joins += [f"{quote(key)}.{quote(a)} = {quote(foreign_key.target)}.{quote(b)}" for a, b in pairs]
+    return "\n".join([*lines, *joins])
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens `text` costs, at 3.5 characters each for identifiers and English."""
+    return int(len(text) / _CHARS_PER_TOKEN) + 1
+
+
+def quoted_key(table: Table, quote: Callable[[str], str]) -> str:
+    """Return the table's name, with its schema where it needs one, as SQL writes it."""
+    return ".".join(quote(part) for part in (table.schema, table.name) if part)
+
+
+def one_line(text: str, limit: int = _SHOWN_CHARS) -> str:
+    """Return `text` without line breaks and control characters, cut to `limit` characters."""
+    flat = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def _column_line(catalog: Catalog, table: Table, column: Column, quote: Callable[[str], str], values: bool) -> str:
+    parts = [f"  {quote(column.name)} {column.type}"]
+    if column.name in table.primary_key:
+        parts.append("primary key")
+    for foreign_key in table.foreign_keys:
+        if column.name in foreign_key.columns:
+            target = foreign_key.target_columns[foreign_key.columns.index(column.name)]
+            parts.append(f"references {quote(foreign_key.target)}.{quote(target)}")
+    samples = catalog.values.get((table.key, column.name), ()) if values else ()
+    if samples:
+        shown = ", ".join("'" + one_line(value).replace("'", "''") + "'" for value in samples[:_SHOWN_VALUES])
+        parts.append(f"values {shown}{', ...' if len(samples) > _SHOWN_VALUES else ''}")
+    return ", ".join(parts) + _remark(column.comment)
+
+
+def _remark(comment: str | None) -> str:
+    return f"  -- {one_line(comment, 200)}" if comment else ""

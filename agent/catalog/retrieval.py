@@ -1,0 +1,102 @@
+"""Schema linking: the tables and columns that a question is about, decided by the catalog as far as it can."""
+
+import prompts
+from agent.catalog.describe import describe, describe_compactly, estimate_tokens
+from agent.catalog.source import Source
+from agent.catalog.words import content_words, words
+from agent.errors import ModelAnswerUnreadable
+from agent.models.schemas import ColumnSelection, TableSelection
+from agent.services import Services
+
+_CANDIDATES = 15
+_UNREAD_TABLES = 5
+_LINKED_COLUMNS = 12
+
+
+def fits_budget(source: Source, selection: dict[str, list[str]], budget: int) -> bool:
+    """Return whether the names, types and keys of `selection` fit into `budget` tokens of a prompt."""
+    return estimate_tokens(describe(source.catalog, selection, source.database.quote, values=False)) <= budget
+
+
+def link_tables(question: str, source: Source, services: Services, attempt: int) -> list[str]:
+    """Return the keys of the tables that may answer `question`; none where nothing does.
+
+    A schema within the token budget is taken whole, or not at all where no word of the question meets it. From a
+    larger one the model chooses among candidates that the index ranks. Each further attempt (from 1) sees more.
+
+    Raises:
+        ModelUnreachable, ModelRejected, BudgetExceeded: a choice was needed and could not be had.
+    """
+    everything, budget = source.catalog.selection(), services.settings.schema_token_budget
+    fuzzy = attempt > 1
+    if fits_budget(source, everything, budget):
+        return list(everything) if source.index.may_concern(question, fuzzy=fuzzy) else []
+    ranked = source.index.rank(question, fuzzy=fuzzy) or list(everything)
+    candidates = source.index.with_neighbours(ranked[: _CANDIDATES * attempt])
+    if services.model.profile == "embedded":
+        return candidates[:_UNREAD_TABLES] if source.index.may_concern(question, fuzzy=fuzzy) else []
+    return _choose_tables(question, source, services, candidates, budget * attempt)
+
+
+def link_columns(
+    question: str, source: Source, services: Services, tables: dict[str, list[str]]
+) -> dict[str, list[str]]:
+    """Return the columns of `tables` that may be needed; keys of joins are always among them.
+
+    All of them where they fit into the token budget; else the model chooses, and where its answer cannot be read, the
+    words.
+
+    Raises:
+        ModelUnreachable, ModelRejected, BudgetExceeded: a choice was needed and could not be had.
+    """
+    if fits_budget(source, tables, services.settings.schema_token_budget):
+        return tables
+    if services.model.profile == "embedded":
+        return _columns_by_words(question, source, tables)
+    schema = describe(source.catalog, tables, source.database.quote, values=False)
+    messages = prompts.render("select_columns", services.model.profile, schema=schema, question=question)
+    try:
+        selection = services.model.ask(ColumnSelection, messages)
+    except ModelAnswerUnreadable:
+        return _columns_by_words(question, source, tables)
+    wanted = {(chosen.table.lower(), column.lower()) for chosen in selection.tables for column in chosen.columns}
+    return _keep(source, tables, wanted) or _columns_by_words(question, source, tables)
+
+
+def _choose_tables(question: str, source: Source, services: Services, candidates: list[str], budget: int) -> list[str]:
+    shown: list[str] = []
+    lines: list[str] = []
+    for key in candidates:
+        line = describe_compactly(source.catalog, {key: source.catalog.tables[key].column_names}, str)
+        if lines and estimate_tokens("\n".join([*lines, line])) > budget:
+            break
+        lines.append(line)
+        shown.append(key)
+    messages = prompts.render("select_tables", services.model.profile, tables="\n".join(lines), question=question)
+    try:
+        chosen = {name.lower() for name in services.model.ask(TableSelection, messages).tables}
+    except ModelAnswerUnreadable:
+        return shown[:_UNREAD_TABLES]
+    return [key for key in source.catalog.tables if key.lower() in chosen]
+
+
+def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return, for each table, the columns that share a word with the question, filled up from its first ones."""
+    asked = content_words(question)
+    kept = {}
+    for key, columns in tables.items():
+        linked = [column for column in columns if words(column) & asked]
+        keys = source.catalog.tables[key].key_columns
+        chosen = set(dict.fromkeys([*linked, *keys, *columns][: max(_LINKED_COLUMNS, len(linked) + len(keys))]))
+        kept[key] = [column for column in columns if column in chosen]
+    return kept
+
+
+def _keep(source: Source, tables: dict[str, list[str]], wanted: set[tuple[str, str]]) -> dict[str, list[str]]:
+    kept = {}
+    for key, columns in tables.items():
+        chosen = {column for column in columns if (key.lower(), column.lower()) in wanted}
+        if chosen:
+            needed = chosen | set(source.catalog.tables[key].key_columns)
+            kept[key] = [column for column in columns if column in needed]
+    return kept

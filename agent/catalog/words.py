@@ -1,0 +1,72 @@
+"""Words of questions and of identifiers, brought to one form so that they can meet."""
+
+import re
+from functools import lru_cache
+
+import snowballstemmer
+
+_WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+
+_FUNCTION_WORDS = frozenset(
+    """a about above all also am an and any are as at be been but by can could did do does each either else ever every
+    for
+    from get give had has have having he her here him his how i if in into is it its just like make me more my no nor
+    not of
+    off on one only or other our out over own please s same she should so some such t tell than that the their them then
+    there these they this those to too under until up us use very was we were what when where which while who whom whose
+    why will with would you your и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по ее мне
+    было вот от меня еще нет о из ему теперь когда даже ну ли если уже или ни быть был него до вас нибудь опять уж вам
+    ведь
+    там потом себя ничего ей может они тут где есть надо ней для мы тебя их чем была сам чтоб без будто чего раз тоже
+    под будет ж тогда кто этот какой какая какие это""".split()
+)
+_DATA_WORDS = frozenset(
+    """amount average avg biggest bottom chart compare count cumulative distinct distribution earliest fewest growth
+    highest largest latest least list lowest max maximum mean median min minimum most newest number oldest per percent
+    percentage plot quantity rank ranking rate ratio share show smallest sum table top total trend unique сколько
+    среднее
+    средний средняя сумма количество число список покажи топ доля процент тренд динамика максимум минимум график таблица
+    больше меньше самый""".split()
+)
+_DATA_PHRASES = re.compile(
+    r"how (many|much)|多少|几个|平均|总数|总计|列出|最高|最低|最多|最少|占比|趋势|排名|数量|统计"
+)
+
+
+def words(text: str) -> set[str]:
+    """Return the stems of the words in `text`; identifiers are split at underscores and capitals.
+
+    Chinese text gives each pair of neighbouring characters, since it has no spaces between words.
+    """
+    spaced = _CAMEL.sub(" ", text.replace("_", " "))
+    stems = {_stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", spaced))}
+    pairs = {run[at : at + 2] for run in _HAN.findall(text) for at in range(max(1, len(run) - 1))}
+    return stems | pairs
+
+
+def content_words(question: str) -> set[str]:
+    """Return the stems of the words in `question` that can name something: without articles, pronouns and the like."""
+    return words(question) - _FUNCTION_STEMS - _DATA_STEMS
+
+
+def asks_for_data(question: str) -> bool:
+    """True where the wording asks to count, rank, list or summarise, whatever it is about."""
+    return bool(words(question) & _DATA_STEMS) or bool(_DATA_PHRASES.search(question.lower()))
+
+
+@lru_cache(maxsize=20_000)
+def _stem(word: str) -> str:
+    language = "russian" if _CYRILLIC.search(word) else "english"
+    return str(_stemmer(language).stemWord(word))
+
+
+@lru_cache(maxsize=2)
+def _stemmer(language: str) -> snowballstemmer.stemmer:
+    return snowballstemmer.stemmer(language)
+
+
+_FUNCTION_STEMS = frozenset(map(_stem, _FUNCTION_WORDS))
+_DATA_STEMS = frozenset(map(_stem, _DATA_WORDS))

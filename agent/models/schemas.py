@@ -1,0 +1,72 @@
+"""The structured answers that a model gives.
+
+Names and fields are a contract: recorded answers and other tools rely on them.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+
+class TableSelection(BaseModel):
+    """Which tables are needed to answer; none when the question is not about this data."""
+
+    tables: list[str] = Field(description="names of the tables, as given")
+    reason: str = Field("", description="one sentence")
+
+
+class TableColumns(BaseModel):
+    """Columns of one table."""
+
+    table: str
+    columns: list[str]
+
+
+class ColumnSelection(BaseModel):
+    """Which columns of which tables are needed."""
+
+    tables: list[TableColumns]
+
+
+class GeneratedSQL(BaseModel):
+    """A statement that answers the question."""
+
+    sql: str = Field(description="one SELECT statement; empty when off_topic")
+    assumptions: list[str] = Field(
+        default_factory=list, description="what was assumed where the question leaves it open"
+    )
+    off_topic: bool = Field(False, description="true when the tables cannot answer the question at all")
+
+
+class SQLValidation(BaseModel):
+    """A judgement of a statement against the question."""
+
+    is_valid: bool = Field(description="true when the statement answers the question as it stands")
+    reason: str = Field("", description="one sentence")
+    issues: list[str] = Field(default_factory=list, description="what is wrong, an item each")
+    corrected_sql: str | None = Field(None, description="the whole corrected statement, or null")
+
+
+class NarratedAnswer(BaseModel):
+    """An answer in words."""
+
+    answer: str
+    output_type: Literal["number", "string", "dataframe", "plot"]
+
+
+class ReadingOption(BaseModel):
+    """One reading of an ambiguous question."""
+
+    label: str
+    reading: str
+    sql: str | None = None
+
+
+class AmbiguityReview(BaseModel):
+    """What is still ambiguous in a question, and the question that would settle it."""
+
+    summary: str
+    no_ambiguity: bool
+    ambiguity_type: Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"] | None = None
+    question: str | None = None
+    options: list[ReadingOption] = Field(default_factory=list)

@@ -1,0 +1,185 @@
+"""Regions, employees, customers and goods of the sample shop.
+
+Only draws that are whole-number or plain division are used: functions of the C library (logarithms, powers) may differ
+in the last digit between machines, and the rows must not. The order of the fields is that of the columns.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import date, timedelta
+from itertools import product
+from random import Random
+from typing import NamedTuple
+
+from agent.sample import names
+
+FIRST_DAY = date(2023, 1, 1)
+LAST_DAY = date(2025, 12, 31)
+CUSTOMER_COUNT = 1_184
+REPRESENTATIVES_PER_REGION = 6
+PLACES = names.table(names.PLACES)
+PLACE_WEIGHTS = [int(place[3]) for place in PLACES]
+UNSOLD_PRODUCTS = ("Calligraphy Set", "Patio Umbrella", "Kneeling Chair")
+DISCONTINUED_PRODUCTS = (
+    "Vinyl Record Player",
+    "Compact Keyboard",
+    "Motion Sensor",
+    "Bar Stool",
+    "Folding Table",
+    "Glass Teapot",
+    "Linen Tablecloth",
+    "Desk Calendar",
+)
+
+
+class Region(NamedTuple):
+    """A row of `regions`."""
+
+    region_id: int
+    name: str
+
+
+class Employee(NamedTuple):
+    """A row of `employees`."""
+
+    employee_id: int
+    name: str
+    job_title: str
+    manager_id: int | None
+    region_id: int | None
+    hired_on: str
+    salary: int
+
+
+class Customer(NamedTuple):
+    """A row of `customers`."""
+
+    customer_id: int
+    name: str
+    email: str
+    phone: str | None
+    city: str
+    country: str
+    region_id: int
+    segment: str
+    signed_up_on: str
+
+
+class Category(NamedTuple):
+    """A row of `categories`."""
+
+    category_id: int
+    name: str
+    parent_id: int | None
+
+
+class Product(NamedTuple):
+    """A row of `products`."""
+
+    product_id: int
+    name: str
+    category_id: int
+    price: float
+    cost: float
+    discontinued: int
+
+
+def make_regions() -> list[Region]:
+    """Return the regions."""
+    return [Region(number, name) for number, name in enumerate(names.REGIONS, start=1)]
+
+
+def make_employees(rng: Random) -> list[Employee]:
+    """Return the staff, each after the manager they report to."""
+    people = iter(_person_names(rng))
+    return [
+        Employee(number, next(people), title, manager, region, _hired_on(rng, early), _salary(rng, title))
+        for number, (title, manager, region, early) in enumerate(_positions(), start=1)
+    ]
+
+
+def make_customers(rng: Random) -> list[Customer]:
+    """Return the customers, in the order in which they signed up."""
+    first_sign_up = date(2021, 1, 1)
+    span = (LAST_DAY - first_sign_up).days + 1
+    days = sorted(rng.randrange(span) for _ in range(CUSTOMER_COUNT))
+    people, companies = iter(_person_names(rng)), iter(_company_names(rng))
+    customers = []
+    for number, day in enumerate(days, start=1):
+        segment = rng.choices(("Consumer", "Small Business", "Enterprise"), (62, 29, 9))[0]
+        name = next(people if segment == "Consumer" else companies)
+        signed_up_on = (first_sign_up + timedelta(days=day)).isoformat()
+        customers.append(Customer(number, name, _email(name, segment), *_home(rng), segment, signed_up_on))
+    return customers
+
+
+def make_categories() -> list[Category]:
+    """Return the categories, parents first."""
+    lines = names.table(names.CATEGORIES)
+    numbers = {parent: number for number, parent in enumerate(dict.fromkeys(line[0] for line in lines), start=1)}
+    leaves = [(name, numbers[parent]) for parent, name, _ in lines if name]
+    parents = [Category(number, name, None) for name, number in numbers.items()]
+    return parents + [Category(len(parents) + place, *leaf) for place, leaf in enumerate(leaves, start=1)]
+
+
+def make_products(rng: Random, categories: list[Category]) -> list[Product]:
+    """Return the products; a price is a multiple of 20 cents, so every discount gives whole cents."""
+    numbers = {category.name: category.category_id for category in categories}
+    products = []
+    for number, (category, name, price) in enumerate(names.table(names.PRODUCTS), start=1):
+        cost = round(float(price) * rng.randint(42, 74) / 100, 2)
+        gone = int(name in DISCONTINUED_PRODUCTS)
+        products.append(Product(number, name, numbers[category], float(price), cost, gone))
+    return products
+
+
+def _positions() -> Iterator[tuple[str, int | None, int | None, bool]]:
+    """Yield title, manager, region and whether the position was filled before the first order."""
+    yield "Chief Executive", None, None, True
+    yield "Head of Sales", 1, None, True
+    yield "Head of Support", 1, None, True
+    region_ids = range(1, len(names.REGIONS) + 1)
+    for region in region_ids:
+        yield "Regional Manager", 2, region, True
+    for place, region in product(range(REPRESENTATIVES_PER_REGION), region_ids):
+        # Managers of the regions are numbered 4, 5, 6 and so on: after the three at head office.
+        yield "Sales Representative", 3 + region, region, place < 2
+    for _ in range(5):
+        yield "Support Specialist", 3, None, False
+
+
+def _hired_on(rng: Random, early: bool) -> str:
+    start, end = (date(2016, 3, 1), FIRST_DAY) if early else (date(2019, 1, 1), date(2025, 10, 1))
+    return (start + timedelta(days=rng.randrange((end - start).days))).isoformat()
+
+
+def _salary(rng: Random, title: str) -> int:
+    base = {"Chief Executive": 210, "Regional Manager": 92, "Sales Representative": 52, "Support Specialist": 44}
+    return base.get(title, 125) * 1000 + rng.randrange(0, 25) * 500
+
+
+def _person_names(rng: Random) -> list[str]:
+    full = [f"{first} {last}" for first, last in product(names.FIRST_NAMES, names.LAST_NAMES)]
+    return rng.sample(full, CUSTOMER_COUNT)
+
+
+def _company_names(rng: Random) -> list[str]:
+    full = [f"{last} {ending}" for last, ending in product(names.LAST_NAMES, names.COMPANY_ENDINGS)]
+    return rng.sample(full, len(full))
+
+
+def _email(name: str, segment: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z]+", ".", plain)
+    return f"{words}@example.com" if segment == "Consumer" else f"office@{words.replace('.', '-')}.example"
+
+
+def _home(rng: Random) -> tuple[str | None, str, str, int]:
+    """Return phone, city, country and region of somebody."""
+    region, country, dial, _, cities = rng.choices(PLACES, PLACE_WEIGHTS)[0]
+    towns = cities.split(", ")
+    # The first town of a country is the largest: it has as many people as two others.
+    city = rng.choice([towns[0], *towns])
+    phone = f"{dial} 555 {rng.randrange(10_000):04d}" if rng.random() < 0.83 else None
+    return phone, city, country, names.REGIONS.index(region) + 1

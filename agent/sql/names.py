@@ -1,0 +1,98 @@
+"""Names in a statement, resolved against the catalog before the database sees it."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError, SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.schema import MappingSchema
+
+from agent.catalog.schema import Catalog
+from agent.errors import NamesUnknown
+from agent.sql.guard import parse
+
+_ROW_IDS = {"rowid", "oid", "_rowid_"}
+_COMPARISONS = (exp.Binary, exp.In, exp.Between)
+
+
+def resolve(sql: str, catalog: Catalog) -> None:
+    """Check that every column of one parsable query exists in the tables that the query reads.
+
+    Resolution is sqlglot's `qualify`: scopes, aliases, common table expressions and correlated subqueries included.
+    A construct that `qualify` cannot follow is left to the database.
+
+    Raises:
+        NamesUnknown: with each unknown column and the nearest real names.
+    """
+    (tree,) = parse(sql, catalog.dialect)
+    try:
+        qualified = qualify(
+            tree,
+            dialect=catalog.dialect,
+            schema=_mapping(catalog),
+            expand_stars=False,
+            quote_identifiers=False,
+            validate_qualify_columns=False,
+        )
+        unknown = [column for scope in traverse_scope(qualified) for column in _unresolved(scope, catalog)]
+    except (OptimizeError, SqlglotError, RecursionError):
+        return
+    if unknown:
+        raise NamesUnknown("; ".join(dict.fromkeys(_explain(column, catalog) for column in unknown)))
+
+
+def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
+    """Return up to `limit` columns (`table.column`) and tables whose name is closest to `name`, best first."""
+    known: dict[str, list[str]] = {}
+    for key, table in catalog.tables.items():
+        known.setdefault(table.name.lower(), []).append(key)
+        for column in table.column_names:
+            known.setdefault(column.lower(), []).append(f"{key}.{column}")
+    close = get_close_matches(name.lower(), known, n=limit, cutoff=0.5)
+    return [full for match in close for full in known[match]][:limit]
+
+
+def _mapping(catalog: Catalog) -> MappingSchema:
+    """Return the catalog as sqlglot's schema; names in the case that `qualify` folds them to."""
+    folds = catalog.dialect in {"sqlite", "duckdb"}
+    schema = MappingSchema(dialect=catalog.dialect, normalize=False)
+    for key, table in catalog.tables.items():
+        columns = {column.lower() if folds else column: "text" for column in table.column_names}
+        name = exp.table_(table.name.lower() if folds else table.name, db=table.schema, quoted=True)
+        schema.add_table(name if key != table.name else exp.table_(name.name, quoted=True), columns, match_depth=False)
+    return schema
+
+
+def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
+    if not isinstance(scope.expression, exp.Select):
+        return
+    outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
+    for column in [*scope.unqualified_columns, *outside, *_missing_in_source(scope, catalog)]:
+        if not _is_tolerated(column, catalog.dialect):
+            yield column
+
+
+def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
+    """Columns that say which table they are of, where that table has no such column."""
+    for column in scope.columns:
+        source = scope.sources.get(column.table)
+        if isinstance(source, exp.Table):
+            table = next((t for t in catalog.tables.values() if t.name.lower() == source.name.lower()), None)
+            if table and column.name.lower() not in {name.lower() for name in table.column_names}:
+                yield column
+
+
+def _is_tolerated(column: exp.Column, dialect: str) -> bool:
+    """True for what SQLite accepts beyond columns: row ids, and a string in double quotes where a value is compared."""
+    if dialect != "sqlite":
+        return False
+    as_string = not column.table and bool(column.this.args.get("quoted")) and isinstance(column.parent, _COMPARISONS)
+    return as_string or column.name.lower() in _ROW_IDS
+
+
+def _explain(column: exp.Column, catalog: Catalog) -> str:
+    nearest = nearest_names(column.name, catalog)
+    hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
+    return f"there is no column {column.sql(dialect=catalog.dialect)}{hint}"

@@ -1,0 +1,179 @@
+"""The state of the SQL agent. Names are a contract: users' code, HTTP clients and recorded traces depend on them."""
+
+from typing import Annotated, Any, Literal
+
+from typing_extensions import TypedDict
+
+from agent.audit.step import Audit, merge_audit
+from agent.sql.execute import Result
+
+OutputType = Literal["number", "string", "dataframe", "plot"]
+Clarify = Literal["never", "auto", "always"]
+
+
+class Validation(TypedDict):
+    """A judgement of a statement against the question."""
+
+    is_valid: bool
+    reason: str
+    issues: list[str]
+    corrected_sql: str | None
+
+
+class ErrorInfo(TypedDict):
+    """Why there is no answer: a stable code and a text in the language of the question."""
+
+    code: str
+    message: str
+
+
+class AnswerTable(TypedDict):
+    """A table of an answer."""
+
+    name: str
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+class AnswerChart(TypedDict):
+    """A chart of an answer: `option` is an ECharts option."""
+
+    type: str
+    option: dict[str, Any]
+
+
+class Option(TypedDict):
+    """One reading that a clarifying question offers."""
+
+    label: str
+    reading: str
+
+
+class ClarifyingQuestion(TypedDict):
+    """A multiple-choice question to the user."""
+
+    question: str
+    ambiguity_type: str
+    options: list[Option]
+
+
+class Clarification(TypedDict):
+    """A clarifying question that was answered."""
+
+    question: str
+    answer: str
+
+
+class Input(TypedDict, total=False):
+    """What a question comes with."""
+
+    question: str
+    """The question, in natural language. The one thing that is required."""
+    output_type: OutputType | None
+    """The form of answer that is wanted; left out: chosen from the result."""
+    source: str | None
+    """SQLAlchemy URL of the database to ask; left out: the configured source, or the sample shop."""
+    clarify: Clarify | None
+    """When to ask back."""
+    feedback: dict[str, Any] | None
+    """What the user says of the last answer: `{"accepted": bool, "comment": str}`."""
+    clarification_answer: str | None
+    """The answer to the clarifying question of the last run."""
+    enable_sql_validation: bool | None
+    """Whether the model checks the statement, for this question; left out: as the settings say."""
+
+
+class Output(TypedDict, total=False):
+    """What comes out."""
+
+    answer: str
+    """The answer in words, in the language of the question; the error's text where there is one."""
+    output_type: OutputType | None
+    """The form of the answer; None where there is none."""
+    value: Any
+    """The answer as a value: a number, a text, an `AnswerTable` or an `AnswerChart`."""
+    sql: str | None
+    """The statement that gave the result."""
+    tables: list[AnswerTable]
+    """The rows that prove the answer."""
+    charts: list[AnswerChart]
+    """The charts of the answer."""
+    clarification: ClarifyingQuestion | None
+    """The question that the user has to answer first."""
+    error: ErrorInfo | None
+    """Why there is no answer."""
+    audit: Annotated[Audit, merge_audit]
+    """What was done and what it cost."""
+
+
+class State(Input, total=False):
+    """The working state: the input, what each node adds, and the output."""
+
+    error: Any
+    """Why retrieval found nothing (text), until `answer` writes the `ErrorInfo` that comes out."""
+    failure: dict[str, Any] | None
+    """The error that ends the question: its code and facts."""
+    relevant_tables: dict[str, list[str]]
+    """Tables that retrieval found, with all their columns."""
+    table_counter: int
+    """Tries at finding tables."""
+    relevant_tables_with_rel_columns: dict[str, list[str]]
+    """Tables with the columns that generation sees."""
+    rejected_sql: list[str]
+    """Statements whose answer the user rejected."""
+    clarifications: list[Clarification]
+    """Clarifying questions that were answered."""
+    clarification: ClarifyingQuestion | None
+    """The clarifying question to be put to the user."""
+    clarification_count: int
+    """Rounds of clarification."""
+    sql_request: str
+    """The statement in hand."""
+    sql_generate_count: int
+    """Tries at a statement."""
+    assumptions: list[str]
+    """What generation assumed where the question leaves something open."""
+    stop_words: bool
+    """Whether the statement holds a forbidden operation."""
+    used_stop_words: list[str]
+    """The forbidden operations, by name."""
+    validation: Validation | None
+    """The last judgement of the statement."""
+    sql_validation_count: int
+    """How often the statement was judged."""
+    sql_request_is_valid: bool
+    """Whether the database accepted the statement."""
+    result: Result | None
+    """The rows."""
+    sql_error_info: str | None
+    """Why the statement did not run, for the next try."""
+    answer: str
+    output_type: OutputType | None
+    value: Any
+    sql: str | None
+    tables: list[AnswerTable]
+    charts: list[AnswerChart]
+    audit: Annotated[Audit, merge_audit]
+
+
+def new_run() -> dict[str, Any]:
+    """Return the working state as a question finds it, so that nothing of an earlier one on the thread is left."""
+    return {
+        "error": None,
+        "failure": None,
+        "relevant_tables": {},
+        "table_counter": 0,
+        "relevant_tables_with_rel_columns": {},
+        "clarification": None,
+        "clarification_count": 0,
+        "sql_request": "",
+        "sql_generate_count": 0,
+        "assumptions": [],
+        "stop_words": False,
+        "used_stop_words": [],
+        "validation": None,
+        "sql_validation_count": 0,
+        "sql_request_is_valid": False,
+        "result": None,
+        "sql_error_info": None,
+    }

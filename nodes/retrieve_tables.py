@@ -1,0 +1,35 @@
+"""Node: find the tables that a question is about."""
+
+from typing import Any
+
+from agent.catalog.retrieval import link_tables
+from agent.errors import OffTopic, SourceEmpty
+from agent.failure import failure_of
+from agent.question import clean_question
+from agent.services import Services
+from agent.state import State
+
+
+def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
+    """Find tables; where none is found, say why in `error`, and after the last try end as off topic.
+
+    A try that follows generation's verdict "off topic" can only succeed where it has more tables to show than before.
+    """
+    settings = services.settings
+    question = clean_question(state.get("question"), settings.max_question_chars)
+    source = services.source(state.get("source"))
+    if not source.catalog.tables:
+        raise SourceEmpty(source.database.name)
+    attempt = state.get("table_counter", 0) + 1
+    found = link_tables(question, source, services, attempt)
+    if state.get("error") and set(found) <= set(state.get("relevant_tables") or ()):
+        found = []
+    update: dict[str, Any] = {
+        "question": question,
+        "table_counter": attempt,
+        "relevant_tables": {key: list(source.catalog.tables[key].column_names) for key in found},
+        "error": None if found else "no table meets the question",
+    }
+    if not found and attempt >= settings.max_table_retrievals:
+        update["failure"] = failure_of(OffTopic())
+    return update

@@ -1,0 +1,64 @@
+"""What all tests share: an environment without settings of the machine, a sample shop, a graph over a scripted model."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from agent.graph import Graph, build_graph
+from agent.models.scripted import Scripted, ScriptedModel
+from agent.sample.shop import shop_path
+from agent.services import Services
+from agent.settings import Settings, load_settings
+
+VALID = {"is_valid": True, "reason": "it answers the question", "issues": [], "corrected_sql": None}
+
+
+class ScriptedAgent(NamedTuple):
+    """A graph with the scripted model that answers in it."""
+
+    graph: Graph
+    model: ScriptedModel
+    services: Services
+
+    def ask(self, question: str, **given: Any) -> dict[str, Any]:
+        """Return the output state of one question."""
+        return self.graph.invoke({"question": question, **given})
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting of the machine and no `.env` reaches a test."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith(("DATASPHINX_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of this test session, with the sample shop built."""
+    folder = tmp_path_factory.mktemp("cache")
+    shop_path(folder)
+    return folder
+
+
+@pytest.fixture
+def settings(cache_dir: Path) -> Settings:
+    """Settings as they are by default, with the session's cache folder."""
+    return load_settings(cache_dir=cache_dir)
+
+
+@pytest.fixture
+def scripted(cache_dir: Path) -> Callable[..., ScriptedAgent]:
+    """A maker of agents: answers by schema name, and settings by name."""
+
+    def make(answers: Mapping[str, Iterable[Scripted]] | None = None, **overrides: Any) -> ScriptedAgent:
+        model = ScriptedModel({"SQLValidation": [VALID] * 3, **(answers or {})})
+        services = Services(load_settings(cache_dir=cache_dir, **overrides), model=model)
+        return ScriptedAgent(build_graph(services), model, services)
+
+    return make
