@@ -35,8 +35,8 @@ def build_shop(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
-        _write(path)
-        pass
+        _write(unfinished)
+        os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
 

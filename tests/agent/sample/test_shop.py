@@ -92,7 +92,9 @@ def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
 
 def test_processes_may_build_at_once(tmp_path: Path) -> None:
     path = tmp_path / "shop.sqlite"
-    code = "import sys; from pathlib import Path; from agent.sample.shop import build_shop; build_shop(Path(sys.argv[1]))"
+    code = (
+        "import sys; from pathlib import Path; from agent.sample.shop import build_shop; build_shop(Path(sys.argv[1]))"
+    )
     root = Path(agent.__file__).parents[1]
     builders = [subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=root) for _ in range(3)]
     assert [builder.wait(timeout=60) for builder in builders] == [0, 0, 0]
