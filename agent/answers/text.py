@@ -23,6 +23,11 @@ def format_value(value: Any, language: Language) -> str:
     return digits.translate({ord(","): _GROUPING[language], ord("."): _DECIMAL_POINT[language]})
 
 
+def format_cell(value: Any, language: Language) -> str:
+    """Return `value` as it stands in a table, where integers may be years and ids and are not grouped."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else format_value(value, language)
+
+
 def plain_text(result: Result, language: Language, max_rows: int) -> str:
     """Return the result as text: one value in a line of its own, else a Markdown table of at most `max_rows` rows."""
     rows = result["rows"]
@@ -32,7 +37,7 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
         return _single(result["columns"][0], rows[0][0], language)
     head = f"| {' | '.join(one_line(name) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
-    body = [f"| {' | '.join(_cell(value, language) for value in row)} |" for row in rows[:max_rows]]
+    body = [f"| {' | '.join(format_cell(value, language) for value in row)} |" for row in rows[:max_rows]]
     parts = ["\n".join([head, line, *body])]
     if len(rows) > max_rows:
         parts.append(render("row_count", language, count=format_value(len(rows), language)))
@@ -46,8 +51,3 @@ def _single(column: str, value: Any, language: Language) -> str:
     if not column.isidentifier():
         return shown
     return render("single_value", language, column=column.replace("_", " "), value=shown)
-
-
-def _cell(value: Any, language: Language) -> str:
-    """Years and ids are not grouped into thousands inside a table."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else format_value(value, language)

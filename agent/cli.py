@@ -1,0 +1,185 @@
+"""The command line: parsing only. Everything that takes time to import is imported by the command that needs it."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from agent.errors import ConfigurationError, DatasphinxError
+
+if TYPE_CHECKING:
+    from agent.evals.run import Report
+    from agent.services import Services
+    from agent.settings import Settings
+
+ANSWERED, USAGE, DOMAIN, NEEDS_CLARIFICATION, UNREACHABLE = 0, 2, 3, 4, 5
+"""Exit codes."""
+
+_UNREACHABLE_CODES = {"source_unreachable", "model_unreachable", "embedded_model_unavailable", "driver_missing"}
+
+app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+eval_app = typer.Typer(no_args_is_help=True, help="Measure execution match on questions with known statements.")
+app.add_typer(eval_app, name="eval")
+
+
+class OutputForm(StrEnum):
+    """Forms of an answer."""
+
+    number = "number"
+    string = "string"
+    dataframe = "dataframe"
+    plot = "plot"
+
+
+class ClarifyMode(StrEnum):
+    """When to ask back."""
+
+    never = "never"
+    auto = "auto"
+    always = "always"
+
+
+Questions = Annotated[Path, typer.Option(help="JSON lines: id, db_id, question, sql.")]
+Databases = Annotated[Path, typer.Option(help="Folder of SQLite files named by db_id.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first questions.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
+ModelName = Annotated[str | None, typer.Option(help="Model name at the endpoint.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible endpoint.")]
+
+
+@app.callback()
+def _datasphinx() -> None:
+    """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
+
+    Exit codes: 0 answered, 2 usage or configuration, 3 no answer (the message says why), 4 needs clarification, 5 a
+    database or a model cannot be reached.
+    """
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, in English, Russian or Chinese.")],
+    source: Annotated[
+        str | None, typer.Option(help="SQLAlchemy URL of the database; left out: the sample shop.")
+    ] = None,
+    output_type: Annotated[OutputForm | None, typer.Option(help="The form of the answer; left out: chosen.")] = None,
+    clarify: Annotated[ClarifyMode, typer.Option(help="When to ask back.")] = ClarifyMode.auto,
+    as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    validation: Annotated[bool | None, typer.Option(help="Let the model check the statement.")] = None,
+) -> None:
+    """Ask one question and print the steps, the SQL, the rows, the answer and what it cost."""
+    from rich.console import Console
+
+    from agent import terminal
+    from agent.graph import build_graph
+
+    services = _services(llm_model=model, llm_base_url=base_url)
+    given: dict[str, Any] = {"question": question, "source": source, "clarify": clarify.value}
+    given |= {"output_type": output_type and output_type.value, "enable_sql_validation": validation}
+    output = terminal.ask(build_graph(services), given, None if as_json else Console(stderr=True))
+    if as_json:
+        sys.stdout.write(json.dumps(output, ensure_ascii=False) + "\n")
+    else:
+        terminal.show(output, Console())
+    raise typer.Exit(_exit_code(output))
+
+
+@app.command()
+def demo() -> None:
+    """Ask five questions of the sample shop and compare each answer with a reference statement's."""
+    from rich.console import Console
+
+    from agent.demo import run_demo
+
+    run_demo(_services(), Console())
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
+) -> None:
+    """Serve the agent over HTTP with LangServe: /agent/invoke, /agent/stream, /agent/playground, /docs, /healthz."""
+    from agent.server import serve as serve_http
+
+    serve_http(host, port, _settings())
+
+
+@eval_app.command()
+def replay(
+    questions: Questions,
+    databases: Databases,
+    predictions: Annotated[Path, typer.Option(help="JSON lines: id, sql; the recorded statements.")],
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run recorded statements through the whole graph as the model's answers."""
+    from agent.evals import run as evals
+
+    settings = _settings()
+    with evals.progress_bar() as advance:
+        report = evals.replay(questions, databases, predictions, limit, settings, advance)
+    _print_report(report, as_json)
+
+
+@eval_app.command("run")
+def run_eval(
+    questions: Questions,
+    databases: Databases,
+    limit: Limit = None,
+    as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+) -> None:
+    """Run questions through the whole graph with the configured model; without one, the embedded model."""
+    from agent.evals import run as evals
+
+    settings = _settings(llm_model=model, llm_base_url=base_url)
+    with evals.progress_bar() as advance:
+        report = evals.run(questions, databases, limit, settings, advance)
+    _print_report(report, as_json)
+
+
+def main() -> NoReturn:
+    """Run the command line; an error is one line on standard error and an exit code, never a traceback."""
+    try:
+        app()
+    except DatasphinxError as error:
+        typer.secho(str(error), fg="red", err=True)
+        raise SystemExit(USAGE if isinstance(error, ConfigurationError) else _code_of(error.code)) from error
+    raise SystemExit(ANSWERED)
+
+
+def _settings(**overrides: object) -> "Settings":
+    from agent.settings import load_settings
+
+    return load_settings(**overrides)
+
+
+def _services(**overrides: object) -> "Services":
+    from agent.services import Services
+
+    return Services(_settings(**overrides))
+
+
+def _exit_code(output: Any) -> int:
+    if output.get("clarification"):
+        return NEEDS_CLARIFICATION
+    return _code_of(output["error"]["code"]) if output.get("error") else ANSWERED
+
+
+def _code_of(code: str) -> int:
+    if code == ConfigurationError.code:
+        return USAGE
+    return UNREACHABLE if code in _UNREACHABLE_CODES else DOMAIN
+
+
+def _print_report(report: "Report", as_json: bool) -> None:
+    if not as_json:
+        typer.echo(f"execution match {report.execution_match:.2%} of {report.n}", err=True)
+    sys.stdout.write(json.dumps(report.as_json(), ensure_ascii=False) + "\n")

@@ -1,0 +1,89 @@
+"""What a question looks like on a terminal: its steps as they happen, then statement, rows, answer and cost."""
+
+from typing import Any, cast
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from agent.answers.text import format_cell
+from agent.graph import Graph
+from agent.messages import Language, language_of
+from agent.state import AnswerTable, Output
+
+_SHOWN_ROWS = 20
+
+
+def ask(graph: Graph, given: dict[str, Any], console: Console | None) -> Output:
+    """Run one question and return its output; each step is printed to `console`, if there is one, when it ends."""
+    output: Output = {}
+    for mode, chunk in graph.stream(given, stream_mode=["updates", "values"]):
+        if mode == "values":
+            output = cast(Output, chunk)
+        elif console:
+            for node, update in chunk.items():
+                console.print(_step(node, update))
+    return output
+
+
+def show(output: Output, console: Console) -> None:
+    """Print statement, rows, answer and the cost line."""
+    language = language_of(output["answer"])
+    parts: list[RenderableType] = []
+    if output.get("sql"):
+        parts.append(Syntax(output["sql"] or "", "sql", word_wrap=True, background_color="default"))
+    single = output.get("output_type") in {"number", "string"}
+    parts += [rows_table(table, language) for table in output["tables"] if table["rows"] and not single]
+    if output["error"]:
+        parts.append(Text(output["answer"], style="bold red"))
+    elif single or not output["tables"][0]["rows"]:
+        parts.append(Text(output["answer"], style="bold green"))
+    parts.append(cost_line(output))
+    console.print(Group(*parts))
+
+
+def rows_table(table: AnswerTable, language: Language) -> Table:
+    """Return the first rows of `table`; figures stand to the right."""
+    shown = Table(caption=_caption(table), caption_justify="left", header_style="bold")
+    for at, name in enumerate(table["columns"]):
+        values = [row[at] for row in table["rows"]]
+        numeric = any(isinstance(value, int | float) for value in values)
+        shown.add_column(escape(name), justify="right" if numeric else "left")
+    for row in table["rows"][:_SHOWN_ROWS]:
+        shown.add_row(*(escape(format_cell(value, language)) for value in row))
+    return shown
+
+
+def cost_line(output: Output) -> Text:
+    """Return calls, tokens, money and time of a question in one line."""
+    audit = output["audit"]
+    money = "price unknown" if audit["cost_usd"] is None else f"${audit['cost_usd']:.4f}"
+    calls = f"{audit['llm_calls']} model call{'' if audit['llm_calls'] == 1 else 's'}"
+    tokens = f"{audit['prompt_tokens']} + {audit['completion_tokens']} tokens"
+    seconds = f"{audit['latency_ms'] / 1000:.1f} s"
+    return Text(" · ".join([calls, tokens, money, seconds, f"trace {audit['trace_id'][:8]}"]), style="dim")
+
+
+def _caption(table: AnswerTable) -> str | None:
+    more = len(table["rows"]) - _SHOWN_ROWS
+    return f"and {more} more rows" if more > 0 else None
+
+
+def _step(node: str, update: dict[str, Any]) -> Text:
+    """Return one line about what a node did."""
+    details = {
+        "retrieve_tables": lambda: ", ".join(update.get("relevant_tables") or {}) or update.get("error"),
+        "generate_sql": lambda: update.get("error") or update.get("sql_error_info"),
+        "check_stop_words": lambda: ", ".join(update.get("used_stop_words") or ()),
+        "validate_sql": lambda: (update.get("validation") or {}).get("reason"),
+        "execute_sql": lambda: (
+            update.get("sql_error_info") or f"{len((update.get('result') or {'rows': ()})['rows'])} rows"
+        ),
+    }
+    failed = bool(update.get("failure") or update.get("sql_error_info") or update.get("used_stop_words"))
+    detail = details[node]() if node in details else ""
+    seconds = update["audit"]["latency_ms"] / 1000
+    line = Text.assemble(("✗ " if failed else "✓ ", "red" if failed else "green"), (f"{node} ", "bold"))
+    return line.append(f"{seconds:.1f} s  {detail or ''}".rstrip(), style="dim")

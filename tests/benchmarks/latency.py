@@ -1,0 +1,93 @@
+"""How much time datasphinx itself takes, beside the model: `make bench` prints it.
+
+CPU and wall time per question in the warm graph, with a model that answers at once, on the sample shop; and the
+start-up time of `datasphinx ask`, whole, against a model endpoint on loopback that answers at once.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.demo import QUESTIONS
+from agent.graph import build_graph
+from agent.models.scripted import ScriptedModel
+from agent.services import Services
+from agent.settings import load_settings
+from tests.fake_openai import FakeOpenAI
+
+_VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
+_ROUNDS = 40
+_STARTS = 7
+
+
+def main() -> None:
+    """Print the figures as one JSON object."""
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder)
+        figures = {"cpus": os.cpu_count(), "per_question": per_question(cache), "ask_command": ask_command(cache)}
+    print(json.dumps(figures, indent=2))
+
+
+def per_question(cache: Path) -> dict[str, float]:
+    """Return medians over the five demo questions, validation on, in milliseconds."""
+    model = ScriptedModel({"GeneratedSQL": [_sql_for], "SQLValidation": [_VALID]}, repeat_last=True)
+    graph = build_graph(Services(load_settings(cache_dir=cache), model=model))
+    asked = [{"question": question.question} for question in QUESTIONS]
+    for given in asked:
+        graph.invoke(given)
+    wall, cpu = zip(
+        *(_timed(lambda given=given: graph.invoke(given)) for _ in range(_ROUNDS) for given in asked), strict=True
+    )
+    return {"questions": len(wall), "median_wall_ms": _median_ms(wall), "median_cpu_ms": _median_ms(cpu)}
+
+
+def ask_command(cache: Path) -> dict[str, float]:
+    """Return medians of whole runs of `datasphinx ask`, in seconds, and of the bare interpreter beside them."""
+    answer = json.dumps({"sql": QUESTIONS[0].sql, "assumptions": [], "off_topic": False})
+    with FakeOpenAI(default=answer) as server:
+        environment = os.environ | {
+            "DATASPHINX_LLM_BASE_URL": server.base_url,
+            "DATASPHINX_LLM_MODEL": "instant",
+            "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
+            "DATASPHINX_CACHE_DIR": str(cache),
+        }
+        ask = [str(Path(sys.executable).with_name("datasphinx")), "ask", "--json", QUESTIONS[0].question]
+        seconds = [_seconds(ask, environment) for _ in range(_STARTS)]
+        bare = [_seconds([sys.executable, "-c", "pass"], environment) for _ in range(_STARTS)]
+    return {"runs": _STARTS, "median_s": _median(seconds), "bare_python_s": _median(bare)}
+
+
+def _sql_for(messages: list[object]) -> dict[str, object]:
+    prompt = str(messages[-1])
+    asked = next(question for question in QUESTIONS if question.question in prompt)
+    return {"sql": asked.sql, "assumptions": [], "off_topic": False}
+
+
+def _timed(run: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def _seconds(command: list[str], environment: dict[str, str]) -> float:
+    started = time.perf_counter()
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def _median_ms(seconds: tuple[float, ...]) -> float:
+    return round(statistics.median(seconds) * 1000, 1)
+
+
+def _median(seconds: list[float]) -> float:
+    return round(statistics.median(seconds), 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The parts of the documentation that are made from the code. `make docs` writes them; a test compares them."""
+
+import re
+from pathlib import Path
+
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from agent.cli import app
+from agent.graph import graph
+from agent.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+_COMMANDS = (("ask",), ("demo",), ("serve",), ("eval", "replay"), ("eval", "run"))
+
+
+def settings_table() -> str:
+    """Return every setting with its default as a Markdown table."""
+    lines = ["| setting | default | what it does |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        default = "the user's cache directory" if name == "cache_dir" else field.get_default(call_default_factory=False)
+        shown = default if default not in (None, "") else "–"
+        lines.append(f"| `DATASPHINX_{name.upper()}` | {shown} | {field.description} |")
+    return "\n".join(lines)
+
+
+def cli_help() -> str:
+    """Return the help of every command."""
+    runner = CliRunner(env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "_TYPER_FORCE_DISABLE_TERMINAL": "1"})
+    command = get_command(app)
+    blocks = []
+    for path in ((), *_COMMANDS):
+        text = runner.invoke(app, [*path, "--help"], prog_name="datasphinx").output
+        blocks.append("\n".join(line.rstrip() for line in text.strip().splitlines()))
+    assert command.name == "datasphinx"
+    return "```text\n" + "\n\n".join(blocks) + "\n```"
+
+
+def graph_picture() -> str:
+    """Return the graph as Mermaid."""
+    return f"```mermaid\n{graph.get_graph().draw_mermaid().strip()}\n```"
+
+
+PARTS = {
+    "settings": (ROOT / "docs/settings.md", settings_table),
+    "cli": (ROOT / "docs/cli.md", cli_help),
+    "graph": (ROOT / "README.md", graph_picture),
+}
+"""Each generated part: the file that holds it between its two markers, and what makes it."""
+
+
+def with_part(text: str, name: str, part: str) -> str:
+    """Return `text` with `part` between the markers of `name`.
+
+    Raises:
+        ValueError: the markers are missing.
+    """
+    pattern = re.compile(rf"(<!-- {name}: generated -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise ValueError(f"no markers for {name}")
+    return pattern.sub(lambda match: match[1] + part + match[2], text)
+
+
+def main() -> None:
+    """Write every part into its file."""
+    for name, (path, make) in PARTS.items():
+        path.write_text(with_part(path.read_text(encoding="utf-8"), name, make()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
