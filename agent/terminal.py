@@ -73,17 +73,21 @@ def _caption(table: AnswerTable) -> str | None:
 
 def _step(node: str, update: dict[str, Any]) -> Text:
     """Return one line about what a node did."""
-    details = {
-        "retrieve_tables": lambda: ", ".join(update.get("relevant_tables") or {}) or update.get("error"),
-        "generate_sql": lambda: update.get("error") or update.get("sql_error_info"),
-        "check_stop_words": lambda: ", ".join(update.get("used_stop_words") or ()),
-        "validate_sql": lambda: (update.get("validation") or {}).get("reason"),
-        "execute_sql": lambda: (
-            update.get("sql_error_info") or f"{len((update.get('result') or {'rows': ()})['rows'])} rows"
-        ),
-    }
     failed = bool(update.get("failure") or update.get("sql_error_info") or update.get("used_stop_words"))
-    detail = details[node]() if node in details else ""
     seconds = update["audit"]["latency_ms"] / 1000
     line = Text.assemble(("✗ " if failed else "✓ ", "red" if failed else "green"), (f"{node} ", "bold"))
-    return line.append(f"{seconds:.1f} s  {detail or ''}".rstrip(), style="dim")
+    return line.append(f"{seconds:.1f} s  {_detail(update)}".rstrip(), style="dim")
+
+
+def _detail(update: dict[str, Any]) -> str:
+    """Return what is worth a look in an update: what went wrong, else what was found."""
+    if update.get("failure"):
+        return str(update["failure"]["code"])
+    for name in ("error", "sql_error_info", "used_stop_words", "relevant_tables"):
+        if isinstance(update.get(name), str):
+            return str(update[name])
+        if update.get(name):
+            return ", ".join(update[name])
+    if update.get("validation"):
+        return str(update["validation"]["reason"])
+    return f"{len(update['result']['rows'])} rows" if update.get("result") else ""

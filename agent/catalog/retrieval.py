@@ -1,7 +1,7 @@
 """Schema linking: the tables and columns that a question is about, decided by the catalog as far as it can."""
 
 import prompts
-from agent.catalog.describe import describe, describe_compactly, estimate_tokens
+from agent.catalog.describe import describe, describe_compactly, estimate_tokens, quoted_key
 from agent.catalog.source import Source
 from agent.catalog.words import content_words, words
 from agent.errors import ModelAnswerUnreadable
@@ -21,15 +21,16 @@ def fits_budget(source: Source, selection: dict[str, list[str]], budget: int) ->
 def link_tables(question: str, source: Source, services: Services, attempt: int) -> list[str]:
     """Return the keys of the tables that may answer `question`; none where nothing does.
 
-    A schema within the token budget is taken whole, or not at all where no word of the question meets it. From a
-    larger one the model chooses among candidates that the index ranks. Each further attempt (from 1) sees more.
+    A schema within the token budget, and a single table, is taken whole, or not at all where no word of the question
+    meets it. From a larger one the model chooses among candidates that the index ranks. Each further attempt (from 1)
+    sees more.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: a choice was needed and could not be had.
     """
     everything, budget = source.catalog.selection(), services.settings.schema_token_budget
     fuzzy = attempt > 1
-    if fits_budget(source, everything, budget):
+    if len(everything) == 1 or fits_budget(source, everything, budget):
         return list(everything) if source.index.may_concern(question, fuzzy=fuzzy) else []
     ranked = source.index.rank(question, fuzzy=fuzzy) or list(everything)
     candidates = source.index.with_neighbours(ranked[: _CANDIDATES * attempt])
@@ -59,7 +60,7 @@ def link_columns(
         selection = services.model.ask(ColumnSelection, messages)
     except ModelAnswerUnreadable:
         return _columns_by_words(question, source, tables)
-    wanted = {(chosen.table.lower(), column.lower()) for chosen in selection.tables for column in chosen.columns}
+    wanted = {(chosen.table.lower(), name.lower()) for chosen in selection.tables for name in chosen.columns}
     return _keep(source, tables, wanted) or _columns_by_words(question, source, tables)
 
 
@@ -93,10 +94,14 @@ def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]
 
 
 def _keep(source: Source, tables: dict[str, list[str]], wanted: set[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the columns among `wanted`, which may be in quotes as the prompt shows them, with the keys of joins."""
+    quote = source.database.quote
     kept = {}
     for key, columns in tables.items():
-        chosen = {column for column in columns if (key.lower(), column.lower()) in wanted}
+        table = source.catalog.tables[key]
+        names = {name for table_name, name in wanted if table_name in {key.lower(), quoted_key(table, quote).lower()}}
+        chosen = {column for column in columns if names & {column.lower(), quote(column).lower()}}
         if chosen:
-            needed = chosen | set(source.catalog.tables[key].key_columns)
+            needed = chosen | set(table.key_columns)
             kept[key] = [column for column in columns if column in needed]
     return kept

@@ -97,7 +97,8 @@ class Database:
         if self.dialect == "mysql":
             mariadb = getattr(connection.dialect, "is_mariadb", False)
             limit = f"max_statement_time = {timeout_s}" if mariadb else f"max_execution_time = {int(timeout_s * 1000)}"
-            return (f"SET SESSION {limit}", "ROLLBACK", "START TRANSACTION READ ONLY")
+            # Of the session, since DDL ends a transaction that was merely started as read-only.
+            return (f"SET SESSION {limit}", "SET SESSION TRANSACTION READ ONLY", "ROLLBACK", "START TRANSACTION")
         return ()
 
     def _open(self) -> Connection:

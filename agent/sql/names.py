@@ -24,7 +24,7 @@ def resolve(sql: str, catalog: Catalog) -> None:
     A construct that `qualify` cannot follow is left to the database.
 
     Raises:
-        NamesUnknown: with each unknown column and the nearest real names.
+        NamesUnknown: with each unknown column and the nearest real names, and each ambiguous one.
     """
     (tree,) = parse(sql, catalog.dialect)
     try:
@@ -35,12 +35,17 @@ def resolve(sql: str, catalog: Catalog) -> None:
             expand_stars=False,
             quote_identifiers=False,
             validate_qualify_columns=False,
+            allow_partial_qualification=True,
         )
-        unknown = [column for scope in traverse_scope(qualified) for column in _unresolved(scope, catalog)]
+        unknown = [
+            _explain(column, scope, catalog)
+            for scope in traverse_scope(qualified)
+            for column in _unresolved(scope, catalog)
+        ]
     except (OptimizeError, SqlglotError, RecursionError):
         return
     if unknown:
-        raise NamesUnknown("; ".join(dict.fromkeys(_explain(column, catalog) for column in unknown)))
+        raise NamesUnknown("; ".join(dict.fromkeys(unknown)))
 
 
 def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
@@ -77,11 +82,19 @@ def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     """Columns that say which table they are of, where that table has no such column."""
     for column in scope.columns:
-        source = scope.sources.get(column.table)
-        if isinstance(source, exp.Table):
-            table = next((t for t in catalog.tables.values() if t.name.lower() == source.name.lower()), None)
-            if table and column.name.lower() not in {name.lower() for name in table.column_names}:
-                yield column
+        known = _columns_of(scope.sources.get(column.table), catalog)
+        if known and "*" not in known and column.name.lower() not in known:
+            yield column
+
+
+def _columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
+    """Return the columns of a table or subquery in lower case; none where they are not known."""
+    if isinstance(source, Scope):
+        query = source.expression
+        return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
+    name = source.name.lower() if source else ""
+    table = next((table for table in catalog.tables.values() if table.name.lower() == name), None)
+    return {column.lower() for column in table.column_names} if table else set()
 
 
 def _is_tolerated(column: exp.Column, dialect: str) -> bool:
@@ -92,7 +105,10 @@ def _is_tolerated(column: exp.Column, dialect: str) -> bool:
     return as_string or column.name.lower() in _ROW_IDS
 
 
-def _explain(column: exp.Column, catalog: Catalog) -> str:
+def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> str:
+    having = [name for name, source in scope.sources.items() if column.name.lower() in _columns_of(source, catalog)]
+    if not column.table and len(having) > 1:
+        return f"the column {column.name} is ambiguous: it is in {', '.join(having)}"
     nearest = nearest_names(column.name, catalog)
     hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
     return f"there is no column {column.sql(dialect=catalog.dialect)}{hint}"

@@ -1,0 +1,153 @@
+"""The choke point on SQLite: what it returns, what it stops, and that nothing can be written through it."""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from agent.catalog.source import Source, open_source
+from agent.errors import SourceNotFound, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
+from agent.sql.database import Database
+from agent.sql.execute import json_safe
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "small #shop é.db"
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        """
+        CREATE TABLE orders (id INTEGER PRIMARY KEY, status TEXT, amount NUMERIC, note BLOB);
+        INSERT INTO orders VALUES (1, 'open', 2.5, x'00ff'), (2, NULL, 3, NULL), (3, CAST(x'ff41' AS TEXT), NULL, NULL);
+        CREATE TABLE empty (id INTEGER);
+        """
+    )
+    connection.close()
+    return path
+
+
+@pytest.fixture
+def source(path: Path) -> Iterator[Source]:
+    yield open_source(f"sqlite:///{path}", timeout_s=1, row_limit=2)
+
+
+def test_rows_types_and_truncation(source: Source) -> None:
+    result = source.execute("SELECT id, status, amount, note FROM orders ORDER BY id")
+    assert result == {
+        "columns": ["id", "status", "amount", "note"],
+        "types": ["integer", "string", "float", "bytes"],
+        "rows": [[1, "open", 2.5, "00ff"], [2, None, 3, None]],
+        "truncated": True,
+    }
+
+
+def test_a_result_of_exactly_the_limit_is_not_truncated(source: Source) -> None:
+    assert source.execute("SELECT id FROM orders WHERE id < 3")["truncated"] is False
+
+
+def test_no_rows(source: Source) -> None:
+    assert source.execute("SELECT id FROM empty") == {
+        "columns": ["id"],
+        "types": ["null"],
+        "rows": [],
+        "truncated": False,
+    }
+
+
+def test_text_that_is_not_utf_8_is_read_all_the_same(source: Source) -> None:
+    assert source.execute("SELECT status FROM orders WHERE id = 3")["rows"] == [["\ufffdA"]]
+
+
+def test_percent_signs_and_colons_are_no_parameters(source: Source) -> None:
+    result = source.execute("SELECT '100 %s :x' AS a FROM orders WHERE status LIKE '%pen%'")
+    assert result["rows"] == [["100 %s :x"]]
+
+
+def test_a_statement_is_stopped_at_its_limit_and_the_next_one_runs(source: Source) -> None:
+    with pytest.raises(StatementTimeout) as caught:
+        source.execute(ENDLESS)
+    assert caught.value.seconds == 1
+    assert source.execute("SELECT COUNT(*) FROM orders")["rows"] == [[3]]
+
+
+def test_what_the_database_refuses(source: Source) -> None:
+    with pytest.raises(StatementFailed, match="integer overflow"):
+        source.execute("SELECT SUM(9223372036854775807) FROM orders")
+
+
+def test_the_guard_comes_first(source: Source) -> None:
+    with pytest.raises(StatementRefused, match="query_only"):
+        source.execute("DELETE FROM orders")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "DELETE FROM orders",
+        "CREATE TABLE x (id INTEGER)",
+        "CREATE TEMP TABLE x (id INTEGER)",
+        "ATTACH DATABASE '{other}' AS other",
+        "VACUUM INTO '{other}'",
+        "PRAGMA query_only = 0",
+        "SELECT load_extension('{other}')",
+    ],
+)
+def test_past_the_guard_the_connection_itself_can_only_read(path: Path, tmp_path: Path, write: str) -> None:
+    other = tmp_path / "other.db"
+    before = path.read_bytes()
+    with Database(f"sqlite:///{path}").connect(timeout_s=1) as connection:
+        driver = connection.connection.driver_connection
+        with pytest.raises(sqlite3.DatabaseError):
+            driver.execute(write.format(other=other)).fetchall()
+    assert path.read_bytes() == before
+    assert not other.exists()
+
+
+def test_no_value_grows_past_the_limit(source: Source) -> None:
+    with pytest.raises(StatementFailed, match="too big"):
+        source.execute("SELECT replace(printf('%.*c', 900000, 'x'), 'x', '0123456789') FROM orders")
+
+
+def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
+    with pytest.raises(SourceNotFound, match="does not exist"):
+        Database(f"sqlite:///{tmp_path}/none.db")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_file_that_breaks_between_two_statements(source: Source, path: Path) -> None:
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(SourceUnreachable, match="not a database"):
+        source.execute("SELECT COUNT(*) FROM orders")
+
+
+def test_a_password_is_never_shown() -> None:
+    database = Database("postgresql://user:secret@127.0.0.1:1/none")
+    with pytest.raises(SourceUnreachable) as caught, database.connect(timeout_s=1):
+        pass
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "safe"),
+    [
+        (Decimal("2.50"), 2.5),
+        (Decimal("1E+2"), 100),
+        (Decimal("NaN"), None),
+        (float("inf"), None),
+        (True, True),
+        (2**63, 2**63),
+        (date(2024, 2, 29), "2024-02-29"),
+        (datetime(2024, 2, 29, 12, tzinfo=UTC), "2024-02-29T12:00:00+00:00"),
+        (b"\x00\xff", "00ff"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        ([Decimal(1), {"a": b"b"}], [1, {"a": "62"}]),
+    ],
+)
+def test_values_as_json_can_hold_them(value: object, safe: object) -> None:
+    assert json_safe(value) == safe

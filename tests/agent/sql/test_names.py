@@ -1,0 +1,41 @@
+"""Names are resolved against the catalog, and an unknown one comes with its nearest real names."""
+
+import pytest
+
+from agent.catalog.schema import Catalog, Column, Table
+from agent.errors import NamesUnknown
+from agent.sql.names import resolve
+from tests.fixtures import Pair, read_pairs
+
+
+def table(name: str, *columns: str) -> Table:
+    return Table(name, tuple(Column(column, "TEXT") for column in columns))
+
+
+TABLES = (
+    table("customers", "id", "name", "city"),
+    table("orders", "id", "customer_id", "amount", "ordered_on", "status"),
+    table("order items", "unit price"),
+)
+CATALOG = Catalog("sqlite", {each.key: each for each in TABLES}, default_schema="main")
+
+
+@pytest.mark.parametrize("pair", read_pairs("names.sql"), ids=lambda pair: pair.sql[:60])
+def test_pairs(pair: Pair) -> None:
+    if pair.expected == "known":
+        resolve(pair.sql, CATALOG)
+        return
+    kind, _, rest = pair.expected.partition(" ")
+    name, _, nearest = rest.partition(" -> ")
+    with pytest.raises(NamesUnknown) as caught:
+        resolve(pair.sql, CATALOG)
+    said = f"there is no column {name}" if kind == "unknown" else f"the column {name} is ambiguous"
+    assert said in caught.value.unknown
+    assert nearest == "-" or nearest in caught.value.unknown
+
+
+def test_postgres_folds_unquoted_names_and_keeps_quoted_ones() -> None:
+    catalog = Catalog("postgres", {"t": table("t", "id", "Mixed")}, default_schema="public")
+    resolve('SELECT ID, "Mixed" FROM T', catalog)
+    with pytest.raises(NamesUnknown, match="Mixed"):
+        resolve("SELECT Mixed FROM t", catalog)

@@ -1,0 +1,95 @@
+"""PostgreSQL and MariaDB behind the choke point: reading, the time limit on the server, and a server that goes away."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+
+from agent.catalog.source import Source, open_source
+from agent.errors import SourceUnreachable, StatementFailed, StatementTimeout
+from agent.sql.execute import execute
+
+URLS = {
+    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
+    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
+}
+SLOW = {
+    "postgres": "SELECT COUNT(*) FROM generate_series(1, 100000000) a",
+    "mysql": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)"
+    " SELECT COUNT(*) FROM n AS a, n AS b, n AS c",
+}
+KILL = {
+    "postgres": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE pid <> pg_backend_pid() AND datname = current_database()",
+    "mysql": "SELECT CONCAT('KILL ', id) FROM information_schema.processlist"
+    " WHERE id <> connection_id() AND db = database()",
+}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
+def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
+    """An engine with all rights and a table in it."""
+    name = request.param
+    engine = create_engine(URLS[name], isolation_level="AUTOCOMMIT")
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("DROP TABLE IF EXISTS sphinx_orders"))
+            connection.execute(
+                text("CREATE TABLE sphinx_orders (id INT PRIMARY KEY, status VARCHAR(20), amount NUMERIC(9,2))")
+            )
+            connection.execute(text("INSERT INTO sphinx_orders VALUES (1, 'open', 2.50), (2, 'paid', 3)"))
+    except OperationalError as error:
+        engine.dispose()
+        pytest.skip(f"no {name} server answers: {error.orig}")
+    yield name, engine
+    with engine.connect() as connection:
+        connection.execute(text("DROP TABLE IF EXISTS sphinx_orders"))
+    engine.dispose()
+
+
+@pytest.fixture
+def source(server: tuple[str, Any]) -> Iterator[Source]:
+    opened = open_source(URLS[server[0]], timeout_s=1, row_limit=10)
+    yield opened
+    opened.database.engine.dispose()
+
+
+def test_reads(source: Source) -> None:
+    result = source.execute("SELECT status, amount FROM sphinx_orders ORDER BY id")
+    assert result["rows"] == [["open", 2.5], ["paid", 3]]
+    assert source.catalog.values["sphinx_orders", "status"] == ("open", "paid")
+
+
+def test_a_statement_is_stopped_on_the_server_and_the_connection_goes_on(source: Source) -> None:
+    with pytest.raises(StatementTimeout):
+        source.execute(SLOW[source.catalog.dialect])
+    assert source.execute("SELECT COUNT(*) FROM sphinx_orders")["rows"] == [[2]]
+
+
+def test_past_the_guard_the_transaction_can_only_read(
+    source: Source, server: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.sql.execute.check", lambda *_: ())
+    monkeypatch.setattr("agent.sql.execute.resolve", lambda *_: None)
+    for write in ("DELETE FROM sphinx_orders", "CREATE TABLE sphinx_copy (id INT)"):
+        with pytest.raises(StatementFailed, match="(?i)read.only|syntax error"):
+            execute(write, source.database, source.catalog, timeout_s=1, row_limit=10)
+    with server[1].connect() as connection:
+        assert connection.execute(text("SELECT COUNT(*) FROM sphinx_orders")).scalar() == 2
+
+
+def test_a_server_that_drops_the_connection_is_reached_again(source: Source, server: tuple[str, Any]) -> None:
+    source.execute("SELECT COUNT(*) FROM sphinx_orders")
+    with server[1].connect() as connection:
+        for (statement,) in connection.execute(text(KILL[server[0]])).all():
+            if server[0] == "mysql":
+                connection.execute(text(statement))
+    assert source.execute("SELECT COUNT(*) FROM sphinx_orders")["rows"] == [[2]]
+
+
+def test_a_server_that_is_not_there() -> None:
+    with pytest.raises(SourceUnreachable, match="127.0.0.1:1/"):
+        open_source("postgresql://nobody@127.0.0.1:1/none", timeout_s=1, row_limit=1)
