@@ -4,7 +4,7 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent.evals.run import Report
     from agent.services import Services
     from agent.settings import Settings
+    from agent.state import Input
 
 ANSWERED, USAGE, DOMAIN, NEEDS_CLARIFICATION, UNREACHABLE = 0, 2, 3, 4, 5
 """Exit codes."""
@@ -81,7 +82,7 @@ def ask(
     services = _services(llm_model=model, llm_base_url=base_url)
     given: dict[str, Any] = {"question": question, "source": source, "clarify": clarify.value}
     given |= {"output_type": output_type and output_type.value, "enable_sql_validation": validation}
-    output = terminal.ask(build_graph(services), given, None if as_json else Console(stderr=True))
+    output = terminal.ask(build_graph(services), cast("Input", given), None if as_json else Console(stderr=True))
     if as_json:
         sys.stdout.write(json.dumps(output, ensure_ascii=False) + "\n")
     else:

@@ -7,11 +7,10 @@ from rich.rule import Rule
 from rich.text import Text
 
 from agent import terminal
-from agent.evals.match import execution_match
+from agent.evals.match import is_ordered, matches
 from agent.graph import build_graph
 from agent.services import SAMPLE, Services
-from agent.sql.execute import Result
-from agent.state import Output
+from agent.state import AnswerTable, Output
 
 
 @dataclass(frozen=True)
@@ -79,16 +78,13 @@ def run_demo(services: Services, console: Console) -> int:
 def _compare(asked: DemoQuestion, output: Output, services: Services, console: Console) -> bool:
     source = services.source(SAMPLE)
     expected = source.execute(asked.sql)
-    if output["tables"] and execution_match(_as_result(output), expected, asked.sql, source.catalog.dialect):
+    ordered = is_ordered(asked.sql, source.catalog.dialect)
+    if output["tables"] and matches(expected, output["tables"][0], ordered=ordered):
         console.print(Text("✓ the same rows as the reference statement gives", style="green"))
         return True
     got = output["sql"] if not output["error"] else output["error"]["message"]
     console.print(Text(f"✗ not what was asked. Asked: {asked.question} Got: {got}", style="red"))
-    table = {"name": "expected", "columns": expected["columns"], "rows": expected["rows"][:5]}
-    console.print("The reference gives:", terminal.rows_table(table, "en"))  # type: ignore[arg-type]
+    table = AnswerTable(name="reference", columns=expected["columns"], rows=expected["rows"])
+    console.print("The reference gives:", terminal.rows_table(table, "en"))
     return False
 
-
-def _as_result(output: Output) -> Result:
-    table = output["tables"][0]
-    return Result(columns=table["columns"], types=[""] * len(table["columns"]), rows=table["rows"], truncated=False)

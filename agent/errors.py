@@ -9,7 +9,8 @@
     │   │   └── StatementTimeout     it ran past its time limit               seconds
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
-        ├── InvalidQuestion          empty, too long, not text                reason
+        ├── InvalidQuestion          empty, without words, not text           reason
+        ├── QuestionTooLong          more characters than are read            chars, limit
         ├── OffTopic                 no table answers it
         ├── SqlNotGenerated          every try failed                         reason
         ├── InvalidOutputType        the result cannot have the wanted form   wanted, shape
@@ -21,6 +22,7 @@
         ├── ModelRejected            the endpoint refused the request         endpoint, reason
         ├── EmbeddedModelUnavailable the local model cannot be had            reason
         ├── ConfigurationError       a setting is missing or wrong            setting, reason
+        ├── DatasetInvalid           questions or databases of an evaluation  path, reason
         ├── BudgetExceeded           a limit per question was reached         limit, setting
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
@@ -110,6 +112,15 @@ class InvalidQuestion(Terminal):
 
     code = "invalid_question"
     reason: str
+
+
+@dataclass(eq=False)
+class QuestionTooLong(Terminal):
+    """The question has `chars` characters, where at most `limit` are read."""
+
+    code = "question_too_long"
+    chars: int
+    limit: int
 
 
 @dataclass(eq=False)
@@ -203,6 +214,15 @@ class ConfigurationError(Terminal):
 
     code = "configuration"
     setting: str
+    reason: str
+
+
+@dataclass(eq=False)
+class DatasetInvalid(Terminal):
+    """A file or folder that an evaluation reads is missing, broken, or does not fit the others."""
+
+    code = "dataset_invalid"
+    path: str
     reason: str
 
 

@@ -40,6 +40,11 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Это не удаётся прочитать как вопрос: {reason}.",
         "zh": "无法将其作为问题读取：{reason}。",
     },
+    "question_too_long": {
+        "en": "The question has {chars} characters, at most {limit} are read. Shorten it, or raise DATASPHINX_MAX_QUESTION_CHARS.",
+        "ru": "В вопросе {chars} символов, читается не больше {limit}. Сократите его или увеличьте DATASPHINX_MAX_QUESTION_CHARS.",
+        "zh": "问题有 {chars} 个字符，最多读取 {limit} 个。请缩短问题，或调高 DATASPHINX_MAX_QUESTION_CHARS。",
+    },
     "off_topic": {
         "en": "The question is not about this data",
         "ru": "Вопрос не по теме",
@@ -94,6 +99,11 @@ TEXTS: dict[str, dict[Language, str]] = {
         "en": "The setting {setting} is wrong: {reason}.",
         "ru": "Настройка {setting} неверна: {reason}.",
         "zh": "设置 {setting} 有误：{reason}。",
+    },
+    "dataset_invalid": {
+        "en": "{path} cannot be used for an evaluation: {reason}.",
+        "ru": "{path} не подходит для оценки: {reason}.",
+        "zh": "{path} 无法用于评测：{reason}。",
     },
     "budget_exceeded": {
         "en": "The question was stopped at its limit of {limit}. {setting} raises it.",

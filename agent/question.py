@@ -3,19 +3,20 @@
 import unicodedata
 from typing import Any
 
-from agent.errors import InvalidQuestion
+from agent.errors import InvalidQuestion, QuestionTooLong
 
 
 def clean_question(question: Any, max_chars: int) -> str:
     """Return `question` without control characters and outer white space, in Unicode's composed form.
 
     Raises:
-        InvalidQuestion: it is not text, is empty, or has more than `max_chars` characters.
+        InvalidQuestion: it is not text, is empty, or has no words.
+        QuestionTooLong: it has more than `max_chars` characters.
     """
     if not isinstance(question, str):
         raise InvalidQuestion("it is not text" if question is not None else "there is none")
     if len(question) > max_chars:
-        raise InvalidQuestion(f"it has {len(question)} characters, at most {max_chars} are read")
+        raise QuestionTooLong(len(question), max_chars)
     readable = "".join(" " if unicodedata.category(char) in {"Cc", "Cs", "Co"} else char for char in question)
     cleaned = " ".join(unicodedata.normalize("NFC", readable).split())
     if not any(char.isalnum() for char in cleaned):

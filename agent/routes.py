@@ -17,7 +17,7 @@ def after_retrieve_tables(state: State) -> Literal["answer", "select_columns", "
     """On with tables; again without."""
     if state.get("failure"):
         return "answer"
-    return "select_columns" if state["relevant_tables"] else "retrieve_tables"
+    return "retrieve_tables" if state.get("error") else "select_columns"
 
 
 def after_select_columns(state: State) -> Literal["answer", "ask_clarification"]:

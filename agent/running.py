@@ -3,7 +3,7 @@
 import logging
 import uuid
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from langgraph.errors import GraphBubbleUp
 
@@ -32,11 +32,14 @@ class GraphNode(Protocol):
 def run_as_node(node: Node, services: Services) -> GraphNode:
     """Return `node` as the graph calls it: with `services`, with its step on the audit, and raising nothing.
 
-    The first node of a question finds no counter in the state; it gets a new trace id and a clean working state.
+    The first node of a question finds no counter in the state; it gets a new trace id and a clean working state, and
+    keeps what the question came with for the nodes after it.
     """
 
     def run(state: State) -> dict[str, Any]:
         begins = "table_counter" not in state
+        begun = {**new_run(), "given": {**state}} if begins else {}
+        state = cast(State, {**state.get("given", {}), **state})
         spent = new_audit(uuid.uuid4().hex) if begins else state["audit"]
         step = Step(node.__name__, spent)
         token = current_step.set(step)
@@ -53,7 +56,7 @@ def run_as_node(node: Node, services: Services) -> GraphNode:
             current_step.reset(token)
         audit = step.record()
         logger.debug("[%s] %s ms trace_id=%s", node.__name__, audit["latency_ms"], spent["trace_id"])
-        return {**(new_run() if begins else {}), **update, "audit": audit}
+        return {**begun, **update, "audit": audit}
 
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__

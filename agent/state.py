@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 from agent.audit.step import Audit, merge_audit
@@ -65,21 +66,24 @@ class Clarification(TypedDict):
 
 
 class Input(TypedDict, total=False):
-    """What a question comes with."""
+    """What a question comes with.
+
+    All but the question is forgotten after it, so that nothing given with it holds for the next one on the thread.
+    """
 
     question: str
     """The question, in natural language. The one thing that is required."""
-    output_type: OutputType | None
+    output_type: Annotated[OutputType | None, EphemeralValue]
     """The form of answer that is wanted; left out: chosen from the result."""
-    source: str | None
+    source: Annotated[str | None, EphemeralValue]
     """SQLAlchemy URL of the database to ask; left out: the configured source, or the sample shop."""
-    clarify: Clarify | None
+    clarify: Annotated[Clarify | None, EphemeralValue]
     """When to ask back."""
-    feedback: dict[str, Any] | None
+    feedback: Annotated[dict[str, Any] | None, EphemeralValue]
     """What the user says of the last answer: `{"accepted": bool, "comment": str}`."""
-    clarification_answer: str | None
+    clarification_answer: Annotated[str | None, EphemeralValue]
     """The answer to the clarifying question of the last run."""
-    enable_sql_validation: bool | None
+    enable_sql_validation: Annotated[bool | None, EphemeralValue]
     """Whether the model checks the statement, for this question; left out: as the settings say."""
 
 
@@ -109,6 +113,8 @@ class Output(TypedDict, total=False):
 class State(Input, total=False):
     """The working state: the input, what each node adds, and the output."""
 
+    given: Input
+    """What the question came with; a node finds it in the state under its own names."""
     error: Any
     """Why retrieval found nothing (text), until `answer` writes the `ErrorInfo` that comes out."""
     failure: dict[str, Any] | None
@@ -148,7 +154,6 @@ class State(Input, total=False):
     sql_error_info: str | None
     """Why the statement did not run, for the next try."""
     answer: str
-    output_type: OutputType | None
     value: Any
     sql: str | None
     tables: list[AnswerTable]

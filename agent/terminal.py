@@ -11,19 +11,20 @@ from rich.text import Text
 from agent.answers.text import format_cell
 from agent.graph import Graph
 from agent.messages import Language, language_of
-from agent.state import AnswerTable, Output
+from agent.state import AnswerTable, Input, Output
 
 _SHOWN_ROWS = 20
 
 
-def ask(graph: Graph, given: dict[str, Any], console: Console | None) -> Output:
+def ask(graph: Graph, given: Input, console: Console | None) -> Output:
     """Run one question and return its output; each step is printed to `console`, if there is one, when it ends."""
     output: Output = {}
     for mode, chunk in graph.stream(given, stream_mode=["updates", "values"]):
+        state = cast(dict[str, Any], chunk)
         if mode == "values":
-            output = cast(Output, chunk)
+            output = cast(Output, state)
         elif console:
-            for node, update in chunk.items():
+            for node, update in state.items():
                 console.print(_step(node, update))
     return output
 

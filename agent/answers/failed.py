@@ -4,12 +4,14 @@ from typing import Any
 
 from agent.failure import error_info
 from agent.messages import language_of
-from agent.state import State
+from agent.state import AnswerTable, State
 
 
 def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
     """Return the output for `failure`: its text, and the statement and rows as far as there are any."""
     error = error_info(failure, language_of(str(state.get("question") or "")))
+    result = state.get("result")
+    table = result and AnswerTable(name="result", columns=result["columns"], rows=result["rows"])
     reason = failure["facts"].get("reason", "") if failure["code"] == "sql_not_generated" else ""
     return {
         "failure": failure,
@@ -17,7 +19,7 @@ def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
         "output_type": None,
         "value": None,
         "sql": state.get("sql_request") or None,
-        "tables": [],
+        "tables": [table] if table else [],
         "charts": [],
         "clarification": None,
         "error": error,

@@ -22,10 +22,9 @@ def choose_output_type(
         InvalidOutputType: the result cannot have the wanted form.
     """
     natural = _natural(result)
-    if wanted == "number" and natural != "number":
-        raise InvalidOutputType("number", _shape(result))
-    if wanted == "plot" and chart is None:
-        raise InvalidOutputType("plot", _shape(result))
+    possible = {"string", "dataframe", natural, *(["plot"] if chart else [])}
+    if wanted and wanted not in possible:
+        raise InvalidOutputType(wanted, _shape(result))
     if wanted:
         return wanted
     return "plot" if chart and _ASKS_FOR_CHART.search(question) else natural
@@ -34,7 +33,8 @@ def choose_output_type(
 def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTable, chart: AnswerChart | None) -> Any:
     """Return the answer as a value: the number, the text, the table or the chart."""
     if output_type in {"number", "string"}:
-        return result["rows"][0][0] if _is_single(result) else text
+        value = result["rows"][0][0] if _is_single(result) else text
+        return text if output_type == "string" and isinstance(value, int | float) else value
     return chart if output_type == "plot" else table
 
 

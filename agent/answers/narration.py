@@ -5,7 +5,6 @@ import json
 import prompts
 from agent.audit.grounding import ungrounded_figures
 from agent.audit.step import current_step
-from agent.errors import DatasphinxError
 from agent.messages import Language
 from agent.models.client import ModelClient
 from agent.models.schemas import NarratedAnswer
@@ -33,7 +32,8 @@ def narrate(
     )
     try:
         text = model.ask(NarratedAnswer, messages).answer.strip()
-    except DatasphinxError as error:
+    except Exception as error:
+        # Whatever goes wrong here, there are rows to answer with.
         _note(f"there is no narration: {error}")
         return None
     invented = ungrounded_figures(text, result, question)

@@ -16,7 +16,7 @@ def format_value(value: Any, language: Language) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return one_line(str(value), _CELL_CHARS).replace("|", "\\|")
+        return one_line(str(value), _CELL_CHARS)
     if isinstance(value, float) and 0 < abs(value) < 0.0001:
         return f"{value:.4g}".replace(".", _DECIMAL_POINT[language])
     digits = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
@@ -25,7 +25,14 @@ def format_value(value: Any, language: Language) -> str:
 
 def format_cell(value: Any, language: Language) -> str:
     """Return `value` as it stands in a table, where integers may be years and ids and are not grouped."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else format_value(value, language)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return format_value(value, language)
+
+
+def _escaped(text: str) -> str:
+    """Return `text` such that it stays in its cell of a Markdown table."""
+    return text.replace("\\", "\\\\").replace("|", "\\|")
 
 
 def plain_text(result: Result, language: Language, max_rows: int) -> str:
@@ -35,9 +42,9 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
         return render("no_rows", language)
     if len(rows) == 1 and len(result["columns"]) == 1:
         return _single(result["columns"][0], rows[0][0], language)
-    head = f"| {' | '.join(one_line(name) for name in result['columns'])} |"
+    head = f"| {' | '.join(_escaped(one_line(name)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
-    body = [f"| {' | '.join(format_cell(value, language) for value in row)} |" for row in rows[:max_rows]]
+    body = [f"| {' | '.join(_escaped(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
     parts = ["\n".join([head, line, *body])]
     if len(rows) > max_rows:
         parts.append(render("row_count", language, count=format_value(len(rows), language)))

@@ -6,11 +6,14 @@ from typing import Any
 
 from agent.sql.execute import Result
 
-_FIGURE = re.compile(r"(?<![\w.,])[-−]?\d+(?:[ ,.\u00a0\u202f]\d{3})*(?:[.,]\d+)?(?!\w)|\d+(?:[.,]\d+)?")
+_FIGURE = re.compile(
+    r"(?:(?<![\w.,])[-−])?\d+(?:[ ,.\u00a0\u202f]\d{3}(?!\d))*(?:[.,]\d+)?(?:[eE][-+]?\d+)?",
+)
 _SCALES = {
     "thousand": 1e3, "million": 1e6, "billion": 1e9, "k": 1e3, "m": 1e6, "bn": 1e9,
     "тыс": 1e3, "млн": 1e6, "млрд": 1e9, "千": 1e3, "万": 1e4, "百万": 1e6, "亿": 1e8,
 }  # fmt: skip
+_LARGEST = 1e300
 _UNIT = re.compile(r"\s*(%|百万|[千万亿]|[A-Za-zА-Яа-я]+)")
 
 
@@ -31,7 +34,8 @@ def ungrounded_figures(text: str, result: Result, question: str) -> list[str]:
 
 def _numbers(result: Result, question: str) -> set[float]:
     values = [value for row in result["rows"] for value in row]
-    found = {float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)}
+    numbers = (value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+    found = {float(value) for value in numbers if abs(value) < _LARGEST}
     texts = [question, *result["columns"], *(value for value in values if isinstance(value, str))]
     found |= {float(number) for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}
     return found | {float(len(result["rows"])), float(len(result["columns"]))}

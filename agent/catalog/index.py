@@ -8,7 +8,7 @@ from agent.catalog.schema import Catalog, Table
 from agent.catalog.words import asks_for_data, content_words, words
 
 _WEIGHTS = {"table": 3.0, "column": 2.0, "comment": 1.0, "value": 1.0}
-_FUZZY_CUTOFF = 0.8
+_FUZZY_CUTOFF = 0.75
 
 
 class SchemaIndex:
@@ -28,8 +28,8 @@ class SchemaIndex:
     def rank(self, question: str, *, fuzzy: bool = False) -> list[str]:
         """Return the keys of the tables that words of `question` meet, best first.
 
-        With `fuzzy`, names that are spelt almost so are met too. The score of a table is the sum of weight times inverse
-        document frequency over the words it meets.
+        With `fuzzy`, names that are spelt almost so are met too. The score of a table is the sum of weight times
+        inverse document frequency over the words it meets.
         """
         scores: dict[str, float] = defaultdict(float)
         for word in content_words(question):

@@ -11,25 +11,21 @@ _HAN = re.compile(r"[\u3400-\u9fff]+")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 
 _FUNCTION_WORDS = frozenset(
-    """a about above all also am an and any are as at be been but by can could did do does each either else ever every
-    for
-    from get give had has have having he her here him his how i if in into is it its just like make me more my no nor
-    not of
-    off on one only or other our out over own please s same she should so some such t tell than that the their them then
-    there these they this those to too under until up us use very was we were what when where which while who whom whose
-    why will with would you your и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по ее мне
-    было вот от меня еще нет о из ему теперь когда даже ну ли если уже или ни быть был него до вас нибудь опять уж вам
-    ведь
-    там потом себя ничего ей может они тут где есть надо ней для мы тебя их чем была сам чтоб без будто чего раз тоже
-    под будет ж тогда кто этот какой какая какие это""".split()
+    """a about above all also am an and any are as at be been but by can could did do does each either else ever
+    every for from get give had has have having he her here him his how i if in into is it its just like make me
+    more my no nor not of off on one only or other our out over own please s same she should so some such t tell
+    than that the their them then there these they this those to too under until up us use very was we were what
+    when where which while who whom whose why will with would you your и в во не что он на я с со как а то все она
+    так его но да ты к у же вы за бы по ее мне было вот от меня еще нет о из ему теперь когда даже ну ли если уже
+    или ни быть был него до вас нибудь опять уж вам ведь там потом себя ничего ей может они тут где есть надо ней
+    для мы тебя их чем была сам чтоб без будто чего раз тоже под будет ж тогда кто этот какой какая какие это""".split()
 )
 _DATA_WORDS = frozenset(
     """amount average avg biggest bottom chart compare count cumulative distinct distribution earliest fewest growth
-    highest largest latest least list lowest max maximum mean median min minimum most newest number oldest per percent
-    percentage plot quantity rank ranking rate ratio share show smallest sum table top total trend unique сколько
-    среднее
-    средний средняя сумма количество число список покажи топ доля процент тренд динамика максимум минимум график таблица
-    больше меньше самый""".split()
+    highest largest latest least list lowest many max maximum mean median min minimum most much newest number oldest
+    per percent percentage plot quantity rank ranking rate ratio share show smallest sum table top total trend
+    unique сколько среднее средний средняя сумма количество число список покажи топ доля процент тренд динамика
+    максимум минимум график таблица больше меньше самый""".split()
 )
 _DATA_PHRASES = re.compile(
     r"how (many|much)|多少|几个|平均|总数|总计|列出|最高|最低|最多|最少|占比|趋势|排名|数量|统计"

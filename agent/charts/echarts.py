@@ -8,14 +8,15 @@ from agent.state import AnswerChart
 
 _MAX_POINTS = 1000
 _NUMERIC = {"integer", "float", "decimal"}
+_YEAR = re.compile(r"(?<![a-zа-я])(years?|yr|год|годы|года)(?![a-zа-я])|年")
 _PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2}.*)?|-?Q[1-4]|-W\d{2})?$")
 
 
 def chart_of(result: Result, title: str) -> AnswerChart | None:
     """Return a line chart over periods or a bar chart over categories; None where the result is no chart.
 
-    The first column that is not a measure is the x axis (a column of years counts as periods); each numeric column
-    that is left is a series. More than 1,000 rows, or one row, are no chart.
+    The first column of periods (years count), else the first that is not numeric, else the first of several is the
+    x axis; each numeric column that is left is a series. More than 1,000 rows, or fewer than two, are no chart.
     """
     rows = result["rows"]
     x = _axis(result)
@@ -41,11 +42,12 @@ def _axis(result: Result) -> int | None:
     periods = next((at for at in columns if _are_periods(result, at)), None)
     if periods is not None:
         return periods
-    return next((at for at in columns if result["types"][at] not in _NUMERIC), None)
+    return next((at for at in columns if result["types"][at] not in _NUMERIC), 0 if columns else None)
 
 
 def _are_periods(result: Result, column: int) -> bool:
     values = [row[column] for row in result["rows"]]
     if result["types"][column] == "integer":
-        return "year" in result["columns"][column].lower() and all(v is None or 1000 <= v <= 9999 for v in values)
+        named = bool(_YEAR.search(result["columns"][column].lower()))
+        return named and all(value is None or 1000 <= value <= 9999 for value in values)
     return all(isinstance(value, str) and _PERIOD.match(value) for value in values)

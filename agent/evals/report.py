@@ -1,0 +1,114 @@
+"""What an evaluation found, question by question and in total, and the progress bar that shows it growing."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.errors import StatementRefused
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one question ended. `error` is the code of why there is no answer, `reason` its text; `sql` the statement."""
+
+    id: str
+    match: bool = False
+    error: str | None = None
+    reason: str | None = None
+    sql: str | None = None
+    llm_calls: int = 0
+    tokens: int = 0
+
+    @property
+    def refused(self) -> bool:
+        """True where the guard refused the last statement."""
+        return self.error == StatementRefused.code
+
+
+@dataclass
+class Report:
+    """The outcomes so far, in the order of the questions."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """Questions that were asked."""
+        return len(self.outcomes)
+
+    @property
+    def matched(self) -> int:
+        """Questions whose answer has the rows of the reference statement."""
+        return sum(outcome.match for outcome in self.outcomes)
+
+    @property
+    def execution_match(self) -> float:
+        """Share of the questions that matched, from 0 to 1; 0 where none was asked."""
+        return self.matched / self.n if self.n else 0.0
+
+    @property
+    def refused(self) -> int:
+        """Questions whose last statement the guard refused."""
+        return sum(outcome.refused for outcome in self.outcomes)
+
+    @property
+    def errors(self) -> int:
+        """Questions without an answer for any other reason."""
+        return len(self.unanswered) - self.refused
+
+    @property
+    def llm_calls(self) -> int:
+        """Calls of the model."""
+        return sum(outcome.llm_calls for outcome in self.outcomes)
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens."""
+        return sum(outcome.tokens for outcome in self.outcomes)
+
+    @property
+    def unanswered(self) -> list[Outcome]:
+        """Questions without an answer, refused ones among them."""
+        return [outcome for outcome in self.outcomes if outcome.error]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the totals, and for each question without an answer its id, code, reason and statement."""
+        totals = ("n", "execution_match", "refused", "errors", "llm_calls", "tokens")
+        unanswered = [
+            {"id": outcome.id, "error": outcome.error, "reason": outcome.reason, "sql": outcome.sql}
+            for outcome in self.unanswered
+        ]
+        return {**{name: getattr(self, name) for name in totals}, "unanswered": unanswered}
+
+
+Progress = Callable[[Report, int], None]
+"""Called before the first question and after each one, with the report so far and the number of all questions."""
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Yield a `Progress` that shows a bar with the running figure on standard error.
+
+    It appears with the first call, so that what a model prints while it is fetched stands above it.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    bar = Bar(*columns, console=Console(stderr=True))
+    task = bar.add_task("execution match")
+
+    def show(report: Report, total: int) -> None:
+        bar.start()
+        bar.update(task, total=total, completed=report.n, description=_figures(report))
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+def _figures(report: Report) -> str:
+    return f"execution match {report.execution_match:.2%}, refused {report.refused}, errors {report.errors}"

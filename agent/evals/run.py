@@ -1,0 +1,176 @@
+"""Runs questions with known statements through the whole graph and compares the rows."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage
+from sqlalchemy import URL
+
+from agent.catalog.source import Source
+from agent.errors import DatasphinxError, InternalError, NamesUnknown, SqlNotGenerated, StatementRefused
+from agent.evals.datasets import Question, find_databases, read_predictions, read_questions, require_predictions
+from agent.evals.match import is_ordered, matches
+from agent.evals.report import Outcome, Progress, Report, progress_bar
+from agent.graph import Graph, build_graph
+from agent.models.scripted import Scripted, ScriptedModel
+from agent.services import Services
+from agent.settings import Settings
+from agent.sql.guard import check
+from agent.sql.names import resolve
+from agent.state import Input, Output
+
+__all__ = ["Outcome", "Progress", "Report", "evaluate", "progress_bar", "replay", "run"]
+
+logger = logging.getLogger("datasphinx")
+
+STATEMENT_TIMEOUT_S = 120.0
+"""Seconds that a statement may run in an evaluation."""
+ROW_LIMIT = 1_000_000
+"""Rows that are compared: so many that no result is cut."""
+REFERENCE_FAILED = "reference_failed"
+"""Code of a question whose own reference statement does not run."""
+ASKED_BACK = "needs_clarification"
+"""Code of a question that was answered with a question."""
+
+_UNLIMITED = 10**9
+
+
+def replay(
+    questions: Path, databases: Path, predictions: Path, limit: int | None, settings: Settings, on_progress: Progress
+) -> Report:
+    """Run the recorded statements of `predictions` through the graph as the model's answers, on the first `limit`.
+
+    Raises:
+        DatasetInvalid: a file is missing or broken, or does not fit the others.
+    """
+    every = read_questions(questions)
+    recorded = read_predictions(predictions, every)
+    asked = every[:limit]
+    require_predictions(asked, recorded, predictions)
+    return evaluate(asked, find_databases(databases, asked), _recorded_services(recorded, settings), on_progress)
+
+
+def run(questions: Path, databases: Path, limit: int | None, settings: Settings, on_progress: Progress) -> Report:
+    """Run the first `limit` questions through the graph with the model that `settings` name.
+
+    Raises:
+        DatasetInvalid: a file is missing or broken.
+        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: there is no such model.
+    """
+    asked = read_questions(questions)[:limit]
+    files = find_databases(databases, asked)
+    services = Services(_with_limits(settings))
+    # A model that cannot be had is one error at the start, and not one for each question.
+    _ = services.model
+    return evaluate(asked, files, lambda _: services, on_progress)
+
+
+def evaluate(
+    questions: list[Question],
+    databases: Mapping[str, Path],
+    services_for: Callable[[Question], Services],
+    on_progress: Progress,
+) -> Report:
+    """Return how `questions` end, each in the graph over its services. No question that fails ends the run.
+
+    `databases` has a SQLite file for each `db_id`.
+    """
+    report = Report()
+    graph_over = lru_cache(maxsize=1)(build_graph)
+    on_progress(report, len(questions))
+    for question in questions:
+        services = services_for(question)
+        url = URL.create("sqlite", database=str(databases[question.db_id].absolute())).render_as_string()
+        report.outcomes.append(_outcome(question, url, services, graph_over(services)))
+        on_progress(report, len(questions))
+    return report
+
+
+def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Callable[[Question], Services]:
+    """Return services whose model says the recorded statement of the question at hand, however often it is asked.
+
+    Nothing else is recorded: the model chooses no tables, since the schema is shown whole, judges no statement, and
+    narrates nothing, so that the rows themselves are the answer.
+    """
+    said = ""
+
+    def statement(messages: list[BaseMessage]) -> dict[str, Any]:
+        return {"sql": said}
+
+    answers: dict[str, list[Scripted]] = {
+        "GeneratedSQL": [statement],
+        "NarratedAnswer": [{"answer": "", "output_type": "dataframe"}],
+    }
+    model = ScriptedModel(answers, repeat_last=True)
+    free = {"schema_token_budget": _UNLIMITED, "max_llm_tokens": _UNLIMITED, "enable_sql_validation": False}
+    services = Services(_with_limits(settings).model_copy(update=free), model=model)
+
+    def services_for(question: Question) -> Services:
+        nonlocal said
+        said = recorded[question.id]
+        model.calls.clear()
+        return services
+
+    return services_for
+
+
+def _with_limits(settings: Settings) -> Settings:
+    return settings.model_copy(update={"statement_timeout_s": STATEMENT_TIMEOUT_S, "row_limit": ROW_LIMIT})
+
+
+def _outcome(question: Question, url: str, services: Services, graph: Graph) -> Outcome:
+    try:
+        source = services.source(url)
+        given = Input(question=question.question, source=url, clarify="never")
+        return _judge(question, source, cast(Output, graph.invoke(given)))
+    except DatasphinxError as error:
+        return Outcome(question.id, error=error.code, reason=str(error))
+    except Exception as error:
+        # Whatever breaks is this question's result: the figures of all the others must not be lost with it.
+        logger.exception("[EVAL] question %s failed", question.id)
+        return Outcome(question.id, error=InternalError.code, reason=f"{type(error).__name__}: {error}")
+
+
+def _judge(question: Question, source: Source, output: Output) -> Outcome:
+    """Return the outcome for what the graph said, by running the reference statement through the same choke point."""
+    audit = output["audit"]
+    tokens = audit["prompt_tokens"] + audit["completion_tokens"]
+    outcome = Outcome(question.id, sql=output.get("sql"), llm_calls=audit["llm_calls"], tokens=tokens)
+    code, reason = _why_unanswered(output, source)
+    if code:
+        return replace(outcome, error=code, reason=reason)
+    try:
+        reference = source.execute(question.sql)
+    except DatasphinxError as error:
+        return replace(outcome, error=REFERENCE_FAILED, reason=str(error))
+    ordered = is_ordered(question.sql, source.catalog.dialect)
+    return replace(outcome, match=matches(reference, output["tables"][0], ordered=ordered))
+
+
+def _why_unanswered(output: Output, source: Source) -> tuple[str | None, str | None]:
+    """Return code and reason of an output without rows; None twice where there is an answer.
+
+    The graph ends every failed statement as `sql_not_generated`. What stopped the last one is asked of the guard and
+    the catalog again, which say the same of the same statement, rather than read out of the error's text.
+    """
+    error, sql = output.get("error"), output.get("sql")
+    if not error:
+        return (None, None) if output.get("tables") else (ASKED_BACK, output.get("answer"))
+    code = error["code"]
+    if code == SqlNotGenerated.code and sql:
+        code = _objection_code(sql, source) or code
+    return code, output["answer"]
+
+
+def _objection_code(sql: str, source: Source) -> str | None:
+    if check(sql, source.catalog.dialect, source.catalog.readable):
+        return StatementRefused.code
+    try:
+        resolve(sql, source.catalog)
+    except NamesUnknown as error:
+        return error.code
+    return None

@@ -1,0 +1,39 @@
+"""Words of questions and identifiers meet in one form."""
+
+import pytest
+
+from agent.catalog.words import asks_for_data, content_words, words
+
+
+@pytest.mark.parametrize(
+    ("question", "identifier"),
+    [
+        ("Which customers ordered?", "CustomerID"),
+        ("average unit prices", "unit_price"),
+        ("shipped orders", "order_items"),
+        ("HTTP servers", "HTTPServer"),
+        ("Сколько заказов отменили?", "заказы"),
+        ("退货数量是多少", "退货数量"),
+    ],
+)
+def test_a_question_meets_an_identifier(question: str, identifier: str) -> None:
+    assert words(question) & words(identifier)
+
+
+def test_articles_and_words_of_counting_name_nothing() -> None:
+    assert content_words("How many of the orders are there?") == words("orders")
+
+
+@pytest.mark.parametrize(
+    ("question", "is_one"),
+    [
+        ("How many clients do we have?", True),
+        ("List everything", True),
+        ("Сколько клиентов?", True),
+        ("平均价格", True),
+        ("What is the weather like in Reykjavik?", False),
+        ("Tell me a joke", False),
+    ],
+)
+def test_a_wording_that_asks_for_data(question: str, is_one: bool) -> None:
+    assert asks_for_data(question) is is_one
