@@ -21,8 +21,10 @@ ANSWERED, USAGE, DOMAIN, NEEDS_CLARIFICATION, UNREACHABLE = 0, 2, 3, 4, 5
 
 _UNREACHABLE_CODES = {"source_unreachable", "model_unreachable", "embedded_model_unavailable", "driver_missing"}
 
-app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-eval_app = typer.Typer(no_args_is_help=True, help="Measure execution match on questions with known statements.")
+app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+eval_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with known statements."
+)
 app.add_typer(eval_app, name="eval")
 
 

@@ -21,8 +21,8 @@ from nodes.validate_sql import validate_sql
 
 Graph = CompiledStateGraph[State, None, Input, Output]
 
-_RECURSION_LIMIT = 60
-"""Steps of the graph. Its loops end far below by their own counters; this is the last stop."""
+_RECURSION_LIMIT = 200
+"""Steps of the graph: more than its loops can take at the highest limits that the settings allow."""
 
 
 def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:

@@ -42,10 +42,12 @@ class Settings(BaseSettings):
     )
     enable_sql_validation: bool = Field(True, description="Let the model check each statement against the question.")
     sql_validation_max_retries: int = Field(
-        2, ge=0, description="How often a statement is checked again after a correction."
+        2, ge=0, le=10, description="How often a statement is checked again after a correction."
     )
-    max_table_retrievals: int = Field(3, ge=1, description="Tries at finding tables before a question is off topic.")
-    max_sql_generations: int = Field(3, ge=1, description="Tries at a statement before a question is given up.")
+    max_table_retrievals: int = Field(
+        3, ge=1, le=10, description="Tries at finding tables before a question is off topic."
+    )
+    max_sql_generations: int = Field(3, ge=1, le=10, description="Tries at a statement before a question is given up.")
     max_llm_calls: int = Field(20, ge=1, description="Model calls that one question may cost.")
     max_llm_tokens: int = Field(200_000, ge=1, description="Prompt and completion tokens that one question may cost.")
     max_cost_usd: float = Field(

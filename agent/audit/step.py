@@ -25,11 +25,12 @@ class ModelCall(TypedDict):
 
 
 class StatementRun(TypedDict):
-    """One statement that went to a database."""
+    """One statement on its way to a database; `error` says why it gave no rows, if it did not."""
 
     sql: str
     rows: int
     latency_ms: float
+    error: str | None
 
 
 class StepRecord(TypedDict):

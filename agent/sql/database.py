@@ -32,6 +32,7 @@ _SQLITE_READS = {
 }
 _SQLITE_MAX_VALUE_BYTES = 1_000_000
 _PROGRESS_INSTRUCTIONS = 10_000
+_CONNECT_TIMEOUT_S = 10
 
 
 class Database:
@@ -129,7 +130,7 @@ def _parse(url: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": _CONNECT_TIMEOUT_S})
     path = Path(url.database or "")
     if not path.is_file():
         raise SourceNotFound(str(url), "the file does not exist")

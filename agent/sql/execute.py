@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from agent.audit.step import StatementRun, current_step
 from agent.catalog.schema import Catalog
-from agent.errors import SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
+from agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
 from agent.sql.database import Database
 from agent.sql.guard import check
 from agent.sql.names import resolve
@@ -44,6 +44,17 @@ def execute(sql: str, database: Database, catalog: Catalog, *, timeout_s: float,
         StatementTimeout: it was stopped at `timeout_s`.
         SourceUnreachable: the database does not answer, or stopped answering.
     """
+    started = time.perf_counter()
+    try:
+        result = _execute(sql, database, catalog, timeout_s, row_limit)
+    except DatasphinxError as error:
+        _record(sql, 0, started, str(error))
+        raise
+    _record(sql, len(result["rows"]), started, None)
+    return result
+
+
+def _execute(sql: str, database: Database, catalog: Catalog, timeout_s: float, row_limit: int) -> Result:
     findings = check(sql, catalog.dialect, catalog.readable)
     if findings:
         raise StatementRefused(tuple(map(str, findings)))
@@ -51,19 +62,20 @@ def execute(sql: str, database: Database, catalog: Catalog, *, timeout_s: float,
     started = time.perf_counter()
     try:
         with database.connect(timeout_s) as connection:
-            result = _run(connection, sql, database.session_statements(connection, timeout_s), row_limit)
+            return _run(connection, sql, database.session_statements(connection, timeout_s), row_limit)
     except (SQLAlchemyError, OverflowError) as error:
-        seconds = time.perf_counter() - started
-        if seconds >= timeout_s:
+        if time.perf_counter() - started >= timeout_s:
             raise StatementTimeout(timeout_s) from error
         if _is_gone(error):
             raise SourceUnreachable(database.name, _reason(error)) from error
         raise StatementFailed(_reason(error)) from error
+
+
+def _record(sql: str, rows: int, started: float, error: str | None) -> None:
     step = current_step.get()
     if step:
         latency_ms = round((time.perf_counter() - started) * 1000, 1)
-        step.statements.append(StatementRun(sql=sql, rows=len(result["rows"]), latency_ms=latency_ms))
-    return result
+        step.statements.append(StatementRun(sql=sql, rows=rows, latency_ms=latency_ms, error=error))
 
 
 def _run(connection: Connection, sql: str, session: Sequence[str], row_limit: int) -> Result:
