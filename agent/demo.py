@@ -87,4 +87,3 @@ def _compare(asked: DemoQuestion, output: Output, services: Services, console: C
     table = AnswerTable(name="reference", columns=expected["columns"], rows=expected["rows"])
     console.print("The reference gives:", terminal.rows_table(table, "en"))
     return False
-

@@ -106,8 +106,9 @@ def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Calla
         "NarratedAnswer": [{"answer": "", "output_type": "dataframe"}],
     }
     model = ScriptedModel(answers, repeat_last=True)
-    free = {"schema_token_budget": _UNLIMITED, "max_llm_tokens": _UNLIMITED, "enable_sql_validation": False}
-    services = Services(_with_limits(settings).model_copy(update=free), model=model)
+    # What a recording says costs nothing, so no limit on cost may end a question.
+    free = dict.fromkeys(("schema_token_budget", "max_llm_calls", "max_llm_tokens", "max_question_s"), _UNLIMITED)
+    services = Services(_with_limits(settings).model_copy(update={**free, "enable_sql_validation": False}), model=model)
 
     def services_for(question: Question) -> Services:
         nonlocal said

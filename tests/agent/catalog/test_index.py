@@ -38,6 +38,12 @@ def test_names_comments_and_values_are_met(index: SchemaIndex, question: str, fi
     assert index.rank(question)[0] == first
 
 
+def test_a_name_that_is_cut_short_is_met_when_asked_for() -> None:
+    catalog = Catalog("sqlite", {"inst": table("inst", "id")})
+    assert SchemaIndex(catalog).rank("Which institution is it?") == []
+    assert SchemaIndex(catalog).rank("Which institution is it?", fuzzy=True) == ["inst"]
+
+
 def test_a_near_miss_is_met_only_when_asked_for_and_only_in_names(index: SchemaIndex) -> None:
     assert index.rank("custmer adresses") == []
     assert index.rank("custmer adresses", fuzzy=True)[0] == "customers"

@@ -29,6 +29,8 @@ def test_articles_and_words_of_counting_name_nothing() -> None:
     [
         ("How many clients do we have?", True),
         ("List everything", True),
+        ("Who is the youngest male?", True),
+        ('Where is "Katsuhiro Ueno"?', True),
         ("Сколько клиентов?", True),
         ("平均价格", True),
         ("What is the weather like in Reykjavik?", False),

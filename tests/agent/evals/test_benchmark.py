@@ -1,0 +1,45 @@
+"""The statements that a real model wrote for Spider, through the whole graph and bare on the database."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.evals.datasets import Question, find_databases, read_predictions, read_questions
+from agent.evals.match import is_ordered, matches
+from agent.evals.run import replay
+from agent.settings import Settings
+
+FOLDER = Path(__file__).resolve().parents[3].parent / "shared/benchmarks/spider_dev"
+FIRST = 60
+
+
+def rows_of(database: Path, sql: str) -> Any:
+    """The rows of `sql` with nothing between it and SQLite; None where it fails."""
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            cursor = connection.execute(sql)
+        except sqlite3.Error:
+            return None
+        return {"columns": [column[0] for column in cursor.description], "rows": [list(row) for row in cursor]}
+
+
+def bare_verdict(question: Question, sql: str, database: Path) -> bool:
+    reference, answer = rows_of(database, question.sql), rows_of(database, sql)
+    return answer is not None and matches(reference, answer, ordered=is_ordered(question.sql, "sqlite"))
+
+
+@pytest.mark.benchdata
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="shared/benchmarks/spider_dev is not beside the project")
+def test_the_graph_refuses_nothing_and_changes_no_verdict(settings: Settings) -> None:
+    files = (FOLDER / "questions.jsonl", FOLDER / "databases", FOLDER / "predictions_dail_gpt4.jsonl")
+    questions = read_questions(files[0])
+    recorded = read_predictions(files[2], questions)
+    asked = questions[:FIRST]
+    databases = find_databases(files[1], asked)
+    report = replay(*files, FIRST, settings, lambda *_: None)
+    bare = {question.id: bare_verdict(question, recorded[question.id], databases[question.db_id]) for question in asked}
+    assert (report.n, report.refused) == (FIRST, 0)
+    assert {outcome.id: outcome.match for outcome in report.outcomes} == bare
