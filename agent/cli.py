@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
-from agent.errors import ConfigurationError, DatasphinxError
+from agent.errors import DatasphinxError
 
 if TYPE_CHECKING:
     from agent.evals.run import Report
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ANSWERED, USAGE, DOMAIN, NEEDS_CLARIFICATION, UNREACHABLE = 0, 2, 3, 4, 5
 """Exit codes."""
 
+_USAGE_CODES = {"configuration", "dataset_invalid"}
 _UNREACHABLE_CODES = {"source_unreachable", "model_unreachable", "embedded_model_unavailable", "driver_missing"}
 
 app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
@@ -154,7 +155,7 @@ def main() -> NoReturn:
         app()
     except DatasphinxError as error:
         typer.secho(str(error), fg="red", err=True)
-        raise SystemExit(USAGE if isinstance(error, ConfigurationError) else _code_of(error.code)) from error
+        raise SystemExit(_code_of(error.code)) from error
     raise SystemExit(ANSWERED)
 
 
@@ -177,7 +178,7 @@ def _exit_code(output: Any) -> int:
 
 
 def _code_of(code: str) -> int:
-    if code == ConfigurationError.code:
+    if code in _USAGE_CODES:
         return USAGE
     return UNREACHABLE if code in _UNREACHABLE_CODES else DOMAIN
 

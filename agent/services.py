@@ -8,6 +8,7 @@ from functools import cached_property
 
 from cachetools import LRUCache, TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
+from sqlalchemy import URL
 
 from agent.catalog.source import Source, open_source
 from agent.errors import SourceNotFound
@@ -75,7 +76,8 @@ class Services:
     def _sample_url(self) -> str:
         from agent.sample.shop import shop_path
 
-        return f"sqlite:///{shop_path(self.settings.cache_dir)}"
+        path = str(shop_path(self.settings.cache_dir))
+        return URL.create("sqlite", database=path).render_as_string()
 
     def validation(self, key: tuple[str, str, str], judge: Callable[[], Validation]) -> Validation:
         """Return the judgement for (statement, question, schema) from the cache, else from `judge`; errors pass."""

@@ -9,6 +9,7 @@ from agent.catalog.words import asks_for_data, content_words, words
 
 _WEIGHTS = {"table": 3.0, "column": 2.0, "comment": 1.0, "value": 1.0}
 _FUZZY_CUTOFF = 0.75
+_SHORTEST_PREFIX = 4
 
 
 class SchemaIndex:
@@ -28,7 +29,7 @@ class SchemaIndex:
     def rank(self, question: str, *, fuzzy: bool = False) -> list[str]:
         """Return the keys of the tables that words of `question` meet, best first.
 
-        With `fuzzy`, names that are spelt almost so are met too. The score of a table is the sum of weight times
+        With `fuzzy`, names that are spelt almost so, or cut short, are met too. The score of a table is the sum of weight times
         inverse document frequency over the words it meets.
         """
         scores: dict[str, float] = defaultdict(float)
@@ -59,7 +60,8 @@ class SchemaIndex:
         if not fuzzy or len(word) <= 3:
             return []
         names = [known for known in self._names if known[0] == word[0]]
-        return get_close_matches(word, names, n=3, cutoff=_FUZZY_CUTOFF)
+        shortened = [known for known in names if len(known) >= _SHORTEST_PREFIX and word.startswith(known)]
+        return shortened or get_close_matches(word, names, n=3, cutoff=_FUZZY_CUTOFF)
 
 
 def _table_words(catalog: Catalog, table: Table) -> dict[str, float]:

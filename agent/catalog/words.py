@@ -28,7 +28,7 @@ _DATA_WORDS = frozenset(
     максимум минимум график таблица больше меньше самый""".split()
 )
 _DATA_PHRASES = re.compile(
-    r"how (many|much)|多少|几个|平均|总数|总计|列出|最高|最低|最多|最少|占比|趋势|排名|数量|统计"
+    r"how (many|much)|\b[a-z]{3,}est\b|[\"“«「]\S|多少|几个|平均|总数|总计|列出|最高|最低|最多|最少|占比|趋势|排名|数量|统计"
 )
 
 
@@ -49,7 +49,7 @@ def content_words(question: str) -> set[str]:
 
 
 def asks_for_data(question: str) -> bool:
-    """True where the wording asks to count, rank, list or summarise, whatever it is about."""
+    """True where the wording asks to count, rank, list or summarise, or quotes a value, whatever it is about."""
     return bool(words(question) & _DATA_STEMS) or bool(_DATA_PHRASES.search(question.lower()))
 
 
