@@ -22,7 +22,7 @@ def ask(graph: Graph, given: Input, console: Console | None) -> Output:
     for mode, chunk in graph.stream(given, stream_mode=["updates", "values"]):
         state = cast(dict[str, Any], chunk)
         if mode == "values":
-            output = cast(Output, state)
+            output = cast(Output, {name: state[name] for name in Output.__annotations__ if name in state})
         elif console:
             for node, update in state.items():
                 console.print(_step(node, update))

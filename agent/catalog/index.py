@@ -29,8 +29,8 @@ class SchemaIndex:
     def rank(self, question: str, *, fuzzy: bool = False) -> list[str]:
         """Return the keys of the tables that words of `question` meet, best first.
 
-        With `fuzzy`, names that are spelt almost so, or cut short, are met too. The score of a table is the sum of weight times
-        inverse document frequency over the words it meets.
+        With `fuzzy`, names that are spelt almost so, or cut short, are met too. The score of a table is the sum of
+        weight times inverse document frequency over the words it meets.
         """
         scores: dict[str, float] = defaultdict(float)
         for word in content_words(question):

@@ -1,0 +1,113 @@
+"""A chat-completions server on loopback that answers what it was told to, also badly."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+USAGE = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
+
+
+@dataclass
+class Reply:
+    """One HTTP answer. `body` replaces the chat completion; `cut` sends only so many of the bytes that were announced.
+
+    `hang` keeps the client waiting until it is set.
+    """
+
+    content: str | dict[str, Any] | None = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    cut: int | None = None
+    hang: threading.Event | None = None
+
+    def as_bytes(self) -> bytes:
+        """Return the whole body."""
+        if self.body is not None:
+            return self.body.encode()
+        if self.status != 200:
+            return json.dumps({"error": {"message": f"status {self.status}", "type": "error", "code": None}}).encode()
+        text = json.dumps(self.content) if isinstance(self.content, dict) else self.content
+        message = {"role": "assistant", "content": text, "refusal": self.refusal}
+        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+        completion = {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice]}
+        return json.dumps({**completion, "usage": USAGE}).encode()
+
+
+Scripted = Reply | str | dict[str, Any] | Callable[[dict[str, Any]], Any]
+
+
+class FakeOpenAI:
+    """A server with queued answers; when they run out, `default`, else status 500. Use it in a `with` block."""
+
+    def __init__(self, answers: Iterable[Scripted] = (), default: Scripted | None = None) -> None:
+        self.answers = list(answers)
+        self.default = default
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def base_url(self) -> str:
+        """What a client takes as its base URL."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @property
+    def schemas(self) -> list[str | None]:
+        """The schema name that each request asked for; None where it asked for none."""
+        return [request.get("response_format", {}).get("json_schema", {}).get("name") for request in self.requests]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _reply_to(self, request: dict[str, Any]) -> Reply:
+        with self._lock:
+            self.requests.append(request)
+            answer = self.answers.pop(0) if self.answers else self.default
+        if callable(answer):
+            answer = answer(request)
+        if answer is None:
+            return Reply(status=500)
+        return answer if isinstance(answer, Reply) else Reply(answer)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                fake.headers.append(dict(self.headers))
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                reply = fake._reply_to(request)
+                if reply.hang:
+                    reply.hang.wait(10)
+                body = reply.as_bytes()
+                try:
+                    self.send_response(reply.status)
+                    for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body[: reply.cut])
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        return Handler
