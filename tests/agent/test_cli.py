@@ -1,5 +1,6 @@
 """The command line as users run it: what stands on which stream, and the exit codes."""
 
+import gc
 import json
 import sqlite3
 import subprocess
@@ -28,7 +29,7 @@ def server(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpe
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
     def run_command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["datasphinx", *arguments])
         with pytest.raises(SystemExit) as stopped:
@@ -36,7 +37,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         out, err = capsys.readouterr()
         return int(stopped.value.code or 0), out, err
 
-    return run_command
+    yield run_command
+    gc.unfreeze()
+    gc.enable()
 
 
 def test_an_answer_with_its_steps_sql_and_cost(server: FakeOpenAI, run: Run) -> None:
