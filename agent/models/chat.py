@@ -1,11 +1,20 @@
 """Connects the model that the settings name."""
 
+import warnings
+from typing import Any
+from urllib.parse import urlsplit
+
+from langchain_core.language_models.chat_models import BaseChatModel
+
 from agent.errors import ConfigurationError
 from agent.models.client import ModelClient
 from agent.settings import Settings
 
 _ANY_KEY = "not-needed"
 """Servers of one's own mostly want no key, but the client insists on one."""
+
+_OPENAI_URL = "https://api.openai.com/v1"
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 def connect_model(settings: Settings) -> ModelClient:
@@ -15,31 +24,42 @@ def connect_model(settings: Settings) -> ModelClient:
         ConfigurationError: an endpoint is configured without a model's name.
         DriverMissing, EmbeddedModelUnavailable: no endpoint is configured and the embedded model cannot be had.
     """
-    from langchain_openai import ChatOpenAI
-
     if settings.uses_embedded_model:
         from agent.models.local import EMBEDDED_MODEL_NAME, embedded_endpoint
 
-        chat = ChatOpenAI(
-            model=EMBEDDED_MODEL_NAME,
-            base_url=embedded_endpoint(settings.cache_dir),
-            api_key=_ANY_KEY,
-            temperature=0,
-            timeout=settings.llm_timeout_s,
-            max_completion_tokens=256,
-            disable_streaming=True,
-        )
+        url = embedded_endpoint(settings.cache_dir)
+        chat = _chat(settings, EMBEDDED_MODEL_NAME, url, temperature=0, max_completion_tokens=128)
         return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, profile="embedded")
     if not settings.llm_model:
         raise ConfigurationError(
             "DATASPHINX_LLM_MODEL", "an endpoint is configured, but not which of its models to use"
         )
-    chat = ChatOpenAI(
-        model=settings.llm_model,
-        base_url=settings.llm_base_url,
+    url = settings.llm_base_url or _OPENAI_URL
+    chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
+    return ModelClient(chat, settings, name=settings.llm_model, endpoint=url)
+
+
+def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
+    from langchain_openai import ChatOpenAI
+
+    # Where a schema is refused the client asks in another way; advice to call functions instead helps nobody then.
+    warnings.filterwarnings("ignore", message=r"(This model does not support|Invalid schema for) OpenAI's structured")
+    return ChatOpenAI(
+        model=model,
+        base_url=url,
         api_key=settings.llm_api_key or _ANY_KEY,
-        temperature=settings.llm_temperature,
         timeout=settings.llm_timeout_s,
         disable_streaming=True,
+        use_responses_api=False,
+        **_direct(url, settings.llm_timeout_s),
+        **options,
     )
-    return ModelClient(chat, settings, name=settings.llm_model)
+
+
+def _direct(url: str, timeout_s: float) -> dict[str, Any]:
+    """Return the options for a server on this machine, which no proxy of the environment can reach."""
+    if urlsplit(url).hostname not in _THIS_MACHINE:
+        return {}
+    from openai import DefaultHttpxClient
+
+    return {"openai_proxy": None, "http_client": DefaultHttpxClient(trust_env=False, timeout=timeout_s)}

@@ -1,0 +1,190 @@
+import json
+import os
+import subprocess
+import sys
+import types
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from agent.errors import DriverMissing, EmbeddedModelUnavailable
+from agent.models import local
+from agent.models.local import EMBEDDED_MODEL_NAME, embedded_endpoint
+from agent.settings import load_settings
+
+
+def endpoint_or_skip() -> str:
+    try:
+        return embedded_endpoint(load_settings().cache_dir)
+    except (DriverMissing, EmbeddedModelUnavailable) as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def endpoint():
+    return endpoint_or_skip()
+
+
+@pytest.fixture(scope="session")
+def user_cache():
+    # Of the session, so that it is read before the machine's settings are hidden from the test.
+    return load_settings().cache_dir
+
+
+class FakeServer:
+    started: list[object] = []
+
+    def __init__(self, parameters):
+        self.started.append(parameters)
+        self.listening_address = f"http://127.0.0.1:{40_000 + len(self.started)}"
+
+
+@pytest.fixture
+def library(monkeypatch, tmp_path):
+    def parameters():
+        part = types.SimpleNamespace
+        return part(model=part(), sampling=part(), cpuparams=part(), cpuparams_batch=part())
+
+    FakeServer.started = []
+    fake = types.SimpleNamespace(Server=FakeServer, CommonParams=parameters)
+    monkeypatch.setitem(sys.modules, "xllamacpp", fake)
+    monkeypatch.setattr(local, "_servers", [])
+    monkeypatch.setattr(local.atexit, "register", lambda function: function)
+    monkeypatch.setattr(local, "embedded_weights", lambda cache_dir: cache_dir / "models" / "weights.gguf")
+    return fake
+
+
+def test_one_server_for_the_process_and_all_threads(library, tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        urls = set(pool.map(lambda number: embedded_endpoint(tmp_path / str(number)), range(16)))
+    assert urls == {"http://127.0.0.1:40001/v1"}
+    assert len(FakeServer.started) == 1
+
+
+def test_server_is_private_and_deterministic(library, tmp_path):
+    embedded_endpoint(tmp_path)
+    (parameters,) = FakeServer.started
+    assert parameters.model.path == str(tmp_path / "models" / "weights.gguf")
+    assert (parameters.hostnames, parameters.port) == (["127.0.0.1"], 0)
+    assert (parameters.cors_origins, parameters.endpoint_slots, parameters.ui) == ("", False, False)
+    assert parameters.sampling.temp == 0
+    assert parameters.n_ctx == local.CONTEXT_TOKENS
+
+
+def test_missing_library_is_said_before_anything_is_fetched(library, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    monkeypatch.setattr(local, "embedded_weights", lambda cache_dir: pytest.fail("fetched"))
+    with pytest.raises(DriverMissing) as caught:
+        embedded_endpoint(tmp_path)
+    assert (caught.value.package, caught.value.extra) == ("xllamacpp", "local")
+
+
+def test_start_that_fails_can_be_tried_again(library, tmp_path, monkeypatch):
+    def refuses(_parameters):
+        raise RuntimeError("Failed to init server")
+
+    monkeypatch.setattr(library, "Server", refuses)
+    with pytest.raises(EmbeddedModelUnavailable, match=r"Failed to init server.*weights\.gguf"):
+        embedded_endpoint(tmp_path)
+    monkeypatch.setattr(library, "Server", FakeServer)
+    assert embedded_endpoint(tmp_path).endswith("/v1")
+
+
+def test_module_does_not_import_the_library():
+    code = "import sys, agent.models.local; sys.exit('xllamacpp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("siblings", "quota", "expected"),
+    [
+        (["0", "1", "2", "3"], "max 100000", 4),
+        (["0,4", "1,5", "0,4", "1,5"], "max 100000", 2),
+        (["0", "1", "2", "3"], "150000 100000", 1),
+        (["0", "1", "2", "3"], "20000 100000", 1),
+        ([str(cpu) for cpu in range(64)], "max 100000", 8),
+        (None, None, 4),
+        (None, "", 4),
+    ],
+)
+def test_threads_are_real_cores_within_the_quota(monkeypatch, tmp_path, siblings, quota, expected):
+    monkeypatch.setattr(local, "_TOPOLOGY", str(tmp_path / "{}"))
+    monkeypatch.setattr(local, "_CGROUP_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(local, "_usable_cpus", lambda: set(range(len(siblings or "4444"))))
+    for cpu, text in enumerate(siblings or []):
+        (tmp_path / str(cpu)).write_text(text)
+    if quota is not None:
+        (tmp_path / "cpu.max").write_text(quota)
+    assert local._threads() == expected
+
+
+def test_cpus_are_counted_where_there_is_no_affinity(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert local._usable_cpus() == {0}
+
+
+def model(endpoint: str, **options: object) -> ChatOpenAI:
+    return ChatOpenAI(
+        model=EMBEDDED_MODEL_NAME, base_url=endpoint, api_key="none", timeout=60, max_tokens=100, **options
+    )
+
+
+@pytest.mark.embedded
+def test_answers_are_the_same_again(endpoint):
+    answers = {model(endpoint).invoke("Name three colours.").content for _ in range(2)}
+    assert len(answers) == 1
+
+
+@pytest.mark.embedded
+def test_json_schema_is_kept(endpoint):
+    schema = {"type": "object", "properties": {"pick": {"enum": ["left", "right"]}}, "required": ["pick"]}
+    wanted = {"type": "json_schema", "json_schema": {"name": "pick", "schema": schema, "strict": True}}
+    answer = model(endpoint).invoke("Pick a side.", response_format=wanted)
+    assert json.loads(answer.content)["pick"] in ("left", "right")
+    assert answer.usage_metadata["input_tokens"] > 0
+
+
+@pytest.mark.embedded
+def test_grammar_is_kept(endpoint):
+    answer = model(endpoint).invoke("Say something.", extra_body={"grammar": 'root ::= "größe" | "so"'})
+    assert answer.content in ("größe", "so")
+
+
+@pytest.mark.embedded
+def test_prompts_of_others_cannot_be_read(endpoint):
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(endpoint.removesuffix("/v1") + "/slots")
+    assert caught.value.code == 501
+    caught.value.close()
+    request = urllib.request.Request(f"{endpoint}/models", headers={"Origin": "http://elsewhere.example"})
+    with urllib.request.urlopen(request) as response:
+        assert not response.headers["Access-Control-Allow-Origin"]
+        assert EMBEDDED_MODEL_NAME in response.read().decode()
+
+
+IDLE = ""
+# A daemon thread is frozen at exit with its request still open.
+ABANDONED = """
+import threading, time, httpx
+body = {"prompt": "Once", "max_tokens": 4000, "ignore_eos": True}
+threading.Thread(target=lambda: httpx.post(url + "/completions", json=body, timeout=60), daemon=True).start()
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("work", "code"), [(IDLE, {0}), (ABANDONED, {0, 1})], ids=["idle", "abandoned request"])
+def test_process_ends_and_says_nothing(endpoint, user_cache, work, code):
+    start = "from pathlib import Path\nfrom agent.models.local import embedded_endpoint\n"
+    program = f"{start}url = embedded_endpoint(Path({str(user_cache)!r}))\n{work}"
+    root = Path(local.__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, cwd=root, check=False)
+    assert done.returncode in code
+    assert (done.stdout, done.stderr) == (b"", b"")

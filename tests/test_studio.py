@@ -1,0 +1,204 @@
+"""LangGraph Studio's local server: `langgraph dev` starts offline from langgraph.json and runs the graph."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import VALID
+from tests.fake_openai import FakeOpenAI
+
+ROOT = Path(__file__).parents[1]
+STARTS_WITHIN_S = 90
+ENDS_WITHIN_S = 10
+ASKED = {"question": "How many customers do we have?"}
+COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers", "assumptions": [], "off_topic": False}
+WRONG = {**COUNT, "sql": "SELECT COUNT(*) AS customers FROM no_such_table"}
+NODES = [
+    "retrieve_tables",
+    "select_columns",
+    "ask_clarification",
+    "generate_sql",
+    "check_stop_words",
+    "validate_sql",
+    "execute_sql",
+    "answer",
+]
+STRICT = """
+import os, sys
+
+def refuse(event, args):
+    writes = event == "open" and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if writes or event in {"socket.connect", "socket.getaddrinfo", "sqlite3.connect", "subprocess.Popen", "os.mkdir"}:
+        raise RuntimeError(f"I/O: {event} {args}")
+
+sys.addaudithook(refuse)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "allowed"),
+    [
+        ("import agent.graph", True),
+        ("open('left_behind', 'w')", False),
+        ("import sqlite3; sqlite3.connect(':memory:')", False),
+        ("import socket; socket.create_connection(('127.0.0.1', 9))", False),
+    ],
+)
+def test_importing_the_graph_does_no_io(code: str, allowed: bool) -> None:
+    run = subprocess.run([sys.executable, "-B", "-c", STRICT + code], cwd=ROOT, capture_output=True, text=True)
+    assert (run.returncode == 0) is allowed, run.stderr
+    assert allowed or "RuntimeError: I/O" in run.stderr
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeOpenAI]:
+    """The endpoint that the graph asks; it takes each test's answers."""
+    with FakeOpenAI() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def studio_url(model: FakeOpenAI, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a `langgraph dev` that runs in a copy of the project, so that it leaves nothing behind."""
+    if find_spec("langgraph_cli") is None:
+        assert not os.environ.get("CI"), "langgraph-cli is not installed"
+        pytest.skip("langgraph-cli is not installed")
+    project = tmp_path_factory.mktemp("project")
+    shutil.copy(ROOT / "langgraph.json", project)
+    for package in ("agent", "nodes", "prompts"):
+        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
+    with running_studio(project, _environment(model.base_url, cache_dir)) as url:
+        yield url
+
+
+@contextmanager
+def running_studio(project: Path, environment: dict[str, str]) -> Iterator[str]:
+    """Yield the URL of `langgraph dev` in `project` as soon as it answers; end it with all its children."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
+    log = project / "langgraph-dev.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=project, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+        try:
+            _wait_until_ready(process, f"{url}/ok", log)
+            yield url
+        finally:
+            _end(process)
+
+
+def _environment(base_url: str, cache_dir: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DATASPHINX_", "LANG", "OPENAI"))}
+    # Whatever is not on loopback goes to a proxy that is not there: the server has to do without a network.
+    nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    return {
+        **kept,
+        **nowhere,
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "1",
+        "LANGSMITH_TRACING": "false",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DATASPHINX_LLM_BASE_URL": base_url,
+        "DATASPHINX_LLM_MODEL": "fake",
+        "DATASPHINX_CACHE_DIR": str(cache_dir),
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(httpx.TransportError):
+            if httpx.get(url, timeout=2, trust_env=False).status_code == 200:
+                return
+        time.sleep(0.1)
+    pytest.fail(f"langgraph dev is not ready; exit code {process.poll()}\n{log.read_text(errors='replace')}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and its children: they are a session of their own."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, how)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(ENDS_WITHIN_S)
+
+
+@pytest.fixture
+def studio(studio_url: str, model: FakeOpenAI) -> Iterator[Any]:
+    """A client of the running server."""
+    from langgraph_sdk import get_sync_client
+
+    model.answers.clear()
+    model.requests.clear()
+    with get_sync_client(url=studio_url) as client:
+        yield client
+
+
+def test_the_graph_is_there(studio: Any) -> None:
+    assert [assistant["graph_id"] for assistant in studio.assistants.search()] == ["agent"]
+
+
+def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
+    assistant = studio.assistants.search()[0]["assistant_id"]
+    assert "question" in studio.assistants.get_schemas(assistant)["input_schema"]["properties"]
+    drawn = {node["id"] for node in studio.assistants.get_graph(assistant)["nodes"]}
+    assert set(NODES) <= drawn
+
+
+def test_a_question_without_a_thread_is_answered(studio: Any, model: FakeOpenAI) -> None:
+    model.answers.extend([COUNT, VALID])
+    output = studio.runs.wait(None, "agent", input=ASKED)
+    assert output["error"] is None
+    assert output["value"] == output["tables"][0]["rows"][0][0] > 0
+    assert model.schemas == ["GeneratedSQL", "SQLValidation"]
+
+
+def test_updates_are_streamed_node_by_node(studio: Any, model: FakeOpenAI) -> None:
+    model.answers.extend([COUNT, VALID])
+    parts = list(studio.runs.stream(None, "agent", input=ASKED, stream_mode="updates"))
+    assert [node for part in parts if part.event == "updates" for node in part.data] == NODES
+
+
+def test_a_second_question_on_a_thread_begins_anew(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.extend([WRONG, VALID, COUNT, VALID])
+    first = studio.runs.wait(thread, "agent", input=ASKED)
+    after_first = studio.threads.get_state(thread)
+    assert after_first["next"] == []
+    assert after_first["values"]["sql_generate_count"] == 2
+    assert after_first["values"]["sql_request"] == first["sql"] == COUNT["sql"]
+
+    model.answers.extend([COUNT, VALID])
+    second = studio.runs.wait(thread, "agent", input={"question": "How many customers are there?"})
+    values = studio.threads.get_state(thread)["values"]
+    assert values["question"] == "How many customers are there?"
+    assert (values["table_counter"], values["sql_generate_count"]) == (1, 1)
+    assert second["audit"]["trace_id"] != first["audit"]["trace_id"]
+    assert [step["node"] for step in second["audit"]["steps"]] == NODES
+
+
+def test_a_domain_error_is_the_output(studio: Any) -> None:
+    output = studio.runs.wait(None, "agent", input={"question": "  "})
+    assert output["error"]["code"] == "invalid_question"
