@@ -55,23 +55,27 @@ QUESTIONS = (
 )
 
 
+_EMBEDDED = (
+    "It is small and not trained for SQL: expect wrong answers, each shown beside the right one. "
+    "For a real model set DATASPHINX_LLM_BASE_URL, DATASPHINX_LLM_MODEL and DATASPHINX_LLM_API_KEY."
+)
+
+
 def run_demo(services: Services, console: Console) -> int:
     """Ask the five questions, print everything, and return how many were answered as the reference."""
-    graph = build_graph(services)
+    graph, model = build_graph(services), services.model
     right = 0
+    console.print(f"Five questions on the sample shop, answered by the model {model.name}.")
+    if model.profile == "embedded":
+        console.print(_EMBEDDED)
     for number, asked in enumerate(QUESTIONS, 1):
         console.print(Rule(f"{number} of {len(QUESTIONS)}: {asked.kind}", align="left"))
         console.print(Text(asked.question, style="bold cyan"))
         output = terminal.ask(graph, {"question": asked.question, "source": SAMPLE}, console)
         terminal.show(output, console)
         right += _compare(asked, output, services, console)
-    model = services.model
     console.print(Rule(align="left"))
-    console.print(f"{right} of {len(QUESTIONS)} answered as the reference statements do, by the model {model.name}.")
-    if model.profile == "embedded":
-        console.print(
-            "It is small and untrained for this. Point to a real model: DATASPHINX_LLM_BASE_URL, _MODEL, _API_KEY."
-        )
+    console.print(f"{right} of {len(QUESTIONS)} answered as the reference statements do.")
     return right
 
 
