@@ -1,41 +1,51 @@
 """Every setting, read once from the environment (and from `.env` in the working directory)."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from agent.errors import ConfigurationError
 
-
-def _env(name: str, *others: str) -> AliasChoices:
-    return AliasChoices(name, f"DATASPHINX_{name.upper()}", *others)
+_OPENAI_NAMES = {
+    "llm_base_url": ("openai_base_url", "openai_api_base"),
+    "llm_model": ("openai_model",),
+    "llm_api_key": ("openai_api_key",),
+}
 
 
 class Settings(BaseSettings):
     """The settings. Each one is `DATASPHINX_` and its name in capitals; unknown keyword arguments are refused."""
 
     model_config = SettingsConfigDict(
-        env_prefix="DATASPHINX_", env_file=".env", env_file_encoding="utf-8", extra="forbid", frozen=True,
-        populate_by_name=True, env_ignore_empty=True, env_parse_none_str="none",
+        env_prefix="DATASPHINX_", env_file=".env", env_file_encoding="utf-8-sig", extra="forbid", frozen=True,
+        env_ignore_empty=True, env_parse_none_str="none", str_strip_whitespace=True,
     )  # fmt: skip
 
     source: str = Field("", description="SQLAlchemy URL of the database to ask; empty: the sample shop.")
     llm_base_url: str | None = Field(
-        None, validation_alias=_env("llm_base_url", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        None,
         description="Base URL of an OpenAI-compatible endpoint; without it and a key the embedded model answers.",
-    )  # fmt: skip
-    llm_model: str | None = Field(
-        None, validation_alias=_env("llm_model", "OPENAI_MODEL"), description="Model name at the endpoint."
     )
-    llm_api_key: SecretStr | None = Field(
-        None, validation_alias=_env("llm_api_key", "OPENAI_API_KEY"), description="API key of the endpoint."
+    llm_model: str | None = Field(None, description="Model name at the endpoint.")
+    llm_api_key: SecretStr | None = Field(None, description="API key of the endpoint.")
+    llm_timeout_s: float = Field(
+        60, gt=0, allow_inf_nan=False, description="Seconds that the endpoint may be silent; it is tried three times."
     )
-    llm_timeout_s: float = Field(60, gt=0, description="Seconds that one model call may take.")
     llm_temperature: float | None = Field(
-        0.0, ge=0, description="Sampling temperature; `none` where the endpoint allows only its own."
+        0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Sampling temperature; `none` where the endpoint allows only its own.",
     )
     llm_structured_output: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto", description="How structured answers are asked for; `auto` detects once what the endpoint supports."
@@ -60,7 +70,7 @@ class Settings(BaseSettings):
         ge=100,
         description="A schema that fits in this many tokens is shown whole, with no call to choose from it.",
     )
-    statement_timeout_s: float = Field(30, gt=0, description="Seconds that one statement may run.")
+    statement_timeout_s: float = Field(30, gt=0, allow_inf_nan=False, description="Seconds that one statement may run.")
     row_limit: int = Field(10_000, ge=1, description="Rows of a result that are read; more are cut and said to be.")
     short_table_rows: int = Field(
         20, ge=1, description="A table of at most this many rows is answered without narration."
@@ -70,10 +80,46 @@ class Settings(BaseSettings):
         description="Where the sample database and the embedded model are kept.",
     )
 
+    @field_validator("llm_base_url")
+    @classmethod
+    def _names_a_server(cls, url: str | None) -> str | None:
+        if url is not None and not url.lower().startswith(("http://", "https://")):
+            raise ValueError("it has to begin with http:// or https://")
+        return url
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Rank keyword arguments before the environment, then `.env`, then OpenAI's names in either.
+
+        Other programs keep their variables in `.env` too; those are passed over.
+        """
+        dotenv = {name: value for name, value in dotenv_settings().items() if name in settings_cls.model_fields}
+        places = [
+            source.env_vars for source in (env_settings, dotenv_settings) if isinstance(source, EnvSettingsSource)
+        ]
+        fallback = {name: _first(places, names) for name, names in _OPENAI_NAMES.items()}
+        return (
+            init_settings,
+            env_settings,
+            InitSettingsSource(settings_cls, dotenv),
+            InitSettingsSource(settings_cls, {name: value for name, value in fallback.items() if value}),
+        )
+
     @property
     def uses_embedded_model(self) -> bool:
         """True when neither an endpoint nor a key is configured."""
         return self.llm_base_url is None and self.llm_api_key is None
+
+
+def _first(places: Sequence[Mapping[str, str | None]], names: Iterable[str]) -> str | None:
+    return next(filter(None, (place.get(name) for name in names for place in places)), None)
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -85,6 +131,8 @@ def load_settings(**overrides: object) -> Settings:
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
-        first = error.errors()[0]
-        name = "DATASPHINX_" + str(first["loc"][0]).upper().removeprefix("DATASPHINX_")
-        raise ConfigurationError(name, first["msg"]) from error
+        first = error.errors(include_input=False)[0]
+        reason = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"DATASPHINX_{str(first['loc'][0]).upper()}", reason) from None
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(".env", f"it cannot be read as UTF-8 text ({type(error).__name__})") from error

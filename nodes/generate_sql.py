@@ -6,7 +6,8 @@ from typing import Any
 import prompts
 from agent.audit.step import current_step
 from agent.catalog.describe import describe, describe_compactly
-from agent.errors import ModelAnswerUnreadable
+from agent.errors import ModelAnswerUnreadable, OffTopic
+from agent.failure import failure_of
 from agent.models.grammar import select_grammar
 from agent.models.schemas import GeneratedSQL
 from agent.services import Services
@@ -26,7 +27,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     source, model = services.source(state.get("source")), services.model
     selection = state["relevant_tables_with_rel_columns"]
     embedded = model.profile == "embedded"
-    grammar = select_grammar(selection, source.database.quote) if embedded else None
+    grammar = select_grammar(selection, source.database.quote, dialect=source.catalog.dialect) if embedded else None
     schema = (describe_compactly if embedded else describe)(source.catalog, selection, source.database.quote)
     messages = prompts.render(
         "generate_sql",
@@ -47,7 +48,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     except ModelAnswerUnreadable as error:
         return {**update, "sql_error_info": str(error)}
     if answer.off_topic:
-        return {**update, "error": "the model finds the question off topic"}
+        update["error"] = "the model finds the question off topic"
+        last = state["table_counter"] >= services.settings.max_table_retrievals
+        return {**update, "failure": failure_of(OffTopic())} if last else update
     step = current_step.get()
     if step:
         step.notes += [f"assumed: {assumption}" for assumption in answer.assumptions]

@@ -13,7 +13,8 @@ from agent.state import State
 def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     """Find tables; where none is found, say why in `error`, and after the last try end as off topic.
 
-    A try that follows generation's verdict "off topic" can only succeed where it has more tables to show than before.
+    A try that follows generation's verdict "off topic" can only succeed where it has more tables to show than before;
+    so `relevant_tables` stays as it is where none is found.
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
@@ -24,12 +25,10 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     found = link_tables(question, source, services, attempt)
     if state.get("error") and set(found) <= set(state.get("relevant_tables") or ()):
         found = []
-    update: dict[str, Any] = {
-        "question": question,
-        "table_counter": attempt,
-        "relevant_tables": {key: list(source.catalog.tables[key].column_names) for key in found},
-        "error": None if found else "no table meets the question",
-    }
-    if not found and attempt >= settings.max_table_retrievals:
+    update: dict[str, Any] = {"question": question, "table_counter": attempt}
+    if found:
+        tables = {key: list(source.catalog.tables[key].column_names) for key in found}
+        return {**update, "relevant_tables": tables, "error": None}
+    if attempt >= settings.max_table_retrievals:
         update["failure"] = failure_of(OffTopic())
-    return update
+    return {**update, "error": "no table meets the question"}

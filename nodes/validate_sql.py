@@ -5,9 +5,9 @@ from datetime import date
 from typing import Any
 
 import prompts
-from agent.catalog.describe import describe
+from agent.catalog.describe import describe, one_line
 from agent.catalog.source import Source
-from agent.errors import DatasphinxError
+from agent.errors import StatementRefused
 from agent.models.schemas import SQLValidation
 from agent.services import Services
 from agent.sql.preflight import objection
@@ -19,34 +19,44 @@ logger = logging.getLogger("datasphinx")
 def validate_sql(state: State, services: Services) -> dict[str, Any]:
     """Judge `sql_request`, put a correction in its place, or send an objection without one back to generation.
 
-    No call is made where it cannot help: validation is off, the model is the embedded one, or the statement cannot
-    run as
-    it stands, which execution reports. A call that fails, and a correction that cannot run, leave the statement as it
-    is.
+    No call is made where it cannot help: validation is off, the model is the embedded one, the statement cannot run as
+    it stands, which execution reports, or it was checked again as often as the settings allow. A call that fails, and
+    a correction that cannot run, leave the statement as it is.
     """
     settings, sql = services.settings, state["sql_request"]
-    enabled = state.get("enable_sql_validation")
     source = services.source(state.get("source"))
-    off = not (settings.enable_sql_validation if enabled is None else enabled) or services.model.profile == "embedded"
-    if off or objection(sql, source.catalog):
+    count = state.get("sql_validation_count", 0) + 1
+    if not _is_on(state, services) or count > settings.sql_validation_max_retries + 1 or objection(sql, source.catalog):
         return {"validation": None}
-    trace_id, count = state["audit"]["trace_id"], state.get("sql_validation_count", 0) + 1
+    trace_id = state["audit"]["trace_id"]
     logger.info("[SQL_VALIDATION] start attempt=%d trace_id=%s", count, trace_id)
-    logger.info("[SQL_VALIDATION] sql=%s trace_id=%s", sql, trace_id)
+    logger.info("[SQL_VALIDATION] sql=%s trace_id=%s", _line(sql), trace_id)
     verdict = _judge(state, services, source)
     if verdict is None:
         logger.warning("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
         return {"validation": None, "sql_validation_count": count}
-    logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", verdict["is_valid"], verdict["reason"], trace_id)
+    is_valid, reason = verdict["is_valid"], _line(verdict["reason"])
+    logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", is_valid, reason, trace_id)
     update = {"validation": verdict, "sql_validation_count": count}
-    if verdict["is_valid"] or count > settings.sql_validation_max_retries:
-        return {**update, "validation": {**verdict, "corrected_sql": None}}
+    if is_valid:
+        return update
     if verdict["corrected_sql"]:
-        logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", verdict["corrected_sql"], trace_id)
+        logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", _line(verdict["corrected_sql"]), trace_id)
         return {**update, "sql_request": verdict["corrected_sql"]}
     if state["sql_generate_count"] >= settings.max_sql_generations:
         return update
     return {**update, "sql_error_info": "; ".join([verdict["reason"], *verdict["issues"]])}
+
+
+def _line(text: str) -> str:
+    """Return `text` as one line of the log."""
+    return one_line(text, 2000)
+
+
+def _is_on(state: State, services: Services) -> bool:
+    wanted = state.get("enable_sql_validation")
+    wanted = services.settings.enable_sql_validation if wanted is None else wanted
+    return wanted and services.model.profile != "embedded"
 
 
 def _judge(state: State, services: Services, source: Source) -> Validation | None:
@@ -66,12 +76,14 @@ def _judge(state: State, services: Services, source: Source) -> Validation | Non
         )
         answer = services.model.ask(SQLValidation, messages)
         corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
-        if corrected and objection(corrected, source.catalog):
-            corrected = None
+        problem = corrected and objection(corrected, source.catalog)
+        if problem:
+            raise StatementRefused((f"the correction cannot run: {problem}",))
         return Validation(is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected)
 
     try:
         return services.validation((sql, question, schema), ask)
-    except DatasphinxError as error:
-        logger.warning("[SQL_VALIDATION] failed: %s trace_id=%s", error, state["audit"]["trace_id"])
+    except Exception as error:
+        # Whatever goes wrong here, the question has a statement to go on with.
+        logger.warning("[SQL_VALIDATION] failed: %r trace_id=%s", error, state["audit"]["trace_id"])
         return None

@@ -53,7 +53,8 @@ def strange_names(folder: Path) -> Path:
     """Tables and columns named with spaces, quotes, reserved words, a dot, and in Russian and Chinese."""
     return make_database(
         folder,
-        'CREATE TABLE "order details" ("unit price" REAL, "group" TEXT, "say ""hi""" TEXT, "it\'s" TEXT, "a.b" INTEGER)',
+        """CREATE TABLE "order details"
+            ("unit price" REAL, "group" TEXT, "say ""hi""\" TEXT, "it's" TEXT, "a.b" INTEGER)""",
         "INSERT INTO \"order details\" VALUES (2.5, 'north', 'hello', 'apostrophe', 7)",
         'CREATE TABLE "select" ("from" TEXT, "where" INTEGER)',
         "INSERT INTO \"select\" VALUES ('here', 1)",
@@ -64,7 +65,7 @@ def strange_names(folder: Path) -> Path:
     )
 
 
-def many_tables(folder: Path, count: int = 60) -> Path:
+def many_tables(folder: Path, count: int = 150) -> Path:
     """So many tables that they do not fit into 2,000 tokens; one of them, `planets`, has two rows."""
     crowd = (
         f"CREATE TABLE archive_{number} (entry_id INTEGER PRIMARY KEY, description_{number} TEXT, amount_{number} REAL)"

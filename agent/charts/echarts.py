@@ -49,5 +49,5 @@ def _are_periods(result: Result, column: int) -> bool:
     values = [row[column] for row in result["rows"]]
     if result["types"][column] == "integer":
         named = bool(_YEAR.search(result["columns"][column].lower()))
-        return named and all(value is None or 1000 <= value <= 9999 for value in values)
+        return named and all(value is None or isinstance(value, int) and 1000 <= value <= 9999 for value in values)
     return all(isinstance(value, str) and _PERIOD.match(value) for value in values)

@@ -51,15 +51,15 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
         timeout=settings.llm_timeout_s,
         disable_streaming=True,
         use_responses_api=False,
-        **_direct(url, settings.llm_timeout_s),
+        **_direct(url),
         **options,
     )
 
 
-def _direct(url: str, timeout_s: float) -> dict[str, Any]:
+def _direct(url: str) -> dict[str, Any]:
     """Return the options for a server on this machine, which no proxy of the environment can reach."""
     if urlsplit(url).hostname not in _THIS_MACHINE:
         return {}
     from openai import DefaultHttpxClient
 
-    return {"openai_proxy": None, "http_client": DefaultHttpxClient(trust_env=False, timeout=timeout_s)}
+    return {"openai_proxy": None, "http_socket_options": (), "http_client": DefaultHttpxClient(trust_env=False)}

@@ -1,8 +1,11 @@
 """Asks a chat model for structured answers: one schema in, one validated value out, every call on the record."""
 
 import json
+import re
 import time
+from collections.abc import Mapping
 from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -16,19 +19,16 @@ from agent.models.parse import Answer, read_answer
 from agent.settings import Settings
 
 _MODES = ("json_schema", "json_object", "text")
-_UNREACHABLE = (openai.APIConnectionError, openai.InternalServerError, openai.RateLimitError)
 _FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
-# What langchain-openai raises for a body that is cut, has no choices, or is not a chat completion.
-_BROKEN_BODY = (
-    openai.LengthFinishReasonError,
-    openai.ContentFilterFinishReasonError,
-    openai.APIResponseValidationError,
-    ValueError,
-    IndexError,
-    KeyError,
-    TypeError,
-    AttributeError,
+_TOO_LONG = re.compile(
+    r"context.{0,3}(length|window|size)|maximum context|(prompt|input|request) is too (long|large)|too many tokens",
+    re.I,
 )
+_BROKEN_OFF = (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError)
+# What langchain-openai raises for a body that is cut, has no choices, or is not a chat completion.
+_BROKEN_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
+_TIMEOUT_STATUS = 408
+_SHORTEST_SECRET = 6
 
 
 class ModelClient:
@@ -45,13 +45,15 @@ class ModelClient:
         *,
         name: str,
         profile: Literal["standard", "embedded"] = "standard",
+        endpoint: str | None = None,
     ) -> None:
-        """Wrap `chat`; `name` is the model's name on the record."""
+        """Wrap `chat`; `name` is the model's name on the record, `endpoint` the URL that errors name."""
         self.chat = chat
         self.name = name
         self.profile = profile
         self._settings = settings
-        self._endpoint = settings.llm_base_url or name
+        self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
+        self._spell_out = False
         self._modes: tuple[str, ...] = (
             _MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
         )
@@ -67,82 +69,139 @@ class ModelClient:
             ModelRejected: the endpoint refused the request.
             BudgetExceeded: the question has used up what it may cost.
         """
-        text, problem = self._call(schema, messages, grammar)
-        for attempt in ("first", "repair"):
-            if not problem:
-                try:
-                    return read_answer(text, schema)
-                except ValueError as error:
-                    problem = str(error)
-            if attempt == "first":
-                text, problem = self._call(schema, [*messages, *_repair(text, problem, schema.__name__)], grammar)
-        raise ModelAnswerUnreadable(schema.__name__, text or problem)
+        text, problem = self._call(schema, messages, grammar, spell_out=self._spell_out)
+        try:
+            return _read(text, problem, schema)
+        except ValueError as error:
+            repair = _repair(text, str(error), schema.__name__)
+        knew_the_schema = "{" in text or problem
+        text, problem = self._call(schema, [*messages, *repair], grammar, spell_out=True)
+        try:
+            answer = _read(text, problem, schema)
+        except ValueError as error:
+            raise ModelAnswerUnreadable(schema.__name__, text or problem) from error
+        # Some endpoints take a JSON schema and ignore it: from now on it stands in the prompt.
+        self._spell_out = self._spell_out or not knew_the_schema
+        return answer
 
-    def _call(self, schema: type[Answer], messages: list[BaseMessage], grammar: str | None) -> tuple[str, str]:
-        """Return text and problem: one of the two is empty."""
-        modes = ("text",) if grammar else self._modes
+    def _call(
+        self, schema: type[Answer], messages: list[BaseMessage], grammar: str | None, *, spell_out: bool
+    ) -> tuple[str, str]:
+        """Return the text, and what is wrong with it where that is known; `spell_out` puts the schema in the prompt."""
+        if grammar:
+            return self._invoke(schema.__name__, {"extra_body": {"grammar": grammar}}, messages)
+        modes = self._modes
         for mode in modes:
+            spelt_out = spell_out or mode != "json_schema"
+            asked = [*messages, HumanMessage(_instruction(schema))] if spelt_out else messages
             try:
-                text, problem = self._invoke(schema, messages, mode, grammar)
+                said = self._invoke(schema.__name__, _response_format(schema, mode), asked)
             except _FORMAT_REFUSED as error:
-                if mode == modes[-1] or error.code == "context_length_exceeded":
-                    raise ModelRejected(self._endpoint, _reason(error)) from error
+                if mode == modes[-1] or _is_too_long(error):
+                    raise ModelRejected(self._endpoint, self._reason(error)) from error
                 continue
-            if not grammar:
-                self._modes = (mode,)
-            return text, problem
+            self._modes = (mode,)
+            return said
         raise AssertionError("at least one mode is always tried")
 
-    def _invoke(
-        self, schema: type[Answer], messages: list[BaseMessage], mode: str, grammar: str | None
-    ) -> tuple[str, str]:
+    def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
         if step:
             step.check_budget(self._settings)
-        bound = self.chat.bind(**_request(schema, mode, grammar))
-        asked = messages if mode == "json_schema" or grammar else [*messages, HumanMessage(_instruction(schema))]
         started = time.perf_counter()
-        answer = None
+        usage: tuple[int, int] | None = None
         try:
-            answer = bound.invoke(asked)
-        except _UNREACHABLE as error:
-            raise ModelUnreachable(self._endpoint, _reason(error)) from error
+            answer = self.chat.bind(**options).invoke(messages)
+            usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
         except _FORMAT_REFUSED:
+            usage = (0, 0)
             raise
-        except openai.APIStatusError as error:
-            raise ModelRejected(self._endpoint, _reason(error)) from error
+        except _BROKEN_OFF as error:
+            spent = error.completion.usage if error.completion else None
+            usage = _usage(spent.model_dump() if spent else None, "prompt_tokens", "completion_tokens")
+            return "", _broken_off(isinstance(error, openai.LengthFinishReasonError))
         except _BROKEN_BODY as error:
             return "", f"the answer was broken off or malformed ({type(error).__name__})"
+        except (openai.APIError, TimeoutError, ConnectionError) as error:
+            usage = (0, 0) if isinstance(error, openai.APIStatusError) else None
+            raise self._failure(error) from error
         finally:
             if step:
-                step.calls.append(self._record(schema.__name__, answer, time.perf_counter() - started))
-        refusal = answer.additional_kwargs.get("refusal")
-        return ("", f"the model refused: {refusal}") if refusal else (answer.text, "")
+                step.calls.append(self._record(schema, usage, time.perf_counter() - started))
+        return answer.text, _problem(answer)
 
-    def _record(self, schema: str, answer: AIMessage | None, seconds: float) -> ModelCall:
-        usage = answer.usage_metadata if answer else None
-        prompt, completion = (usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)
-        local = self.profile == "embedded"
+    def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected:
+        status = getattr(error, "status_code", None)
+        refused = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
+        if isinstance(error, openai.RateLimitError):
+            # The same status says "slow down", which passes, and "no money left", which does not.
+            refused = error.code == "insufficient_quota"
+        elif status is not None:
+            refused = status < 500 and status != _TIMEOUT_STATUS
+        return (ModelRejected if refused else ModelUnreachable)(self._endpoint, self._reason(error))
+
+    def _reason(self, error: Exception) -> str:
+        text = str(getattr(error, "message", "") or error).strip() or type(error).__name__
+        key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
+        if len(key) >= _SHORTEST_SECRET:
+            text = text.replace(key, "***")
+        return text.splitlines()[0][:300].rstrip(".")
+
+    def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
+        prompt, completion = usage or (0, 0)
+        known = usage is not None
+        cost = cost_usd(self.name, self._settings.llm_base_url, prompt, completion) if known else None
         return ModelCall(
             schema=schema,
             model=self.name,
             prompt_tokens=prompt,
             completion_tokens=completion,
             latency_ms=round(seconds * 1000, 1),
-            cost_usd=0.0 if local else cost_usd(self.name, self._settings.llm_base_url, prompt, completion),
+            cost_usd=0.0 if self.profile == "embedded" else cost,
         )
 
 
-def _request(schema: type[Answer], mode: str, grammar: str | None) -> dict[str, Any]:
-    if grammar:
-        return {"extra_body": {"grammar": grammar}}
+def _read(text: str, problem: str, schema: type[Answer]) -> Answer:
+    if problem:
+        raise ValueError(problem)
+    return read_answer(text, schema)
+
+
+def _problem(answer: AIMessage) -> str:
+    refusal = answer.additional_kwargs.get("refusal")
+    if refusal:
+        return f"the model refused: {refusal}"
+    reason = answer.response_metadata.get("finish_reason")
+    return _broken_off(reason == "length") if reason in ("length", "content_filter") else ""
+
+
+def _broken_off(by_length: bool) -> str:
+    return f"the answer was broken off by the {'limit of tokens' if by_length else 'content filter'}"
+
+
+def _usage(counts: Mapping[str, Any] | None, prompt: str, completion: str) -> tuple[int, int] | None:
+    return (counts[prompt], counts[completion]) if counts else None
+
+
+def _is_too_long(error: openai.APIStatusError) -> bool:
+    return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error.message)) is not None
+
+
+def _response_format(schema: type[Answer], mode: str) -> dict[str, Any]:
     if mode == "json_object":
         return {"response_format": {"type": "json_object"}}
     if mode == "text":
         return {}
     function = convert_to_openai_function(schema, strict=True)
-    wanted = {"name": schema.__name__, "strict": True, "schema": function["parameters"]}
+    wanted = {"name": schema.__name__, "strict": True, "schema": _without_defaults(function["parameters"])}
     return {"response_format": {"type": "json_schema", "json_schema": wanted}}
+
+
+def _without_defaults(node: Any) -> Any:
+    # All properties are required, so a default means nothing; Azure refuses a strict schema that has one.
+    if isinstance(node, dict):
+        return {key: _without_defaults(value) for key, value in node.items() if key != "default"}
+    return [_without_defaults(part) for part in node] if isinstance(node, list) else node
 
 
 def _instruction(schema: type[Answer]) -> str:
@@ -157,5 +216,7 @@ def _repair(text: str, problem: str, schema: str) -> list[BaseMessage]:
     ]
 
 
-def _reason(error: openai.APIError) -> str:
-    return str(error.message or type(error).__name__).strip().splitlines()[0][:300]
+def _without_secrets(endpoint: str) -> str:
+    """Return `endpoint` without user, password and query, which may be keys."""
+    parts = urlsplit(endpoint)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

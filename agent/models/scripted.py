@@ -71,10 +71,8 @@ class ScriptedModel(BaseChatModel):
         if isinstance(answer, Exception):
             raise answer
         text = answer if isinstance(answer, str) else _as_json(answer)
-        prompt_chars = sum(len(str(message.content)) for message in messages)
-        usage = UsageMetadata(
-            input_tokens=prompt_chars // 4, output_tokens=len(text) // 4, total_tokens=(prompt_chars + len(text)) // 4
-        )
+        prompt, completion = sum(len(str(message.content)) for message in messages) // 4, len(text) // 4
+        usage = UsageMetadata(input_tokens=prompt, output_tokens=completion, total_tokens=prompt + completion)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
 
     def _next(self, name: str, messages: list[BaseMessage]) -> Any:

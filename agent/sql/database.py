@@ -3,6 +3,7 @@
 Nothing here runs a statement. `agent.sql.execute` does, and runs what `session_statements` asks for first.
 """
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ _SQLITE_READS = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+_PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
 _SQLITE_MAX_VALUE_BYTES = 1_000_000
 _PROGRESS_INSTRUCTIONS = 10_000
 _CONNECT_TIMEOUT_S = 10
@@ -114,7 +116,7 @@ def _parse(url: str) -> URL:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
     except (ArgumentError, NoSuchModuleError) as error:
-        raise SourceNotFound(url, "that is no URL such as sqlite:///shop.db") from error
+        raise SourceNotFound(_PASSWORD.sub("***", url), "that is no URL such as sqlite:///shop.db") from error
     if backend == "sqlite":
         return parsed
     if backend not in DRIVERS:

@@ -31,7 +31,7 @@ def resolve(sql: str, catalog: Catalog) -> None:
         qualified = qualify(
             tree,
             dialect=catalog.dialect,
-            schema=_mapping(catalog),
+            schema=_mapping(tree, catalog),
             expand_stars=False,
             quote_identifiers=False,
             validate_qualify_columns=False,
@@ -59,11 +59,15 @@ def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
     return [full for match in close for full in known[match]][:limit]
 
 
-def _mapping(catalog: Catalog) -> MappingSchema:
-    """Return the catalog as sqlglot's schema; names in the case that `qualify` folds them to."""
+def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
+    """Return the tables that `tree` names as sqlglot's schema; names in the case that `qualify` folds them to."""
+    names = {table.name.lower() for table in tree.find_all(exp.Table)}
+    named = [(key, table) for key, table in catalog.tables.items() if table.name.lower() in names]
+    # In an empty schema sqlglot would infer columns; any table keeps it from that.
+    named = named or list(catalog.tables.items())[:1]
     folds = catalog.dialect in {"sqlite", "duckdb"}
     schema = MappingSchema(dialect=catalog.dialect, normalize=False)
-    for key, table in catalog.tables.items():
+    for key, table in named:
         columns = {column.lower() if folds else column: "text" for column in table.column_names}
         name = exp.table_(table.name.lower() if folds else table.name, db=table.schema, quoted=True)
         schema.add_table(name if key != table.name else exp.table_(name.name, quoted=True), columns, match_depth=False)

@@ -1,0 +1,125 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.audit.grounding import ungrounded_figures
+from agent.sql.execute import Result
+
+
+def rows_of(*rows: tuple[Any, ...], columns: tuple[str, ...] = ("city", "revenue")) -> Result:
+    return Result(
+        columns=list(columns), types=["other"] * len(columns), rows=[list(row) for row in rows], truncated=False
+    )
+
+
+CITIES = rows_of(("Berlin", 1_234_567.891), ("Oslo", -45.5), ("Rome 2024-03-07", 0.256), ("Nowhere", None))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Berlin leads.",
+        "1234567.891",
+        "1,234,567.89",
+        "1 234 568",
+        "1\u00a0234\u00a0567,9",
+        "1\u202f234\u202f568",
+        "1.234.567,9",
+        "1.23 million",
+        "1.2M",
+        "1,235 thousand",
+        "1,2 млн рублей",
+        "1235 тыс.",
+        "123万",
+        "€1,234,568",
+        "-45.5",
+        "−46",
+        "25.6%",
+        "26 %",
+        "0.26",
+        "on 7 March 2024",
+        "2024-03-07",
+        "There are 4 cities",
+        "The top 10, as asked",
+    ],
+)
+def test_figures_of_the_rows_are_found(text: str) -> None:
+    assert ungrounded_figures(text, CITIES, "Top 10 cities by revenue") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "invented"),
+    [
+        ("99", ["99"]),
+        ("1.24 million", ["1.24"]),
+        ("12,345", ["12,345"]),
+        ("1,234,569", ["1,234,569"]),
+        ("30%", ["30"]),
+        ("45.6", ["45.6"]),
+        ("2,000,000", ["2,000,000"]),
+        ("1.2 billion", ["1.2"]),
+        ("1.2k", ["1.2"]),
+        ("1e9", ["1e9"]),
+        ("Q4", []),
+        ("Q3 and the 5th", ["3", "5"]),
+        ("99 and 98", ["99", "98"]),
+        ("12.345.678", ["12.345.678"]),
+        ("１２３", ["１２３"]),
+        ("9" * 400, ["9" * 400]),
+    ],
+)
+def test_invented_figures_are_named(text: str, invented: list[str]) -> None:
+    assert ungrounded_figures(text, CITIES, "Revenue by city") == invented
+
+
+@pytest.mark.parametrize("text", ["7.3M", "7.3m", "7.3k", "7,3тыс", "$7.3bn"])
+def test_figure_is_not_found_by_its_halves(text: str) -> None:
+    """7 and 3 are in the rows, 7.3 is not."""
+    assert ungrounded_figures(text, rows_of(("a", 7), ("b", 3)), "") != []
+
+
+def test_share_that_is_not_in_the_rows_is_invented() -> None:
+    """It could be derived, but no row says it, and a wrong one looks the same."""
+    assert ungrounded_figures("Half, 50%, of it", rows_of(("a", 10), ("b", 10)), "") == ["50"]
+
+
+def test_true_is_not_one() -> None:
+    assert ungrounded_figures("1", rows_of((True, None), (False, None), (None, None)), "") == ["1"]
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 1e308, float("1e-300")])
+def test_extreme_values_do_no_harm(value: float) -> None:
+    assert ungrounded_figures("5", rows_of(("a", value), ("b", 1), ("c", 1)), "") == ["5"]
+
+
+def test_no_rows() -> None:
+    assert ungrounded_figures("0 rows", rows_of(), "") == []
+    assert ungrounded_figures("7 rows", rows_of(), "") == ["7"]
+
+
+@given(st.integers(-(10**12), 10**12))
+def test_every_whole_value_is_found_as_people_write_it(value: int) -> None:
+    rows = rows_of(("a", value))
+
+    assert ungrounded_figures(f"It is {value:,}.", rows, "") == []
+    assert ungrounded_figures(f"It is {value}.", rows, "") == []
+    assert ungrounded_figures(f"Это {value:,}.".replace(",", "\u00a0"), rows, "") == []
+
+
+@given(st.floats(-1e9, 1e9), st.integers(0, 4))
+def test_every_value_is_found_rounded(value: float, decimals: int) -> None:
+    assert ungrounded_figures(f"It is {value:,.{decimals}f} in all", rows_of(("a", value)), "") == []
+
+
+@given(st.integers(100, 10**9), st.integers(2, 10**6))
+def test_a_value_that_is_off_is_never_found(value: int, off: int) -> None:
+    assert ungrounded_figures(f"It is {value + off:,}.", rows_of(("a", value)), "") == [f"{value + off:,}"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text: str) -> None:
+    figures = ungrounded_figures(text, CITIES, "")
+
+    assert all(figure in text for figure in figures)

@@ -1,0 +1,127 @@
+"""The whole graph over a model that is reached by HTTP."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.graph import Graph, build_graph
+from agent.services import Services
+from agent.settings import load_settings
+from tests.fake_openai import USAGE, FakeOpenAI, Reply
+
+HOW_MANY = "How many orders are there?"
+COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
+VALID = {"is_valid": True, "reason": "it counts", "issues": [], "corrected_sql": None}
+KEY = "sk-very-secret-0123456789"
+
+Make = Callable[..., Graph]
+
+
+@pytest.fixture
+def graph(server: FakeOpenAI, no_waiting: None, cache_dir: Path) -> Make:
+    def make(**overrides: Any) -> Graph:
+        given = {"llm_base_url": server.base_url, "llm_model": "some-model", "cache_dir": cache_dir, **overrides}
+        return build_graph(Services(load_settings(**given)))
+
+    return make
+
+
+def test_a_question_is_answered(server: FakeOpenAI, graph: Make) -> None:
+    server.answers = [COUNT, VALID]
+    output = graph().invoke({"question": HOW_MANY})
+    assert output["error"] is None
+    assert output["value"] > 10_000
+    assert output["sql"] == COUNT["sql"]
+    assert server.schemas == ["GeneratedSQL", "SQLValidation"]
+
+
+def test_the_audit_has_the_tokens_and_no_price_for_an_unknown_model(server: FakeOpenAI, graph: Make) -> None:
+    server.answers = [COUNT, VALID]
+    audit = graph().invoke({"question": HOW_MANY})["audit"]
+    assert audit["llm_calls"] == 2
+    assert audit["prompt_tokens"] == 2 * USAGE["prompt_tokens"]
+    assert audit["completion_tokens"] == 2 * USAGE["completion_tokens"]
+    assert audit["cost_usd"] is None
+    assert all(call["latency_ms"] > 0 for step in audit["steps"] for call in step["calls"])
+
+
+def test_without_validation_it_is_one_call(server: FakeOpenAI, graph: Make) -> None:
+    server.answers = [COUNT]
+    assert graph(enable_sql_validation=False).invoke({"question": HOW_MANY})["error"] is None
+    assert len(server.requests) == 1
+
+
+def test_streaming_the_graph_streams_no_call(server: FakeOpenAI, graph: Make) -> None:
+    server.answers = [COUNT, VALID]
+    chunks = list(graph().stream({"question": HOW_MANY}, stream_mode=["updates", "messages"]))
+    assert chunks
+    assert not any(request.get("stream") for request in server.requests)
+
+
+def test_an_endpoint_without_schemas_answers_too(server: FakeOpenAI, graph: Make) -> None:
+    def answer(request: dict[str, Any]) -> Reply:
+        if "response_format" in request:
+            return Reply(status=400)
+        last = request["messages"][-1]["content"]
+        return Reply("Here you are:\n```sql\nSELECT COUNT(*) FROM orders;\n```" if "assumptions" in last else VALID)
+
+    server.default = answer
+    output = graph().invoke({"question": HOW_MANY})
+    assert output["error"] is None
+    assert output["sql"] == "SELECT COUNT(*) FROM orders"
+
+
+def test_a_dead_endpoint_is_an_error_with_a_code(graph: Make) -> None:
+    output = graph(llm_base_url="http://127.0.0.1:9/v1").invoke({"question": HOW_MANY})
+    assert output["error"]["code"] == "model_unreachable"
+    assert "http://127.0.0.1:9/v1" in output["answer"]
+    assert output["audit"]["llm_calls"] == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "says"), [("Сколько всего заказов?", "не отвечает"), ("有多少 orders 订单？", "没有响应")]
+)
+def test_a_dead_endpoint_is_told_in_the_language_of_the_question(graph: Make, question: str, says: str) -> None:
+    output = graph(llm_base_url="http://127.0.0.1:9/v1", source="").invoke({"question": question + " orders"})
+    assert output["error"]["code"] == "model_unreachable"
+    assert says in output["answer"]
+
+
+def test_a_dead_validation_does_not_fail_the_question(server: FakeOpenAI, graph: Make) -> None:
+    server.answers = [COUNT]
+    output = graph().invoke({"question": HOW_MANY})
+    assert output["error"] is None
+    assert output["value"] > 10_000
+    assert len(server.requests) == 1 + 3
+
+
+def test_a_wrong_key_is_told_without_the_key(server: FakeOpenAI, graph: Make, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    server.default = Reply(status=401, body=f'{{"error": {{"message": "Incorrect API key provided: {KEY}"}}}}')
+    output = graph(llm_api_key=KEY).invoke({"question": HOW_MANY})
+    assert output["error"]["code"] == "model_rejected"
+    assert server.base_url in output["answer"]
+    assert f"Bearer {KEY}" in server.headers[0].values()
+    assert KEY not in str(output)
+    assert KEY not in "\n".join(record.getMessage() for record in caplog.records if record.name == "datasphinx")
+
+
+def test_talk_instead_of_sql_ends_without_a_statement(server: FakeOpenAI, graph: Make) -> None:
+    server.default = "I would rather talk."
+    output = graph().invoke({"question": HOW_MANY})
+    assert output["error"]["code"] == "sql_not_generated"
+    assert len(server.requests) == 6
+
+
+@pytest.mark.parametrize(
+    "missing", [{"llm_model": None}, {"llm_model": None, "llm_base_url": None, "llm_api_key": KEY}]
+)
+def test_a_model_without_a_name_is_a_configuration_error(
+    server: FakeOpenAI, graph: Make, missing: dict[str, Any]
+) -> None:
+    output = graph(**missing).invoke({"question": HOW_MANY})
+    assert output["error"]["code"] == "configuration"
+    assert "DATASPHINX_LLM_MODEL" in output["answer"]
+    assert server.requests == []

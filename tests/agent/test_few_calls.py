@@ -1,0 +1,80 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.agent.walk import COUNT, HOW_MANY, JOKE, calls
+from tests.conftest import ScriptedAgent
+from tests.databases import make_table, url
+
+Scripted = Callable[..., ScriptedAgent]
+
+PLAIN = [
+    (HOW_MANY, COUNT["sql"]),
+    ("Which 5 products are the most expensive?", "SELECT name, price FROM products ORDER BY price DESC LIMIT 5"),
+    ("Average salary by job title", "SELECT job_title, AVG(salary) AS salary FROM employees GROUP BY job_title"),
+    ("Orders by month of 2024", "SELECT strftime('%Y-%m', ordered_on) AS month, COUNT(*) AS n FROM orders "
+     "WHERE ordered_on BETWEEN '2024-01-01' AND '2024-12-31' GROUP BY month"),
+    ("Share of cancelled orders", "SELECT AVG(status = 'cancelled') AS share FROM orders"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "sql"), PLAIN, ids=["count", "ranking", "average", "trend", "share"])
+@pytest.mark.parametrize(("validation", "expected"), [(True, 2), (False, 1)], ids=["validated", "not validated"])
+def test_plain_question_costs(scripted: Scripted, question: str, sql: str, validation: bool, expected: int) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": sql}]}, enable_sql_validation=validation)
+    output = agent.ask(question)
+
+    assert output["error"] is None
+    assert output["audit"]["llm_calls"] == len(agent.model.calls) == expected
+    assert sum(calls(agent).values()) == expected
+
+
+@pytest.mark.parametrize("rows", [0, 1, 20])
+def test_short_table_is_not_narrated(scripted: Scripted, rows: int) -> None:
+    sql = f"SELECT order_id, total_amount FROM orders LIMIT {rows}"
+    agent = scripted({"GeneratedSQL": [{"sql": sql}]})
+
+    assert len(agent.ask("List orders with their amounts")["tables"][0]["rows"]) == rows
+    assert "NarratedAnswer" not in calls(agent)
+
+
+def test_longer_table_is_narrated_with_one_call(scripted: Scripted) -> None:
+    narrated = {"answer": "There are 21 orders.", "output_type": "dataframe"}
+    sql = "SELECT order_id, total_amount FROM orders LIMIT 21"
+    agent = scripted({"GeneratedSQL": [{"sql": sql}], "NarratedAnswer": [narrated]})
+
+    assert agent.ask("List orders with their amounts")["answer"] == "There are 21 orders."
+    assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 1, "NarratedAnswer": 1}
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_length_of_a_short_table_is_a_setting(scripted: Scripted, limit: int) -> None:
+    def ask(rows: int) -> dict[str, int]:
+        sql = f"SELECT order_id FROM orders LIMIT {rows}"
+        agent = scripted({"GeneratedSQL": [{"sql": sql}], "NarratedAnswer": ["", ""]}, short_table_rows=limit)
+        agent.ask("List orders")
+        return calls(agent)
+
+    assert "NarratedAnswer" not in ask(limit)
+    assert "NarratedAnswer" in ask(limit + 1)
+
+
+def test_question_that_is_not_about_the_data_costs_nothing(scripted: Scripted) -> None:
+    assert scripted().ask(JOKE)["audit"]["llm_calls"] == 0
+
+
+def test_unknown_column_costs_no_check_and_no_statement(scripted: Scripted) -> None:
+    """The catalog finds it: one more call writes the statement anew, and only that one is checked and run."""
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(ordr_id) AS orders FROM orders"}, COUNT]})
+    audit = agent.ask(HOW_MANY)["audit"]
+
+    assert calls(agent) == {"GeneratedSQL": 2, "SQLValidation": 1}
+    assert [run["sql"] for step in audit["steps"] for run in step["statements"]] == [COUNT["sql"]]
+
+
+def test_reading_a_new_source_costs_no_call(scripted: Scripted, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "word TEXT, n INTEGER", [("a", 1)])
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT SUM(n) AS n FROM things"}]}, enable_sql_validation=False)
+
+    assert agent.ask("Sum of n over things", source=url(path))["audit"]["llm_calls"] == 1

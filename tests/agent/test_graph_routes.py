@@ -1,0 +1,471 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.graph import build_graph
+from tests.agent.walk import COUNT, HOW_MANY, JOKE, calls, final, nodes, prompts, updates_of, walk
+from tests.conftest import VALID, ScriptedAgent
+
+Scripted = Callable[..., ScriptedAgent]
+
+TO_GENERATION = ["retrieve_tables", "select_columns", "ask_clarification", "generate_sql"]
+TO_THE_END = ["check_stop_words", "validate_sql", "execute_sql", "answer"]
+OFF_TOPIC = {"sql": "", "off_topic": True}
+DROP = {"sql": "DROP TABLE orders"}
+UPDATE = {"sql": "WITH gone AS (SELECT 1) UPDATE orders SET status = 'cancelled'"}
+UNKNOWN_COLUMN = {"sql": "SELECT SUM(total_amunt) FROM orders"}
+FAILS_IN_DATABASE = {"sql": "SELECT no_such_function(order_id) FROM orders"}
+UNREADABLE = ["I would rather talk.", "Really."]
+
+
+def test_plain_question_takes_each_step_once(scripted: Scripted) -> None:
+    steps = walk(scripted({"GeneratedSQL": [COUNT]}))
+
+    assert nodes(steps) == [*TO_GENERATION, *TO_THE_END]
+    assert final(steps)["error"] is None
+    assert final(steps)["value"] > 0
+    assert final(steps)["sql"] == COUNT["sql"]
+
+
+def test_each_step_writes_what_the_contract_says(scripted: Scripted) -> None:
+    steps = dict(walk(scripted({"GeneratedSQL": [{**COUNT, "assumptions": ["cancelled ones count"]}]})))
+
+    assert steps["retrieve_tables"]["table_counter"] == 1
+    assert steps["retrieve_tables"]["relevant_tables"]["regions"] == ["region_id", "name"]
+    assert steps["select_columns"]["relevant_tables_with_rel_columns"]["regions"] == ["region_id", "name"]
+    assert steps["ask_clarification"]["clarification"] is None
+    assert steps["generate_sql"]["sql_request"] == COUNT["sql"]
+    assert steps["generate_sql"]["sql_generate_count"] == 1
+    assert steps["generate_sql"]["assumptions"] == ["cancelled ones count"]
+    assert steps["check_stop_words"]["stop_words"] is False
+    assert steps["check_stop_words"]["used_stop_words"] == []
+    assert steps["validate_sql"]["validation"] == VALID
+    assert steps["validate_sql"]["sql_validation_count"] == 1
+    assert steps["execute_sql"]["sql_request_is_valid"] is True
+    assert steps["execute_sql"]["sql_error_info"] is None
+    assert steps["execute_sql"]["result"]["columns"] == ["orders"]
+    assert steps["execute_sql"]["result"]["truncated"] is False
+
+
+def test_output_holds_nothing_of_the_working_state(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)
+
+    assert set(output) == {
+        "answer", "output_type", "value", "sql", "tables", "charts", "clarification", "error", "audit",
+    }  # fmt: skip
+
+
+# Tables
+
+
+def test_question_that_meets_nothing_is_off_topic_without_a_call(scripted: Scripted) -> None:
+    agent = scripted()
+    steps = walk(agent, JOKE)
+
+    assert nodes(steps) == ["retrieve_tables"] * 3 + ["answer"]
+    assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2, 3]
+    assert final(steps)["error"] == {"code": "off_topic", "message": "The question is not about this data"}
+    assert agent.model.calls == []
+
+
+def test_near_miss_in_spelling_is_found_at_the_second_try(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT name, salary FROM employees LIMIT 3"}]})
+    steps = walk(agent, "salarry by emploee")
+
+    assert nodes(steps)[:3] == ["retrieve_tables", "retrieve_tables", "select_columns"]
+    assert [bool(update["error"]) for update in updates_of(steps, "retrieve_tables")] == [True, False]
+    assert final(steps)["error"] is None
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_tries_at_tables_are_a_setting(scripted: Scripted, limit: int) -> None:
+    steps = walk(scripted(max_table_retrievals=limit), JOKE)
+
+    assert nodes(steps) == ["retrieve_tables"] * limit + ["answer"]
+    assert final(steps)["error"]["code"] == "off_topic"
+
+
+def test_off_topic_by_the_model_costs_one_call_where_the_whole_schema_was_shown(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [OFF_TOPIC]})
+    steps = walk(agent, "How many unicorns are there?")
+
+    assert nodes(steps) == [*TO_GENERATION, "retrieve_tables", "retrieve_tables", "answer"]
+    assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2, 3]
+    assert final(steps)["error"]["code"] == "off_topic"
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+def test_off_topic_by_the_model_at_the_last_try_ends_at_once(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [OFF_TOPIC]}, max_table_retrievals=1)
+    steps = walk(agent)
+
+    assert nodes(steps) == [*TO_GENERATION, "answer"]
+    assert final(steps)["error"]["code"] == "off_topic"
+
+
+# Stop words
+
+
+def test_stop_words_go_back_to_generation_with_the_words_found(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [DROP, COUNT]})
+    steps = walk(agent)
+
+    assert nodes(steps) == [*TO_GENERATION, "check_stop_words", "generate_sql", *TO_THE_END]
+    assert [update["used_stop_words"] for update in updates_of(steps, "check_stop_words")] == [["DROP"], []]
+    first, second = prompts(agent, "GeneratedSQL")
+    assert "DROP" not in first
+    assert "refused for: DROP" in second
+    assert "DROP TABLE orders" in second
+    assert final(steps)["error"] is None
+
+
+def test_stop_words_twice_then_a_query(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [DROP, UPDATE, COUNT]})
+    steps = walk(agent)
+
+    assert nodes(steps) == [*TO_GENERATION, *["check_stop_words", "generate_sql"] * 2, *TO_THE_END]
+    assert "refused for: UPDATE" in prompts(agent, "GeneratedSQL")[2]
+    assert "refused for: DROP" not in prompts(agent, "GeneratedSQL")[2]
+    assert final(steps)["error"] is None
+
+
+def test_stop_words_three_times_end_without_a_statement(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [DROP, UPDATE, DROP]})
+    steps = walk(agent)
+
+    assert nodes(steps) == [*TO_GENERATION, *["check_stop_words", "generate_sql"] * 2, "check_stop_words", "answer"]
+    assert final(steps)["error"]["code"] == "sql_not_generated"
+    assert "DROP" in final(steps)["answer"]
+    assert [update["sql_generate_count"] for update in updates_of(steps, "generate_sql")] == [1, 2, 3]
+
+
+def test_several_stop_words_are_all_named(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "DELETE FROM orders; DROP TABLE orders"}, COUNT]})
+    steps = walk(agent)
+
+    assert updates_of(steps, "check_stop_words")[0]["used_stop_words"] == ["DELETE", "DROP"]
+    assert "refused for: DELETE, DROP" in prompts(agent, "GeneratedSQL")[1]
+
+
+def test_refused_statement_never_reaches_the_database(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": [DROP] * 3}).ask(HOW_MANY)
+
+    assert [step["statements"] for step in output["audit"]["steps"] if step["statements"]] == []
+
+
+@pytest.mark.parametrize("word", ["drop", "DELETE", "update"])
+def test_stop_words_inside_names_and_values_are_none(scripted: Scripted, word: str) -> None:
+    sql = f"SELECT COUNT(*) AS {word}_count FROM orders WHERE status <> '{word}'"
+    steps = walk(scripted({"GeneratedSQL": [{"sql": sql}]}))
+
+    assert nodes(steps) == [*TO_GENERATION, *TO_THE_END]
+
+
+# Execution
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (UNKNOWN_COLUMN, ["total_amunt", "nearest: orders.total_amount"]),
+        (FAILS_IN_DATABASE, ["no such function: no_such_function"]),
+        ({"sql": "SELECT FROM WHERE"}, ["cannot be parsed"]),
+        ({"sql": "SELECT * FROM invoices"}, ["invoices is not in the catalog"]),
+        ({"sql": "SELECT 1; SELECT 2"}, ["exactly one statement"]),
+    ],
+    ids=["unknown column", "error of the database", "syntax", "unknown table", "two statements"],
+)
+def test_error_text_goes_back_to_generation(scripted: Scripted, bad: dict[str, Any], told: list[str]) -> None:
+    agent = scripted({"GeneratedSQL": [bad, COUNT]})
+    steps = walk(agent)
+
+    assert nodes(steps).count("execute_sql") == 2
+    first, second = prompts(agent, "GeneratedSQL")
+    assert "It failed" not in first
+    assert bad["sql"] in second
+    assert all(text in second for text in told)
+    assert final(steps)["error"] is None
+
+
+def test_two_execution_errors_then_rows(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [UNKNOWN_COLUMN, FAILS_IN_DATABASE, COUNT]})
+    steps = walk(agent)
+
+    once = ["check_stop_words", "validate_sql", "execute_sql", "generate_sql"]
+    assert nodes(steps) == [*TO_GENERATION, *once * 2, *TO_THE_END]
+    assert [update["sql_request_is_valid"] for update in updates_of(steps, "execute_sql")] == [False, False, True]
+    last = prompts(agent, "GeneratedSQL")[2]
+    assert "no_such_function" in last
+    assert "total_amunt" not in last
+
+
+def test_three_execution_errors_end_without_a_statement(scripted: Scripted) -> None:
+    steps = walk(scripted({"GeneratedSQL": [UNKNOWN_COLUMN] * 3}))
+
+    once = ["check_stop_words", "validate_sql", "execute_sql", "generate_sql"]
+    assert nodes(steps) == [*TO_GENERATION, *once * 2, *once[:3], "answer"]
+    assert final(steps)["error"]["code"] == "sql_not_generated"
+    assert "total_amunt" in final(steps)["answer"]
+    assert final(steps)["sql"] == UNKNOWN_COLUMN["sql"]
+
+
+def test_stop_words_and_errors_share_one_limit(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [DROP, UNKNOWN_COLUMN, DROP]})
+
+    assert final(walk(agent))["error"]["code"] == "sql_not_generated"
+    assert calls(agent)["GeneratedSQL"] == 3
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_tries_at_a_statement_are_a_setting(scripted: Scripted, limit: int) -> None:
+    agent = scripted({"GeneratedSQL": [UNKNOWN_COLUMN] * limit}, max_sql_generations=limit)
+
+    assert final(walk(agent))["error"]["code"] == "sql_not_generated"
+    assert calls(agent) == {"GeneratedSQL": limit}
+
+
+def test_statement_that_runs_too_long_is_told_to_generation(scripted: Scripted) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+    agent = scripted({"GeneratedSQL": [{"sql": endless}, COUNT]}, statement_timeout_s=0.1, enable_sql_validation=False)
+    steps = walk(agent)
+
+    assert "stopped after 0.1 s" in prompts(agent, "GeneratedSQL")[1]
+    assert final(steps)["error"] is None
+
+
+# Unreadable answers
+
+
+def test_unreadable_statement_is_repaired_once(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": ["I would rather talk.", COUNT]})
+    steps = walk(agent)
+
+    assert nodes(steps) == [*TO_GENERATION, *TO_THE_END]
+    assert "could not be read as GeneratedSQL" in prompts(agent, "GeneratedSQL")[1]
+    assert "I would rather talk." in prompts(agent, "GeneratedSQL")[1]
+
+
+def test_statement_unreadable_twice_counts_as_a_try(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [*UNREADABLE, COUNT]})
+    steps = walk(agent)
+
+    assert [update["sql_generate_count"] for update in updates_of(steps, "generate_sql")] == [1, 2]
+    assert final(steps)["error"] is None
+    assert calls(agent) == {"GeneratedSQL": 3, "SQLValidation": 1}
+
+
+def test_statement_unreadable_to_the_limit(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": UNREADABLE * 3})
+
+    assert final(walk(agent))["error"]["code"] == "sql_not_generated"
+    assert calls(agent) == {"GeneratedSQL": 6}
+
+
+def test_model_that_does_not_answer_ends_the_question(scripted: Scripted) -> None:
+    steps = walk(scripted({"GeneratedSQL": []}))
+
+    assert nodes(steps) == [*TO_GENERATION, "answer"]
+    assert final(steps)["error"]["code"] == "model_unreachable"
+
+
+def test_defect_in_a_node_is_an_answer_with_a_trace_id(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": [RuntimeError("broken on purpose")]}).ask(HOW_MANY)
+
+    assert output["error"]["code"] == "internal_error"
+    assert "broken on purpose" in output["answer"]
+    assert output["audit"]["trace_id"] in output["answer"]
+
+
+# Validation
+
+
+def objection(corrected: str | None = None) -> dict[str, Any]:
+    return {"is_valid": False, "reason": "not what was asked", "issues": ["wrong count"], "corrected_sql": corrected}
+
+
+def counting(number: int) -> str:
+    return f"SELECT COUNT(*) + {number} AS orders FROM orders"
+
+
+def test_correction_is_checked_again_and_runs(scripted: Scripted) -> None:
+    steps = walk(scripted({"GeneratedSQL": [COUNT], "SQLValidation": [objection(counting(1)), VALID]}))
+
+    assert nodes(steps) == [*TO_GENERATION, "check_stop_words", "validate_sql", *TO_THE_END]
+    assert final(steps)["sql"] == counting(1)
+
+
+@pytest.mark.parametrize("corrections", [2, 3])
+def test_corrections_until_the_limit_run_without_a_call_that_changes_nothing(
+    scripted: Scripted, corrections: int
+) -> None:
+    verdicts = [*(objection(counting(number)) for number in range(1, corrections + 1)), VALID]
+    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": verdicts})
+    steps = walk(agent)
+
+    assert final(steps)["error"] is None
+    assert final(steps)["sql"] == counting(corrections)
+    assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 3}
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_checks_after_a_correction_are_a_setting(scripted: Scripted, retries: int) -> None:
+    verdicts = [objection(counting(number)) for number in range(1, retries + 2)]
+    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": verdicts}, sql_validation_max_retries=retries)
+
+    assert final(walk(agent))["sql"] == counting(retries + 1)
+    assert calls(agent)["SQLValidation"] == retries + 1
+
+
+def test_objection_without_a_correction_goes_back_to_generation(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT, {"sql": counting(1)}], "SQLValidation": [objection(), VALID]})
+    steps = walk(agent)
+
+    assert nodes(steps) == [*TO_GENERATION, "check_stop_words", "validate_sql", "generate_sql", *TO_THE_END]
+    assert "not what was asked; wrong count" in prompts(agent, "GeneratedSQL")[1]
+    assert final(steps)["sql"] == counting(1)
+
+
+def test_objections_to_the_last_try_leave_its_statement(scripted: Scripted) -> None:
+    statements = [{"sql": counting(number)} for number in range(3)]
+    agent = scripted({"GeneratedSQL": statements, "SQLValidation": [objection()] * 3})
+    steps = walk(agent)
+
+    assert nodes(steps).count("generate_sql") == 3
+    assert final(steps)["error"] is None
+    assert final(steps)["sql"] == counting(2)
+
+
+def test_correction_that_fails_in_the_database_goes_back_to_generation(scripted: Scripted) -> None:
+    answers: dict[str, Any] = {
+        "GeneratedSQL": [COUNT, {"sql": counting(1)}],
+        "SQLValidation": [objection(FAILS_IN_DATABASE["sql"]), VALID, VALID],
+    }
+    agent = scripted(answers)
+    steps = walk(agent)
+
+    assert FAILS_IN_DATABASE["sql"] in prompts(agent, "GeneratedSQL")[1]
+    assert final(steps)["sql"] == counting(1)
+
+
+def test_correction_that_fails_again_and_again_does_not_fail_the_question(scripted: Scripted) -> None:
+    """The verdict comes from the cache, so the good statement is put wrong each time, until checking is used up."""
+    answers = {"GeneratedSQL": [COUNT] * 3, "SQLValidation": [objection(FAILS_IN_DATABASE["sql"]), VALID]}
+
+    assert final(walk(scripted(answers)))["sql"] == COUNT["sql"]
+
+
+def test_longest_way_through_ends_by_its_counters(scripted: Scripted) -> None:
+    """Every limit but the recursion limit is what ends a question."""
+    answers: dict[str, Any] = {
+        "GeneratedSQL": [{"sql": FAILS_IN_DATABASE["sql"].replace("order_id", str(number))} for number in range(3)],
+        "SQLValidation": [objection(f"SELECT no_such_function({number})") for number in range(10, 13)],
+    }
+    steps = walk(scripted(answers))
+
+    assert final(steps)["error"]["code"] == "sql_not_generated"
+    assert len(steps) < 30
+
+
+# Async, streams and threads
+
+
+def test_async_gives_the_same(scripted: Scripted) -> None:
+    graph = scripted({"GeneratedSQL": [DROP, COUNT]}).graph
+    output = asyncio.run(graph.ainvoke({"question": HOW_MANY}))
+
+    assert output["error"] is None
+    assert output["audit"]["llm_calls"] == 3
+    assert output["value"] == scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)["value"]
+
+
+def test_async_stream_shows_each_step(scripted: Scripted) -> None:
+    graph = scripted({"GeneratedSQL": [UNKNOWN_COLUMN, COUNT]}).graph
+
+    async def seen() -> list[str]:
+        stream = graph.astream({"question": HOW_MANY}, stream_mode="updates")
+        return [node async for chunk in stream for node in chunk]
+
+    assert asyncio.run(seen()).count("execute_sql") == 2
+
+
+def test_questions_at_once_do_not_mix(scripted: Scripted) -> None:
+    statements = [{"sql": counting(number)} for number in range(8)]
+    agent = scripted({"GeneratedSQL": statements}, enable_sql_validation=False)
+
+    async def ask_all() -> list[dict[str, Any]]:
+        return await asyncio.gather(*(agent.graph.ainvoke({"question": HOW_MANY}) for _ in statements))
+
+    outputs = asyncio.run(ask_all())
+    assert {output["sql"] for output in outputs} == {statement["sql"] for statement in statements}
+    assert all(output["audit"]["llm_calls"] == 1 for output in outputs)
+    assert len({output["audit"]["trace_id"] for output in outputs}) == len(statements)
+
+
+class TestThread:
+    """Questions on one thread of a checkpointed graph."""
+
+    LIST = {"sql": "SELECT name FROM regions ORDER BY name"}
+
+    @pytest.fixture
+    def ask(self, scripted: Scripted) -> Callable[..., dict[str, Any]]:
+        agent = scripted({"GeneratedSQL": [DROP, COUNT, self.LIST]}, enable_sql_validation=False)
+        self.agent = agent
+        self.graph = build_graph(agent.services, checkpointer=InMemorySaver())
+
+        def invoke(question: str, **given: Any) -> dict[str, Any]:
+            return self.graph.invoke({"question": question, **given}, {"configurable": {"thread_id": "one"}})
+
+        return invoke
+
+    def test_second_question_starts_clean(self, ask: Callable[..., dict[str, Any]]) -> None:
+        first, second = ask(HOW_MANY), ask("List the regions")
+
+        assert second["value"]["columns"] == ["name"]
+        assert first["audit"]["trace_id"] != second["audit"]["trace_id"]
+        assert second["audit"]["llm_calls"] == 1
+        third = prompts(self.agent, "GeneratedSQL")[2]
+        assert "DROP" not in third
+        assert "Your last query" not in third
+        assert HOW_MANY not in third
+
+    def test_counters_start_again(self, ask: Callable[..., dict[str, Any]]) -> None:
+        ask(HOW_MANY), ask("List the regions")
+        state = self.graph.get_state({"configurable": {"thread_id": "one"}}).values
+
+        assert (state["table_counter"], state["sql_generate_count"]) == (1, 1)
+        assert state["question"] == "List the regions"
+
+    def test_form_of_the_first_answer_does_not_bind_the_second(self, ask: Callable[..., dict[str, Any]]) -> None:
+        assert ask(HOW_MANY, output_type="number")["output_type"] == "number"
+        assert ask("List the regions")["output_type"] == "dataframe"
+
+    def test_source_of_the_first_question_does_not_bind_the_second(self, ask: Callable[..., dict[str, Any]]) -> None:
+        assert ask(HOW_MANY, source="sqlite:///nowhere.sqlite")["error"]["code"] == "source_not_found"
+        assert ask(HOW_MANY)["error"] is None
+
+    def test_failure_of_the_first_question_is_gone(self, ask: Callable[..., dict[str, Any]]) -> None:
+        assert ask(JOKE)["error"]["code"] == "off_topic"
+        assert ask(HOW_MANY)["error"] is None
+
+    def test_what_a_question_came_with_holds_to_its_end(self, ask: Callable[..., dict[str, Any]]) -> None:
+        """The statement is tried twice; the form asked for is told both times and is the form of the answer."""
+        assert ask(HOW_MANY, output_type="string")["output_type"] == "string"
+        ask("List the regions", output_type="number")
+        assert "has to be one number" in prompts(self.agent, "GeneratedSQL")[2]
+
+    def test_threads_know_nothing_of_each_other(self, ask: Callable[..., dict[str, Any]]) -> None:
+        ask(HOW_MANY)
+
+        assert self.graph.get_state({"configurable": {"thread_id": "two"}}).values == {}
+
+
+def test_schemas_for_studio_and_servers_name_the_contract() -> None:
+    graph = build_graph()
+
+    assert list(graph.get_input_jsonschema()["properties"]) == [
+        "question", "output_type", "source", "clarify", "feedback", "clarification_answer", "enable_sql_validation",
+    ]  # fmt: skip
+    assert "audit" in graph.get_output_jsonschema()["properties"]

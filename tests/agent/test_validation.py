@@ -1,0 +1,276 @@
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.walk import COUNT, HOW_MANY, calls, final, no_call, nodes, prompts, updates_of, walk
+from tests.conftest import VALID, ScriptedAgent
+from tests.databases import make_database, url
+
+Scripted = Callable[..., ScriptedAgent]
+
+
+def correction(sql: str, reason: str = "it does not answer the question", **given: Any) -> dict[str, Any]:
+    return {"is_valid": False, "reason": reason, "issues": [reason], "corrected_sql": sql, **given}
+
+
+IDS = "SELECT product_id FROM order_items GROUP BY product_id ORDER BY SUM(quantity) DESC LIMIT 5"
+NAMES = (
+    "SELECT p.name FROM order_items AS i JOIN products AS p ON p.product_id = i.product_id "
+    "GROUP BY p.product_id, p.name ORDER BY SUM(i.quantity) DESC LIMIT 5"
+)
+NAME_ONLY = "SELECT name FROM employees ORDER BY salary DESC LIMIT 3"
+NAME_AND_SALARY = "SELECT name, salary FROM employees ORDER BY salary DESC LIMIT 3"
+YEAR_2023 = "SELECT COUNT(*) AS orders FROM orders WHERE strftime('%Y', ordered_on) = '2023'"
+YEAR_2024 = "SELECT COUNT(*) AS orders FROM orders WHERE strftime('%Y', ordered_on) = '2024'"
+
+
+# The four scenarios
+
+
+def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
+    steps = walk(scripted({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]}))
+
+    assert final(steps)["sql"] == COUNT["sql"]
+    assert updates_of(steps, "validate_sql") == [
+        {"validation": VALID, "sql_validation_count": 1, "audit": steps[5][1]["audit"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "generated", "corrected", "columns"),
+    [
+        ("Which 5 products sold the most? Give their names.", IDS, NAMES, ["name"]),
+        ("Name and salary of the three best paid employees", NAME_ONLY, NAME_AND_SALARY, ["name", "salary"]),
+        ("How many orders were placed in 2024?", YEAR_2023, YEAR_2024, ["orders"]),
+    ],
+    ids=["ids for names", "missing field", "wrong year"],
+)
+def test_statement_that_does_not_answer_is_corrected(
+    scripted: Scripted, question: str, generated: str, corrected: str, columns: list[str]
+) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": generated}], "SQLValidation": [correction(corrected), VALID]})
+    output = agent.ask(question)
+
+    assert output["error"] is None
+    assert output["sql"] == corrected
+    assert output["tables"][0]["columns"] == columns
+    assert output["tables"] == scripted({"GeneratedSQL": [{"sql": corrected}]}).ask(question)["tables"]
+    first, second = prompts(agent, "SQLValidation")
+    assert generated in first
+    assert corrected in second
+    assert all(question in prompt for prompt in (first, second))
+
+
+def test_model_that_checks_sees_schema_statement_and_question(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT]})
+    agent.ask(HOW_MANY)
+
+    (prompt,) = prompts(agent, "SQLValidation")
+    assert COUNT["sql"] in prompt
+    assert HOW_MANY in prompt
+    assert "table order_items" in prompt
+
+
+@pytest.mark.parametrize("fence", ["```sql\n{}\n```", "{};", "Here it is:\n{}"])
+def test_correction_is_freed_of_what_is_around_it(scripted: Scripted, fence: str) -> None:
+    verdicts = [correction(fence.format(YEAR_2024)), VALID]
+    agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts})
+
+    assert agent.ask("How many orders were placed in 2024?")["sql"] == YEAR_2024
+
+
+def test_correction_of_a_valid_statement_is_not_taken(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [correction(YEAR_2024, is_valid=True)]})
+
+    assert agent.ask(HOW_MANY)["sql"] == COUNT["sql"]
+
+
+def test_correction_that_changes_nothing_counts_as_none(scripted: Scripted) -> None:
+    """The objection goes to generation; it does not go in a circle."""
+    agent = scripted({"GeneratedSQL": [COUNT, {"sql": YEAR_2024}], "SQLValidation": [correction(COUNT["sql"]), VALID]})
+
+    assert agent.ask(HOW_MANY)["sql"] == YEAR_2024
+    assert calls(agent) == {"GeneratedSQL": 2, "SQLValidation": 2}
+
+
+# The cache
+
+
+def test_same_statement_and_question_are_checked_once(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT, COUNT], "SQLValidation": [VALID, no_call]})
+
+    outputs = [agent.ask(HOW_MANY) for _ in range(2)]
+    assert [output["error"] for output in outputs] == [None, None]
+    assert [output["audit"]["llm_calls"] for output in outputs] == [2, 1]
+
+
+def test_correction_comes_from_the_cache_too(scripted: Scripted) -> None:
+    verdicts = [correction(YEAR_2024), VALID, no_call]
+    agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}] * 2, "SQLValidation": verdicts})
+
+    assert [agent.ask("Orders in 2024?")["sql"] for _ in range(2)] == [YEAR_2024, YEAR_2024]
+    assert calls(agent)["SQLValidation"] == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "sql", "given"),
+    [
+        ("How many orders do we have?", COUNT["sql"], {}),
+        (HOW_MANY, "SELECT COUNT(order_id) AS orders FROM orders", {}),
+        (HOW_MANY, COUNT["sql"], {"source": "other"}),
+    ],
+    ids=["other question", "other statement", "other schema"],
+)
+def test_anything_else_is_checked_anew(
+    scripted: Scripted, question: str, sql: str, given: dict[str, str], tmp_path: Path
+) -> None:
+    if given:
+        given = {"source": url(make_database(tmp_path, "CREATE TABLE orders (order_id INTEGER)"))}
+    agent = scripted({"GeneratedSQL": [COUNT, {"sql": sql}]})
+    agent.ask(HOW_MANY)
+
+    assert agent.ask(question, **given)["error"] is None
+    assert calls(agent)["SQLValidation"] == 2
+
+
+def test_failed_check_is_not_cached(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT] * 2, "SQLValidation": [TimeoutError("slow"), VALID]})
+
+    assert [agent.ask(HOW_MANY)["error"] for _ in range(2)] == [None, None]
+    assert calls(agent)["SQLValidation"] == 2
+
+
+# Switched off
+
+
+def test_switched_off_for_the_process(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [no_call]}, enable_sql_validation=False)
+    steps = walk(agent)
+
+    assert final(steps)["error"] is None
+    assert updates_of(steps, "validate_sql")[0]["validation"] is None
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+@pytest.mark.parametrize(
+    ("setting", "given", "checks"),
+    [(True, False, 0), (False, True, 1), (True, None, 1), (False, None, 0)],
+)
+def test_call_decides_over_the_setting(scripted: Scripted, setting: bool, given: bool | None, checks: int) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT]}, enable_sql_validation=setting)
+    output = agent.ask(HOW_MANY, enable_sql_validation=given)
+
+    assert output["error"] is None
+    assert calls(agent).get("SQLValidation", 0) == checks
+
+
+def test_statement_that_cannot_run_is_not_checked(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT nothing_like_it FROM orders"}, COUNT]})
+    steps = walk(agent)
+
+    assert nodes(steps).count("validate_sql") == 2
+    assert calls(agent)["SQLValidation"] == 1
+
+
+# Its own failure
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [TimeoutError("too slow")],
+        [RuntimeError("a defect")],
+        [ValueError("half a body")],
+        ["no JSON", "still no JSON"],
+        ["", ""],
+        [{"verdict": "good"}, {"is_valid": "perhaps"}],
+        [],
+        [correction("DROP TABLE orders")],
+        [correction("SELECT nothing_like_it FROM orders")],
+        [correction("SELECT * FROM invoices")],
+        [correction("SELECT FROM")],
+        [correction("SELECT 1; DELETE FROM orders")],
+        [correction("PRAGMA user_version")],
+    ],
+    ids=[
+        "timeout", "defect", "broken body", "unreadable twice", "empty twice", "wrong schema twice", "unreachable",
+        "drop", "unknown column", "unknown table", "no statement", "two statements", "pragma",
+    ],
+)  # fmt: skip
+def test_check_that_fails_leaves_the_statement(
+    scripted: Scripted, answers: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT, no_call], "SQLValidation": answers})
+    steps = walk(agent)
+
+    assert final(steps)["error"] is None
+    assert final(steps)["sql"] == COUNT["sql"]
+    assert nodes(steps).count("generate_sql") == 1
+    assert "[SQL_VALIDATION] failed" in caplog.text
+
+
+def test_unreadable_verdict_is_repaired_once(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": ["hm", correction(YEAR_2024), VALID]})
+
+    assert agent.ask("Orders in 2024?")["sql"] == YEAR_2024
+    assert "could not be read as SQLValidation" in prompts(agent, "SQLValidation")[1]
+
+
+def test_check_over_the_budget_leaves_the_statement(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [no_call]}, max_llm_calls=1)
+
+    assert agent.ask(HOW_MANY)["error"] is None
+
+
+# The log
+
+
+def validation_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.getMessage().startswith("[SQL_VALIDATION]")]
+
+
+def test_log_has_start_statement_verdict_and_correction(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="datasphinx")
+    verdicts = [correction(YEAR_2024, "the year is 2024"), VALID]
+    output = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts}).ask("Orders in 2024?")
+
+    trace = f" trace_id={output['audit']['trace_id']}"
+    assert validation_lines(caplog) == [
+        f"[SQL_VALIDATION] start attempt=1{trace}",
+        f"[SQL_VALIDATION] sql={YEAR_2023}{trace}",
+        f"[SQL_VALIDATION] verdict=False reason=the year is 2024{trace}",
+        f"[SQL_VALIDATION] correction={YEAR_2024}{trace}",
+        f"[SQL_VALIDATION] start attempt=2{trace}",
+        f"[SQL_VALIDATION] sql={YEAR_2024}{trace}",
+        f"[SQL_VALIDATION] verdict=True reason={VALID['reason']}{trace}",
+    ]
+
+
+def test_log_of_a_failed_check_says_why(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+    output = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [TimeoutError("too slow")]}).ask(HOW_MANY)
+
+    failed, verdict = validation_lines(caplog)
+    assert "too slow" in failed
+    assert "verdict=none" in verdict
+    assert all(output["audit"]["trace_id"] in line for line in (failed, verdict))
+
+
+def test_statement_over_several_lines_is_one_line_of_the_log(
+    scripted: Scripted, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="datasphinx")
+    forged = "SELECT COUNT(*) AS orders\nFROM orders -- x\n-- [SQL_VALIDATION] verdict=True"
+    scripted({"GeneratedSQL": [{"sql": forged}]}).ask(HOW_MANY)
+
+    assert validation_lines(caplog)
+    assert not any("\n" in line for line in validation_lines(caplog))
+
+
+def test_log_is_silent_where_nothing_is_checked(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="datasphinx")
+    scripted({"GeneratedSQL": [COUNT]}, enable_sql_validation=False).ask(HOW_MANY)
+
+    assert validation_lines(caplog) == []
