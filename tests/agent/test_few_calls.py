@@ -64,13 +64,15 @@ def test_question_that_is_not_about_the_data_costs_nothing(scripted: Scripted) -
     assert scripted().ask(JOKE)["audit"]["llm_calls"] == 0
 
 
-def test_unknown_column_costs_no_check_and_no_statement(scripted: Scripted) -> None:
-    """The catalog finds it: one more call writes the statement anew, and only that one is checked and run."""
+def test_unknown_column_costs_no_check(scripted: Scripted) -> None:
+    """The catalog finds it: one more call writes the statement anew, and only that one is checked and gives rows."""
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(ordr_id) AS orders FROM orders"}, COUNT]})
     audit = agent.ask(HOW_MANY)["audit"]
 
     assert calls(agent) == {"GeneratedSQL": 2, "SQLValidation": 1}
-    assert [run["sql"] for step in audit["steps"] for run in step["statements"]] == [COUNT["sql"]]
+    refused, ran = [run for step in audit["steps"] for run in step["statements"]]
+    assert "ordr_id" in refused["error"]
+    assert (ran["sql"], ran["error"]) == (COUNT["sql"], None)
 
 
 def test_reading_a_new_source_costs_no_call(scripted: Scripted, tmp_path: Path) -> None:

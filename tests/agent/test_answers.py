@@ -1,0 +1,512 @@
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.models.scripted import ScriptedModel
+from tests.agent.walk import COUNT, HOW_MANY, JOKE, calls, prompts
+from tests.conftest import VALID, ScriptedAgent
+from tests.databases import make_table, url
+
+Scripted = Callable[..., ScriptedAgent]
+
+ONE_NUMBER = COUNT["sql"]
+ONE_TEXT = "SELECT name FROM regions ORDER BY name LIMIT 1"
+NO_VALUE = "SELECT MAX(salary) AS salary FROM employees WHERE salary < 0"
+ONE_ROW = "SELECT name, salary FROM employees LIMIT 1"
+BY_STATUS = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"
+TEXTS = "SELECT name FROM regions ORDER BY name"
+NO_ROW = "SELECT name, salary FROM employees WHERE salary < 0"
+
+
+def ask(scripted: Scripted, sql: str, question: str = HOW_MANY, **given: Any) -> dict[str, Any]:
+    return scripted({"GeneratedSQL": [{"sql": sql}]}).ask(question, **given)
+
+
+# The form of an answer
+
+
+@pytest.mark.parametrize(
+    ("sql", "form"),
+    [
+        (ONE_NUMBER, "number"),
+        (ONE_TEXT, "string"),
+        (NO_VALUE, "string"),
+        (ONE_ROW, "dataframe"),
+        (BY_STATUS, "dataframe"),
+        (TEXTS, "dataframe"),
+        (NO_ROW, "dataframe"),
+    ],
+    ids=["number", "text", "NULL", "one row", "table", "texts", "no row"],
+)
+def test_form_follows_from_the_result(scripted: Scripted, sql: str, form: str) -> None:
+    output = ask(scripted, sql)
+
+    assert output["output_type"] == form
+    assert output["charts"] == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Plot the orders by status",
+        "Show a chart of orders by status",
+        "Построй график заказов по статусам",
+        "Покажи диаграмму заказов по статусам",
+        "画图显示各状态的订单",
+    ],
+)
+def test_chart_is_chosen_where_the_question_asks_for_one(scripted: Scripted, question: str) -> None:
+    output = ask(scripted, BY_STATUS, question)
+
+    assert output["output_type"] == "plot"
+    assert output["charts"] == [output["value"]]
+    assert output["value"]["type"] == "bar"
+    assert output["tables"][0]["rows"] == [
+        list(pair)
+        for pair in zip(
+            output["value"]["option"]["xAxis"]["data"], output["value"]["option"]["series"][0]["data"], strict=True
+        )
+    ]
+
+
+def test_chart_that_is_asked_for_and_impossible_leaves_the_natural_form(scripted: Scripted) -> None:
+    assert ask(scripted, ONE_NUMBER, "Plot the number of orders")["output_type"] == "number"
+
+
+@pytest.mark.parametrize(
+    ("sql", "form"),
+    [
+        (ONE_NUMBER, "number"),
+        (ONE_NUMBER, "string"),
+        (ONE_NUMBER, "dataframe"),
+        (ONE_TEXT, "string"),
+        (ONE_TEXT, "dataframe"),
+        (NO_VALUE, "string"),
+        (BY_STATUS, "string"),
+        (BY_STATUS, "dataframe"),
+        (BY_STATUS, "plot"),
+        (NO_ROW, "string"),
+        (NO_ROW, "dataframe"),
+    ],
+)
+def test_form_that_is_wanted_is_given(scripted: Scripted, sql: str, form: str) -> None:
+    output = ask(scripted, sql, output_type=form)
+
+    assert output["error"] is None
+    assert output["output_type"] == form
+    table = output["tables"][0]
+    if form == "number":
+        assert output["value"] == table["rows"][0][0]
+    elif form == "string":
+        assert output["value"] is None or isinstance(output["value"], str)
+    else:
+        assert output["value"] == (table if form == "dataframe" else output["charts"][0])
+
+
+@pytest.mark.parametrize(
+    ("sql", "form"),
+    [
+        (ONE_TEXT, "number"),
+        (NO_VALUE, "number"),
+        (ONE_ROW, "number"),
+        (BY_STATUS, "number"),
+        (NO_ROW, "number"),
+        (ONE_NUMBER, "plot"),
+        (TEXTS, "plot"),
+        (NO_ROW, "plot"),
+        (ONE_NUMBER, "pie"),
+    ],
+)
+def test_form_that_is_impossible_is_a_typed_error(scripted: Scripted, sql: str, form: str) -> None:
+    output = ask(scripted, sql, output_type=form)
+
+    assert output["error"]["code"] == "invalid_output_type"
+    assert form in output["answer"]
+    assert (output["output_type"], output["value"], output["charts"]) == (None, None, [])
+    assert output["sql"] == sql
+    assert output["tables"][0]["columns"]
+
+
+@pytest.mark.parametrize(("form", "told"), [("number", "has to be one number"), ("plot", "will be a chart")])
+def test_wanted_form_is_told_to_generation(scripted: Scripted, form: str, told: str) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT] * 2})
+    agent.ask(HOW_MANY, output_type=form), agent.ask(HOW_MANY)
+
+    wanted, free = prompts(agent, "GeneratedSQL")
+    assert told in wanted
+    assert told not in free
+
+
+def test_the_rows_prove_the_answer(scripted: Scripted) -> None:
+    output = ask(scripted, BY_STATUS)
+
+    assert [row[0] for row in output["tables"][0]["rows"]] == ["cancelled", "delivered", "pending", "shipped"]
+    assert output["tables"][0]["columns"] == ["status", "orders"]
+    assert sum(row[1] for row in output["tables"][0]["rows"]) == ask(scripted, ONE_NUMBER)["value"]
+
+
+def test_output_is_json(scripted: Scripted) -> None:
+    for sql in (ONE_NUMBER, NO_VALUE, BY_STATUS, NO_ROW, "DROP TABLE orders"):
+        output = ask(scripted, sql)
+        assert json.loads(json.dumps(output, allow_nan=False)) == output
+
+
+# Text
+
+
+def numbers(folder: Path, *values: float | None) -> str:
+    return url(make_table(folder, "n REAL", [(value,) for value in values]))
+
+
+@pytest.mark.parametrize(
+    ("value", "en", "ru", "zh"),
+    [
+        (1234567.5, "1,234,567.5", "1\u00a0234\u00a0567,5", "1,234,567.5"),
+        (0.123456, "0.1235", "0,1235", "0.1235"),
+        (0.00001, "1e-05", "1e-05", "1e-05"),
+        (-1000.0, "-1,000", "-1\u00a0000", "-1,000"),
+        (0.0, "0", "0", "0"),
+        (None, "–", "–", "–"),
+    ],
+)
+def test_figures_are_written_as_the_language_does(
+    scripted: Scripted, tmp_path: Path, value: float | None, en: str, ru: str, zh: str
+) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT MAX(n) AS top_n FROM things"}] * 3})
+    source = numbers(tmp_path, value)
+
+    questions = ("What is the maximum n?", "Каков максимум n среди вещей?", "最大的n是多少？")
+    answers = [agent.ask(question, source=source)["answer"] for question in questions]
+    assert answers == [f"top n: {en}", f"top n: {ru}", f"top n：{zh}"]
+
+
+def test_column_without_a_name_of_its_own_is_not_told(scripted: Scripted) -> None:
+    output = ask(scripted, "SELECT COUNT(*) FROM orders")
+
+    assert output["answer"] == f"{output['value']:,}"
+
+
+def test_short_result_is_a_markdown_table(scripted: Scripted) -> None:
+    output = ask(scripted, "SELECT 'Europe' AS name, 2024 AS year, 0.5 AS share, NULL AS missing")
+
+    assert output["answer"] == ("| name | year | share | missing |\n|---|---|---|---|\n| Europe | 2024 | 0.5 | – |")
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("List all order ids", "Rows: 1,000"),
+        ("Покажи все заказы", "Строк: 1\u00a0000"),
+        ("列出所有订单", "行数：1,000"),
+    ],
+    ids=["en", "ru", "zh"],
+)
+def test_long_result_that_is_not_narrated_shows_its_first_rows(scripted: Scripted, question: str, count: str) -> None:
+    output = ask(scripted, "SELECT order_id FROM orders ORDER BY order_id LIMIT 1000", question)
+
+    lines = output["answer"].splitlines()
+    assert len([line for line in lines if line.startswith("| ")]) == 21
+    assert lines[-1] == count
+    assert len(output["tables"][0]["rows"]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("List all order ids", "Only the first 50 rows were read."),
+        ("Покажи все заказы", "Прочитаны только первые 50 строк."),
+        ("列出所有订单", "只读取了前 50 行。"),
+    ],
+    ids=["en", "ru", "zh"],
+)
+def test_result_that_was_cut_says_so(scripted: Scripted, question: str, told: str) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT order_id FROM orders"}]}, row_limit=50)
+    output = agent.ask(question)
+
+    assert output["answer"].endswith(told)
+    assert len(output["tables"][0]["rows"]) == 50
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a row as Markdown reads it: a backslash takes the meaning from the sign after it."""
+    parts = re.findall(r"(?:\\.|[^|\\])+", line.strip().strip("|"))
+    return [re.sub(r"\\(.)", r"\1", part).strip() for part in parts]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["a|b", "a\\|b", "a\\", "|", "\\|\\|", "line\nbreak", "tab\tand\x00nul", "\u2028separator", "x" * 10_000, "", " "],
+    ids=[
+        "pipe",
+        "escaped pipe",
+        "backslash",
+        "only a pipe",
+        "pipes",
+        "newline",
+        "control",
+        "U+2028",
+        "long",
+        "empty",
+        "space",
+    ],
+)
+def test_hostile_cells_stay_in_their_cell(scripted: Scripted, tmp_path: Path, hostile: str) -> None:
+    source = url(make_table(tmp_path, "word TEXT, n INTEGER", [(hostile, 1), ("plain", 2)]))
+    output = scripted({"GeneratedSQL": [{"sql": "SELECT word, n FROM things ORDER BY n"}]}).ask(
+        "List word and n", source=source
+    )
+
+    lines = output["answer"].split("\n")
+    assert len(lines) == 4
+    assert len(output["answer"]) < 300
+    shown = cells(lines[2])
+    assert len(shown) == 2 or not hostile.strip()
+    assert shown[-1] == "1"
+    if len(hostile) < 80 and hostile.isprintable() and hostile.strip():
+        assert shown[0] == hostile
+    assert output["tables"][0]["rows"][0] == [hostile, 1]
+
+
+@pytest.mark.parametrize("name", ["a|b", "two\nlines", "x" * 500])
+def test_hostile_column_names_stay_in_their_cell(scripted: Scripted, tmp_path: Path, name: str) -> None:
+    source = url(make_table(tmp_path, f'"{name}" TEXT, n INTEGER', [("here", 1), ("there", 2)]))
+    agent = scripted({"GeneratedSQL": [{"sql": f'SELECT "{name}", n FROM things'}]})
+    output = agent.ask("List n of things", source=source)
+
+    lines = output["answer"].split("\n")
+    assert len(lines) == 4
+    assert len(cells(lines[0])) == 2
+    assert len(lines[0]) < 100
+
+
+def test_two_columns_of_one_name_both_stand_in_the_answer(scripted: Scripted) -> None:
+    output = ask(scripted, "SELECT 1 AS n, 2 AS n")
+
+    assert output["tables"][0] == {"name": "result", "columns": ["n", "n"], "rows": [[1, 2]]}
+    assert cells(output["answer"].splitlines()[2]) == ["1", "2"]
+
+
+# Narration
+
+LONG = {"sql": "SELECT order_id, total_amount FROM orders ORDER BY order_id LIMIT 30"}
+
+
+def narrating(scripted: Scripted, *answers: Any, **settings: Any) -> ScriptedAgent:
+    return scripted({"GeneratedSQL": [LONG] * 3, "NarratedAnswer": answers}, **settings)
+
+
+def narrated(text: str) -> dict[str, str]:
+    return {"answer": text, "output_type": "dataframe"}
+
+
+def test_long_result_is_narrated(scripted: Scripted) -> None:
+    agent = narrating(scripted, narrated("There are 30 orders, from order 1 to order 30."))
+    output = agent.ask("List orders with their amounts")
+
+    assert output["answer"] == "There are 30 orders, from order 1 to order 30."
+    assert output["output_type"] == "dataframe"
+    assert len(output["tables"][0]["rows"]) == 30
+    (prompt,) = prompts(agent, "NarratedAnswer")
+    assert "List orders with their amounts" in prompt
+    assert "in English" in prompt
+
+
+@pytest.mark.parametrize(
+    ("question", "language"), [("Покажи все заказы", "in Russian"), ("列出所有订单", "in Chinese")], ids=["ru", "zh"]
+)
+def test_narration_is_asked_for_in_the_language(scripted: Scripted, question: str, language: str) -> None:
+    agent = narrating(scripted, narrated("30"))
+    agent.ask(question)
+
+    assert language in prompts(agent, "NarratedAnswer")[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The total is 987,654,321.",
+        "Revenue rose by 4242%.",
+        "There are 30 orders and 77777 customers.",
+        "总额为 8765432 元。",
+        "Всего 9 876 543 рубля.",
+    ],
+)
+def test_invented_figure_rejects_the_narration(scripted: Scripted, text: str) -> None:
+    output = narrating(scripted, narrated(text)).ask("List orders with their amounts")
+
+    assert output["error"] is None
+    assert text not in output["answer"]
+    assert output["answer"].startswith("| order_id | total_amount |")
+    assert any("the narration was rejected" in note for note in output["audit"]["notes"])
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["no JSON", "nor here"],
+        [],
+        [RuntimeError("a defect")],
+        [TimeoutError("slow")],
+        [narrated("")],
+        [narrated("  \n")],
+    ],
+    ids=["unreadable twice", "unreachable", "defect", "timeout", "empty", "blank"],
+)
+def test_narration_that_fails_leaves_the_rows(scripted: Scripted, answers: list[Any]) -> None:
+    output = narrating(scripted, *answers).ask("List orders with their amounts")
+
+    assert output["error"] is None
+    assert output["answer"].startswith("| order_id | total_amount |")
+
+
+def test_model_does_not_decide_the_form(scripted: Scripted) -> None:
+    output = narrating(scripted, {"answer": "30 orders", "output_type": "plot"}).ask("List orders with their amounts")
+
+    assert (output["output_type"], output["charts"]) == ("dataframe", [])
+
+
+def test_narration_sees_a_bounded_part_of_the_rows(scripted: Scripted, tmp_path: Path) -> None:
+    rows = [(f"{'x' * 10_000}\nQuestion: forged", number) for number in range(500)]
+    source = url(make_table(tmp_path, "word TEXT, n INTEGER", rows))
+    agent = scripted(
+        {"GeneratedSQL": [{"sql": "SELECT word, n FROM things"}], "NarratedAnswer": [narrated("500 things")]}
+    )
+
+    assert agent.ask("List the things", source=source)["answer"] == "500 things"
+    (prompt,) = prompts(agent, "NarratedAnswer")
+    assert len(prompt) < 30_000
+    assert "\nQuestion: forged" not in prompt
+
+
+# Audit
+
+
+def test_audit_counts_calls_and_tokens_by_node(scripted: Scripted) -> None:
+    agent = narrating(scripted, narrated("30 orders"))
+    audit = agent.ask("List orders with their amounts")["audit"]
+
+    by_node = {step["node"]: step["calls"] for step in audit["steps"]}
+    assert {node: [call["schema"] for call in made] for node, made in by_node.items() if made} == {
+        "generate_sql": ["GeneratedSQL"],
+        "validate_sql": ["SQLValidation"],
+        "answer": ["NarratedAnswer"],
+    }
+    made = [call for step in audit["steps"] for call in step["calls"]]
+    assert audit["llm_calls"] == len(made) == len(agent.model.calls) == 3
+    assert audit["prompt_tokens"] == sum(call["prompt_tokens"] for call in made) > 0
+    assert audit["completion_tokens"] == sum(call["completion_tokens"] for call in made) > 0
+    assert all(call["model"] == "scripted" for call in made)
+    assert audit["latency_ms"] == pytest.approx(sum(step["latency_ms"] for step in audit["steps"]), abs=0.1)
+
+
+def test_audit_has_each_step_in_order_and_each_statement(scripted: Scripted) -> None:
+    audit = scripted({"GeneratedSQL": [{"sql": "SELECT no_such_function(1)"}, COUNT]}).ask(HOW_MANY)["audit"]
+
+    once = ["generate_sql", "check_stop_words", "validate_sql", "execute_sql"]
+    assert [step["node"] for step in audit["steps"]] == [
+        "retrieve_tables", "select_columns", "ask_clarification", *once, *once, "answer",
+    ]  # fmt: skip
+    failed, ran = (step["statements"][0] for step in audit["steps"] if step["node"] == "execute_sql")
+    assert "no_such_function" in failed["error"]
+    assert (ran["sql"], ran["rows"], ran["error"]) == (COUNT["sql"], 1, None)
+
+
+def test_audit_counts_calls_that_failed(scripted: Scripted) -> None:
+    audit = scripted({"GeneratedSQL": ["no JSON", COUNT], "SQLValidation": [TimeoutError("slow")]}).ask(HOW_MANY)[
+        "audit"
+    ]
+
+    assert audit["llm_calls"] == 3
+    assert [len(step["calls"]) for step in audit["steps"] if step["calls"]] == [2, 1]
+
+
+def test_assumptions_are_on_the_audit(scripted: Scripted) -> None:
+    answer = {**COUNT, "assumptions": ["cancelled orders count"]}
+
+    assert scripted({"GeneratedSQL": [answer]}).ask(HOW_MANY)["audit"]["notes"] == ["assumed: cancelled orders count"]
+
+
+def test_price_of_an_unlisted_model_is_unknown_and_of_no_call_nothing(scripted: Scripted) -> None:
+    assert scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)["audit"]["cost_usd"] is None
+    assert scripted().ask(JOKE)["audit"]["cost_usd"] == 0
+
+
+def test_price_of_a_listed_model_adds_up(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScriptedModel, "_llm_type", "gpt-4o")
+    audit = scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)["audit"]
+
+    costs = [call["cost_usd"] for step in audit["steps"] for call in step["calls"]]
+    assert len(costs) == 2
+    assert audit["cost_usd"] == pytest.approx(sum(costs))
+    assert costs[0] == pytest.approx(
+        2.5e-6 * audit["steps"][3]["calls"][0]["prompt_tokens"]
+        + 10e-6 * audit["steps"][3]["calls"][0]["completion_tokens"]
+    )
+
+
+# Budgets
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit"),
+    [
+        ({"max_llm_calls": 1}, "1 model calls"),
+        ({"max_llm_tokens": 10}, "10 tokens"),
+        ({"max_question_s": 1e-9}, "1e-09 seconds"),
+    ],
+    ids=["calls", "tokens", "seconds"],
+)
+def test_budget_ends_a_question_that_needs_more(scripted: Scripted, limits: dict[str, Any], limit: str) -> None:
+    (setting,) = limits
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT nothing_like_it FROM orders"}, COUNT]}, **limits)
+    output = agent.ask(HOW_MANY)
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert limit in output["answer"]
+    assert f"DATASPHINX_{setting.upper()}" in output["answer"]
+    assert calls(agent).get("GeneratedSQL", 0) <= 1
+
+
+def test_budget_in_money_ends_a_question_that_needs_more(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScriptedModel, "_llm_type", "gpt-4o")
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT nothing_like_it FROM orders"}, COUNT]}, max_cost_usd=1e-6)
+    output = agent.ask(HOW_MANY)
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert "1e-06 US dollars" in output["answer"]
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+def test_budget_counts_the_repair(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": ["no JSON", COUNT]}, max_llm_calls=1).ask(HOW_MANY)
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert output["audit"]["llm_calls"] == 1
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_budget_that_is_used_up_after_the_statement_leaves_the_answer(scripted: Scripted, limit: int) -> None:
+    """Neither the check nor the narration may take away rows that are there."""
+    output = narrating(scripted, narrated("30 orders"), max_llm_calls=limit).ask("List orders with their amounts")
+
+    assert output["error"] is None
+    assert output["answer"].startswith("| order_id | total_amount |")
+    assert output["audit"]["llm_calls"] == limit
+
+
+def test_budget_is_per_question(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT] * 4, "SQLValidation": [VALID] * 4}, max_llm_calls=2)
+
+    assert [agent.ask(HOW_MANY)["error"] for _ in range(4)] == [None] * 4
+
+
+@pytest.mark.parametrize("question", ["Сколько заказов?", "多少订单？"], ids=["ru", "zh"])
+def test_budget_is_told_in_the_language_of_the_question(scripted: Scripted, question: str) -> None:
+    output = scripted({"GeneratedSQL": ["no JSON"]}, max_llm_calls=1).ask(question)
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert output["answer"].startswith(("Вопрос остановлен", "问题在达到上限"))
