@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from agent.messages import Language, language_of
 from agent.sql.execute import Result
 
 _FIGURE = re.compile(
@@ -23,11 +24,11 @@ def ungrounded_figures(text: str, result: Result, question: str) -> list[str]:
     The number of rows and columns, the figures of the question, and figures inside text values (dates, codes) count
     as found.
     """
-    known = _numbers(result, question)
+    known, language = _numbers(result, question), language_of(text)
     missing = []
     for match in _FIGURE.finditer(text):
         unit = _UNIT.match(text, match.end())
-        if not any(_is_near(stated, decimals, unit, known) for stated, decimals in _readings(match.group())):
+        if not any(_is_near(stated, decimals, unit, known) for stated, decimals in _readings(match.group(), language)):
             missing.append(match.group().strip())
     return missing
 
@@ -41,13 +42,19 @@ def _numbers(result: Result, question: str) -> set[float]:
     return found | {float(len(result["rows"])), float(len(result["columns"]))}
 
 
-def _readings(figure: str) -> Iterable[tuple[float, int]]:
-    """Yield value and number of decimals: a comma or point is either a decimal sign or groups thousands."""
+def _readings(figure: str, language: Language) -> Iterable[tuple[float, int]]:
+    """Yield value and number of decimals: a comma or point is either a decimal sign or groups thousands.
+
+    Only in Russian a comma before three digits can be a decimal sign, and never before three zeros: a row with 12
+    must not vouch for "12,000".
+    """
     digits = figure.replace("−", "-").replace(" ", "").replace("\u00a0", "").replace("\u202f", "")
     for group, decimal in ((",", "."), (".", ",")):
         plain = digits.replace(group, "").replace(decimal, ".")
-        if plain.count(".") <= 1:
-            yield float(plain), len(plain.partition(".")[2])
+        fraction = plain.partition(".")[2]
+        groups = len(fraction) == 3 and (fraction == "000" if language == "ru" else decimal == ",")
+        if plain.count(".") <= 1 and not groups:
+            yield float(plain), len(fraction)
 
 
 def _is_near(stated: float, decimals: int, unit: Any, known: set[float]) -> bool:
