@@ -5,6 +5,7 @@ from datetime import date
 from typing import Any
 
 import prompts
+from agent.audit.step import note
 from agent.catalog.describe import describe, one_line
 from agent.catalog.source import Source
 from agent.errors import StatementRefused
@@ -42,6 +43,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         return update
     if verdict["corrected_sql"]:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", _line(verdict["corrected_sql"]), trace_id)
+        note(f"corrected: {verdict['reason']}")
         return {**update, "sql_request": verdict["corrected_sql"]}
     if state["sql_generate_count"] >= settings.max_sql_generations:
         return update

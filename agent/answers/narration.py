@@ -4,7 +4,7 @@ import json
 
 import prompts
 from agent.audit.grounding import ungrounded_figures
-from agent.audit.step import current_step
+from agent.audit.step import note
 from agent.messages import Language
 from agent.models.client import ModelClient
 from agent.models.schemas import NarratedAnswer
@@ -34,16 +34,10 @@ def narrate(
         text = model.ask(NarratedAnswer, messages).answer.strip()
     except Exception as error:
         # Whatever goes wrong here, there are rows to answer with.
-        _note(f"there is no narration: {error}")
+        note(f"there is no narration: {error}")
         return None
     invented = ungrounded_figures(text, result, question)
     if invented:
-        _note(f"the narration was rejected, it states {', '.join(invented)}")
+        note(f"the narration was rejected, it states {', '.join(invented)}")
         return None
     return text or None
-
-
-def _note(note: str) -> None:
-    step = current_step.get()
-    if step:
-        step.notes.append(note)

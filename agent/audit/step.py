@@ -107,6 +107,13 @@ current_step: ContextVar[Step | None] = ContextVar("current_step", default=None)
 """The step that is being recorded in this context, if any."""
 
 
+def note(text: str) -> None:
+    """Put `text` among the notes of the current step, if one is being recorded."""
+    step = current_step.get()
+    if step:
+        step.notes.append(text)
+
+
 def add_costs(costs: Any) -> float | None:
     """Return the sum of `costs` in US dollars; None as soon as one of them is not known."""
     known = list(costs)

@@ -3,8 +3,7 @@
 So the rest of the agent knows one way to reach a model.
 """
 
-import atexit
-import faulthandler
+import ctypes
 import os
 import threading
 from pathlib import Path
@@ -22,7 +21,6 @@ CONTEXT_TOKENS = 4096
 
 _PROMPT_CACHE_MIB = 256
 _MAX_THREADS = 8
-_STOP_SECONDS = 3.0
 _QUIET = -1
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/core_cpus_list"
@@ -44,7 +42,6 @@ def embedded_endpoint(cache_dir: Path) -> str:
         if not _servers:
             library = _library()
             _servers.append(_start(library, embedded_weights(cache_dir)))
-            atexit.register(_stop)
         return f"{_servers[0].listening_address}/v1"
 
 
@@ -58,19 +55,14 @@ def _library() -> ModuleType:
 
 def _start(library: ModuleType, weights: Path) -> Any:
     try:
-        return library.Server(_parameters(library, weights))
+        server = library.Server(_parameters(library, weights))
+        # It is never destroyed: its destructor can wait for ever, for a request or right after the start. Its threads
+        # end with the process.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
+        return server
     except Exception as error:
         advice = f"Delete {weights} to have it fetched anew, and update xllamacpp."
         raise EmbeddedModelUnavailable(f"llama.cpp did not start ({error}). {advice}") from error
-
-
-def _stop() -> None:
-    # The server waits for its open requests, for ever if their client is a daemon thread, which Python has already
-    # frozen by now. Only a native timer still runs then; it ends the process.
-    with open(os.devnull, "w") as nowhere:
-        faulthandler.dump_traceback_later(_STOP_SECONDS, exit=True, file=nowhere)
-        _servers.clear()
-        faulthandler.cancel_dump_traceback_later()
 
 
 def _parameters(library: ModuleType, weights: Path) -> Any:

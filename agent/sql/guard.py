@@ -116,7 +116,9 @@ def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
 
 def single_statement(statement: Statement) -> Iterator[Finding]:
     """Exactly one statement."""
-    if len(statement.trees) != 1:
+    if not statement.trees:
+        yield Finding("single_statement", "there is no statement")
+    elif len(statement.trees) > 1:
         yield Finding("single_statement", f"exactly one statement is allowed, not {len(statement.trees)}")
 
 

@@ -55,7 +55,6 @@ def library(monkeypatch, tmp_path):
     fake = types.SimpleNamespace(Server=FakeServer, CommonParams=parameters)
     monkeypatch.setitem(sys.modules, "xllamacpp", fake)
     monkeypatch.setattr(local, "_servers", [])
-    monkeypatch.setattr(local.atexit, "register", lambda function: function)
     monkeypatch.setattr(local, "embedded_weights", lambda cache_dir: cache_dir / "models" / "weights.gguf")
     return fake
 
@@ -169,22 +168,16 @@ def test_prompts_of_others_cannot_be_read(endpoint):
         assert EMBEDDED_MODEL_NAME in response.read().decode()
 
 
-IDLE = ""
-# A daemon thread is frozen at exit with its request still open.
-ABANDONED = """
-import threading, time, httpx
-body = {"prompt": "Once", "max_tokens": 4000, "ignore_eos": True}
-threading.Thread(target=lambda: httpx.post(url + "/completions", json=body, timeout=60), daemon=True).start()
-time.sleep(0.5)
-"""
-
-
 @pytest.mark.embedded
-@pytest.mark.parametrize(("work", "code"), [(IDLE, {0}), (ABANDONED, {0, 1})], ids=["idle", "abandoned request"])
-def test_process_ends_and_says_nothing(endpoint, user_cache, work, code):
-    start = "from pathlib import Path\nfrom agent.models.local import embedded_endpoint\n"
-    program = f"{start}url = embedded_endpoint(Path({str(user_cache)!r}))\n{work}"
+@pytest.mark.parametrize("repeat", range(3))
+def test_process_ends_with_its_own_exit_code_and_says_nothing(endpoint, user_cache, repeat):
+    program = f"""
+import sys
+from pathlib import Path
+from agent.models.local import embedded_endpoint
+embedded_endpoint(Path({str(user_cache)!r}))
+sys.exit(3)
+"""
     root = Path(local.__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, cwd=root, check=False)
-    assert done.returncode in code
-    assert (done.stdout, done.stderr) == (b"", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"", b"")
