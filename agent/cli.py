@@ -55,8 +55,20 @@ ModelName = Annotated[str | None, typer.Option(help="Model name at the endpoint.
 BaseUrl = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible endpoint.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("datasphinx"))
+        raise typer.Exit
+
+
 @app.callback()
-def _datasphinx() -> None:
+def _datasphinx(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
     """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
 
     Exit codes: 0 answered, 2 usage or configuration, 3 no answer (the message says why), 4 needs clarification, 5 a
@@ -71,7 +83,9 @@ def ask(
         str | None, typer.Option(help="SQLAlchemy URL of the database; left out: the sample shop.")
     ] = None,
     output_type: Annotated[OutputForm | None, typer.Option(help="The form of the answer; left out: chosen.")] = None,
-    clarify: Annotated[ClarifyMode, typer.Option(help="When to ask back.")] = ClarifyMode.auto,
+    clarify: Annotated[
+        ClarifyMode, typer.Option(help="When to ask back; this version never has to.")
+    ] = ClarifyMode.auto,
     as_json: AsJson = False,
     model: ModelName = None,
     base_url: BaseUrl = None,

@@ -48,7 +48,8 @@ class Settings(BaseSettings):
         description="Sampling temperature; `none` where the endpoint allows only its own.",
     )
     llm_structured_output: Literal["auto", "json_schema", "json_object", "text"] = Field(
-        "auto", description="How structured answers are asked for; `auto` detects once what the endpoint supports."
+        "auto",
+        description="Form of structured answers: `json_schema`, `json_object`, `text`, or `auto`: found out once.",
     )
     enable_sql_validation: bool = Field(True, description="Let the model check each statement against the question.")
     sql_validation_max_retries: int = Field(

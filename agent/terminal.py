@@ -39,8 +39,9 @@ def show(output: Output, console: Console) -> None:
     parts += [rows_table(table, language) for table in output["tables"] if table["rows"] and not single]
     if output["error"]:
         parts.append(Text(output["answer"], style="bold red"))
-    elif single or not output["tables"][0]["rows"]:
+    elif not output["answer"].startswith("| "):
         parts.append(Text(output["answer"], style="bold green"))
+    parts += [Text(f"note: {text}", style="yellow") for text in output["audit"]["notes"]]
     parts.append(cost_line(output))
     console.print(Group(*parts))
 
@@ -69,7 +70,7 @@ def cost_line(output: Output) -> Text:
 
 def _caption(table: AnswerTable) -> str | None:
     more = len(table["rows"]) - _SHOWN_ROWS
-    return f"and {more} more rows" if more > 0 else None
+    return f"and {more:,} more rows" if more > 0 else None
 
 
 def _step(node: str, update: dict[str, Any]) -> Text:
@@ -89,6 +90,6 @@ def _detail(update: dict[str, Any]) -> str:
             return str(update[name])
         if update.get(name):
             return ", ".join(update[name])
-    if update.get("validation"):
-        return str(update["validation"]["reason"])
+    if "validation" in update:
+        return str(update["validation"]["reason"]) if update["validation"] else "not checked"
     return f"{len(update['result']['rows'])} rows" if update.get("result") else ""

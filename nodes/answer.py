@@ -6,10 +6,11 @@ from agent.answers.failed import answer_failure
 from agent.answers.form import choose_output_type, value_of
 from agent.answers.narration import narrate
 from agent.answers.text import plain_text
+from agent.audit.step import note
 from agent.charts.echarts import chart_of
 from agent.errors import SqlNotGenerated
 from agent.failure import failure_of
-from agent.messages import language_of
+from agent.messages import language_of, render
 from agent.services import Services
 from agent.state import AnswerTable, State
 
@@ -28,6 +29,11 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if len(result["rows"]) > limit and services.model.profile != "embedded":
         text = narrate(question, result, output_type, language, services.model)
     text = text or plain_text(result, language, limit)
+    _note_doubts(state, services)
+    if result["truncated"]:
+        cut = render("truncated", language, count=len(result["rows"]))
+        note(cut)
+        text = f"{text}\n\n{cut}"
     return {
         "answer": text,
         "output_type": output_type,
@@ -38,3 +44,11 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         "clarification": None,
         "error": None,
     }
+
+
+def _note_doubts(state: State, services: Services) -> None:
+    """Put on the audit what a reader of the answer has to know of how it came about."""
+    if services.model.profile == "embedded":
+        note("the embedded model wrote the SQL; it is not trained for that, and mostly wrong")
+    for assumption in state.get("assumptions") or ():
+        note(f"assumed: {assumption}")

@@ -4,7 +4,6 @@ from datetime import date
 from typing import Any
 
 import prompts
-from agent.audit.step import note
 from agent.catalog.describe import describe, describe_compactly
 from agent.errors import ModelAnswerUnreadable, OffTopic
 from agent.failure import failure_of
@@ -51,8 +50,6 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         update["error"] = "the model finds the question off topic"
         last = state["table_counter"] >= services.settings.max_table_retrievals
         return {**update, "failure": failure_of(OffTopic())} if last else update
-    for assumption in answer.assumptions:
-        note(f"assumed: {assumption}")
     return {**update, "sql_request": answer.sql, "assumptions": answer.assumptions, "sql_error_info": None}
 
 

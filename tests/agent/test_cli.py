@@ -64,6 +64,23 @@ def test_json_is_one_object_and_nothing_else(server: FakeOpenAI, run: Run) -> No
     }  # fmt: skip
 
 
+def test_a_long_result_is_narrated_and_its_cut_and_assumptions_are_said(
+    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "30")
+    statement = {"sql": "SELECT order_id FROM orders", "assumptions": ["cancelled orders count"], "off_topic": False}
+    server.answers = [statement, VALID, {"answer": "They are many.", "output_type": "dataframe"}]
+    _, out, _ = run("ask", "List all orders")
+    assert "They are many." in out
+    assert "and 10 more" in out
+    assert "note: assumed: cancelled orders count" in out
+    assert "note: Only the first 30 rows were read." in out
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (cli.ANSWERED, "0.1.0\n", "")
+
+
 def test_without_validation_it_is_one_call(server: FakeOpenAI, run: Run) -> None:
     server.answers = [COUNT]
     _, out, _ = run("ask", "How many orders are there?", "--json", "--no-validation")

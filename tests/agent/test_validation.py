@@ -203,11 +203,14 @@ def test_statement_that_cannot_run_is_not_checked(scripted: Scripted) -> None:
 def test_check_that_fails_leaves_the_statement(
     scripted: Scripted, answers: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "datasphinx")
     agent = scripted({"GeneratedSQL": [COUNT, no_call], "SQLValidation": answers})
     steps = walk(agent)
 
     assert final(steps)["error"] is None
     assert final(steps)["sql"] == COUNT["sql"]
+    (check,) = updates_of(steps, "validate_sql")
+    assert check["audit"]["notes"][0].startswith("the check of the statement failed: ")
     assert nodes(steps).count("generate_sql") == 1
     assert "[SQL_VALIDATION] failed" in caplog.text
 
@@ -250,9 +253,10 @@ def test_log_has_start_statement_verdict_and_correction(scripted: Scripted, capl
 
 
 def test_log_of_a_failed_check_says_why(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "datasphinx")
     output = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [TimeoutError("too slow")]}).ask(HOW_MANY)
 
-    failed, verdict = validation_lines(caplog)
+    *_, failed, verdict = validation_lines(caplog)
     assert "too slow" in failed
     assert "verdict=none" in verdict
     assert all(output["audit"]["trace_id"] in line for line in (failed, verdict))
