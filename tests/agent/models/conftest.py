@@ -1,17 +1,38 @@
-"""A model that is reached by HTTP, and the record of its calls."""
+"""A model that is reached by HTTP, the real embedded one, and the record of their calls."""
 
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.audit.step import ModelCall, Step, current_step, new_audit
+from agent.errors import DriverMissing, EmbeddedModelUnavailable
 from agent.models.chat import connect_model
 from agent.models.client import ModelClient
+from agent.models.local import embedded_endpoint
 from agent.settings import load_settings
 from tests.fake_openai import FakeOpenAI
 
 Connect = Callable[..., ModelClient]
+
+
+@pytest.fixture(scope="session")
+def user_cache() -> Path:
+    """The user's own cache; of the session, so that it is read before the machine's settings are hidden from tests."""
+    return load_settings().cache_dir
+
+
+@pytest.fixture(scope="session")
+def endpoint(user_cache: Path) -> str:
+    """The base URL of the real embedded model; skips where it cannot be had, and fails in CI."""
+    try:
+        return embedded_endpoint(user_cache)
+    except (DriverMissing, EmbeddedModelUnavailable) as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
 
 
 @pytest.fixture

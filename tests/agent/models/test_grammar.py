@@ -9,7 +9,6 @@ from langchain_openai import ChatOpenAI
 from sqlglot import exp
 
 from agent.models.grammar import SUBQUERY_DEPTH, select_grammar
-from tests.agent.models.test_local import endpoint_or_skip
 
 SHOP = {
     "customer": ["id", "name", "city", "joined"],
@@ -329,11 +328,6 @@ def test_tables_without_columns_are_left_out():
 def test_nothing_to_name_is_an_error(selection):
     with pytest.raises(ValueError, match="at least one table"):
         select_grammar(selection, quote)
-
-
-@pytest.fixture(scope="session")
-def endpoint():
-    return endpoint_or_skip()
 
 
 @pytest.mark.embedded

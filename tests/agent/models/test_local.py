@@ -14,27 +14,6 @@ from langchain_openai import ChatOpenAI
 from agent.errors import DriverMissing, EmbeddedModelUnavailable
 from agent.models import local
 from agent.models.local import EMBEDDED_MODEL_NAME, embedded_endpoint
-from agent.settings import load_settings
-
-
-def endpoint_or_skip() -> str:
-    try:
-        return embedded_endpoint(load_settings().cache_dir)
-    except (DriverMissing, EmbeddedModelUnavailable) as error:
-        if os.environ.get("CI"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="session")
-def endpoint():
-    return endpoint_or_skip()
-
-
-@pytest.fixture(scope="session")
-def user_cache():
-    # Of the session, so that it is read before the machine's settings are hidden from the test.
-    return load_settings().cache_dir
 
 
 class FakeServer:
