@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.agent.walk import NODES
 from tests.conftest import VALID
 from tests.fake_openai import FakeOpenAI
 
@@ -25,16 +26,6 @@ ENDS_WITHIN_S = 10
 ASKED = {"question": "How many customers do we have?"}
 COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers", "assumptions": [], "off_topic": False}
 WRONG = {**COUNT, "sql": "SELECT COUNT(*) AS customers FROM no_such_table"}
-NODES = [
-    "retrieve_tables",
-    "select_columns",
-    "ask_clarification",
-    "generate_sql",
-    "check_stop_words",
-    "validate_sql",
-    "execute_sql",
-    "answer",
-]
 STRICT = """
 import os, sys
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Catalog:
     values: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Distinct values of text columns, by (table key, column name), as far as they were sampled."""
 
-    @property
+    @cached_property
     def readable(self) -> frozenset[str]:
         """Every way to name a table of this catalog, in lower case: by its key and with its default schema."""
         qualified = {f"{self.default_schema}.{key}".lower() for key, table in self.tables.items() if not table.schema}

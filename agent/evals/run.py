@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from sqlalchemy import URL
 
 from agent.catalog.source import Source
-from agent.errors import DatasphinxError, InternalError, NamesUnknown, SqlNotGenerated, StatementRefused
+from agent.errors import DatasphinxError, InternalError, SqlNotGenerated
 from agent.evals.datasets import Question, find_databases, read_predictions, read_questions, require_predictions
 from agent.evals.match import is_ordered, matches
 from agent.evals.report import Outcome, Progress, Report, progress_bar
@@ -19,8 +19,7 @@ from agent.graph import Graph, build_graph
 from agent.models.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import Settings
-from agent.sql.guard import check
-from agent.sql.names import resolve
+from agent.sql.preflight import objection
 from agent.state import Input, Output
 
 __all__ = ["Outcome", "Progress", "Report", "evaluate", "progress_bar", "replay", "run"]
@@ -163,15 +162,6 @@ def _why_unanswered(output: Output, source: Source) -> tuple[str | None, str | N
         return (None, None) if output.get("tables") else (ASKED_BACK, output.get("answer"))
     code = error["code"]
     if code == SqlNotGenerated.code and sql:
-        code = _objection_code(sql, source) or code
+        problem = objection(sql, source.catalog)
+        code = problem.code if problem else code
     return code, output["answer"]
-
-
-def _objection_code(sql: str, source: Source) -> str | None:
-    if check(sql, source.catalog.dialect, source.catalog.readable):
-        return StatementRefused.code
-    try:
-        resolve(sql, source.catalog)
-    except NamesUnknown as error:
-        return error.code
-    return None

@@ -89,7 +89,7 @@ class Database:
         try:
             yield inspect(connection)
         except SQLAlchemyError as error:
-            raise SourceUnreachable(self.name, _reason(error)) from error
+            raise SourceUnreachable(self.name, reason_of(error)) from error
         finally:
             connection.close()
 
@@ -108,7 +108,7 @@ class Database:
         try:
             return self.engine.connect()
         except (SQLAlchemyError, sqlite3.Error) as error:
-            raise SourceUnreachable(self.name, _reason(error)) from error
+            raise SourceUnreachable(self.name, reason_of(error)) from error
 
 
 def _parse(url: str) -> URL:
@@ -160,5 +160,6 @@ def _authorize_sqlite(action: int, first: str | None, second: str | None, *_: ob
     return sqlite3.SQLITE_OK if action in _SQLITE_READS else sqlite3.SQLITE_DENY
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return what the driver says of `error`, in one line."""
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0]

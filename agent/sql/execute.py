@@ -14,10 +14,9 @@ from typing_extensions import TypedDict
 
 from agent.audit.step import StatementRun, current_step
 from agent.catalog.schema import Catalog
-from agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
-from agent.sql.database import Database
-from agent.sql.guard import check
-from agent.sql.names import resolve
+from agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
+from agent.sql.database import Database, reason_of
+from agent.sql.preflight import objection
 
 _SQLITE_FILE_BROKEN = {10, 11, 14, 26}
 """Primary result codes of SQLite for a file that cannot be read: IOERR, CORRUPT, CANTOPEN, NOTADB."""
@@ -55,10 +54,9 @@ def execute(sql: str, database: Database, catalog: Catalog, *, timeout_s: float,
 
 
 def _execute(sql: str, database: Database, catalog: Catalog, timeout_s: float, row_limit: int) -> Result:
-    findings = check(sql, catalog.dialect, catalog.readable)
-    if findings:
-        raise StatementRefused(tuple(map(str, findings)))
-    resolve(sql, catalog)
+    problem = objection(sql, catalog)
+    if problem:
+        raise problem
     started = time.perf_counter()
     try:
         with database.connect(timeout_s) as connection:
@@ -67,8 +65,8 @@ def _execute(sql: str, database: Database, catalog: Catalog, timeout_s: float, r
         if time.perf_counter() - started >= timeout_s:
             raise StatementTimeout(timeout_s) from error
         if _is_gone(error):
-            raise SourceUnreachable(database.name, _reason(error)) from error
-        raise StatementFailed(_reason(error)) from error
+            raise SourceUnreachable(database.name, reason_of(error)) from error
+        raise StatementFailed(reason_of(error)) from error
 
 
 def _record(sql: str, rows: int, started: float, error: str | None) -> None:
@@ -141,7 +139,3 @@ def _is_gone(error: Exception) -> bool:
         return False
     code = getattr(error.orig, "sqlite_errorcode", None)
     return error.connection_invalidated or (code is not None and code & 0xFF in _SQLITE_FILE_BROKEN)
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "orig", None) or error).strip().splitlines()[0]

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agent.graph import build_graph, graph
+from tests.agent.walk import NODES
 
 PICTURE = Path(__file__).resolve().parents[1] / "fixtures" / "graph.mmd"
 
@@ -13,12 +14,7 @@ def test_picture_is_the_graph() -> None:
 
 
 def test_picture_has_every_node() -> None:
-    nodes = {
-        "retrieve_tables", "select_columns", "ask_clarification", "generate_sql", "check_stop_words", "validate_sql",
-        "execute_sql", "answer",
-    }  # fmt: skip
-
-    assert set(graph.get_graph().nodes) == {"__start__", *nodes, "__end__"}
+    assert set(graph.get_graph().nodes) == {"__start__", *NODES, "__end__"}
 
 
 def test_drawing_needs_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:

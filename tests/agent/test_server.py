@@ -15,20 +15,10 @@ from agent.errors import DriverMissing
 from agent.server import serve
 from agent.settings import Settings
 from tests.agent.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.walk import NODES
 from tests.databases import make_table, url
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
-
-NODES = [
-    "retrieve_tables",
-    "select_columns",
-    "ask_clarification",
-    "generate_sql",
-    "check_stop_words",
-    "validate_sql",
-    "execute_sql",
-    "answer",
-]
 
 
 @pytest.fixture

@@ -7,6 +7,18 @@ from langchain_core.messages import BaseMessage
 
 from tests.conftest import ScriptedAgent
 
+NODES = [
+    "retrieve_tables",
+    "select_columns",
+    "ask_clarification",
+    "generate_sql",
+    "check_stop_words",
+    "validate_sql",
+    "execute_sql",
+    "answer",
+]
+"""The nodes of the graph, in the order of a question that meets no obstacle."""
+
 Steps = list[tuple[str, dict[str, Any]]]
 """Nodes in the order in which they ran, each with its update of the state."""
 
