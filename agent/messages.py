@@ -75,6 +75,26 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "База данных {source} не отвечает: {reason}. Проверьте, что она работает и что URL верен.",
         "zh": "数据库 {source} 没有响应：{reason}。请检查它是否在运行、URL 是否正确。",
     },
+    "source_busy": {
+        "en": "All {places} connections to {source} are in use. Try again in a moment.",
+        "ru": "Все соединения с {source} заняты ({places}). Повторите немного позже.",
+        "zh": "{source} 的全部 {places} 个连接都在使用中。请稍后再试。",
+    },
+    "account_can_write": {
+        "en": "The account of {source} may do more than read: {rights}. Use a role that can only SELECT (`datasphinx source check` shows how), or set allow_writable_account = true for this source.",
+        "ru": "Учётная запись {source} может не только читать: {rights}. Возьмите роль, которой разрешён только SELECT (`datasphinx source check` покажет, как), или задайте allow_writable_account = true для этого источника.",
+        "zh": "{source} 的账户不只能读取：{rights}。请使用只能 SELECT 的角色（`datasphinx source check` 会说明做法），或为该数据源设置 allow_writable_account = true。",
+    },
+    "permission_denied": {
+        "en": "The account of {source} may not read what this needs: {reason}. Ask whoever runs the database for the SELECT right.",
+        "ru": "Учётной записи {source} не разрешено читать нужное: {reason}. Попросите администратора базы дать право SELECT.",
+        "zh": "{source} 的账户无权读取所需内容：{reason}。请向数据库管理员申请 SELECT 权限。",
+    },
+    "statement_cancelled": {
+        "en": "The statement was stopped on request.",
+        "ru": "Запрос остановлен по требованию.",
+        "zh": "语句已按要求停止。",
+    },
     "driver_missing": {
         "en": "The package {package} is not installed. Run: pip install 'datasphinx[{extra}]'",
         "ru": "Пакет {package} не установлен. Выполните: pip install 'datasphinx[{extra}]'",

@@ -16,6 +16,7 @@ from agent.graph import Graph, build_graph
 from agent.services import Services
 from agent.settings import Settings
 from agent.sql.execute import execute
+from agent.sql.limits import Limits
 from agent.state import Clarify, ErrorInfo, Input, Output, OutputType
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _source_error(services: Services) -> ErrorInfo | None:
     try:
         source = services.source()
         # Through the choke point, and not `source.execute`, for a shorter time limit: the one who asks is waiting.
-        execute("SELECT 1", source.database, source.catalog, timeout_s=_HEALTH_TIMEOUT_S, row_limit=1)
+        execute("SELECT 1", source.database, source.catalog, Limits(_HEALTH_TIMEOUT_S, 1))
     except DatasphinxError as error:
         return ErrorInfo(code=error.code, message=error.message())
     return None

@@ -95,8 +95,9 @@ def test_the_rule_sees_imports_upwards(source: str, upwards: bool) -> None:
 # The choke point
 
 RUNS_STATEMENTS = {"executemany", "executescript", "exec_driver_sql", "cursor", "scalar", "scalars", "read_sql"}
-MAY_RUN_STATEMENTS = ("agent/sql/execute.py", "agent/sample/")
-"""The choke point itself, and the writer of the sample database, which reads no user's data."""
+MAY_RUN_STATEMENTS = ("agent/sql/execute.py", "agent/sql/worker.py", "agent/sql/sessions.py", "agent/sample/")
+"""The choke point, its far end in a worker process, constants that open, reset and stop a session, and the writer of
+the sample database, which reads no user's data."""
 
 
 def statement_calls(tree: ast.AST) -> Iterator[str]:
@@ -123,7 +124,28 @@ def test_the_choke_point_is_where_statements_run() -> None:
     assert list(statement_calls(TREES["agent/sql/execute.py"]))
 
 
-MAY_CONNECT = {"agent/sql/database.py": {"sqlite3"}, "agent/sql/execute.py": set(), "agent/sample/shop.py": {"sqlite3"}}
+@every_file
+def test_only_the_choke_point_hands_statements_on(name: str) -> None:
+    """The pool of workers and the sessions of servers are reached through it alone."""
+    imported = {
+        node.module: {alias.name for alias in node.names}
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    if name != "agent/sql/execute.py":
+        assert not imported.get("agent.sql.workers", set()) & {"shared_workers", "Workers", "Worker"}
+        assert "agent.sql.worker" not in imported
+
+
+MAY_CONNECT = {
+    "agent/sql/database.py": {"sqlite3"},
+    "agent/sql/sqlite_walls.py": {"sqlite3"},
+    "agent/sql/duckdb_walls.py": {"duckdb"},
+    "agent/sql/worker.py": {"sqlite3"},
+    "agent/sql/sessions.py": set(),
+    "agent/sql/execute.py": set(),
+    "agent/sample/shop.py": {"sqlite3"},
+}
 """Who may open or use a connection, and the drivers each may import."""
 
 DRIVERS = {"sqlite3", "psycopg", "pymysql", "duckdb", "aiosqlite", "asyncpg", "MySQLdb"}
@@ -139,7 +161,7 @@ def test_only_the_database_module_opens_databases(name: str) -> None:
     imported = {alias.name for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}
 
     assert imported & DRIVERS <= MAY_CONNECT.get(name, set())
-    assert name == "agent/sql/database.py" or not imported & {"create_engine", "create_async_engine", "Engine"}
+    assert name == "agent/sql/database.py" or not imported & {"create_engine", "create_async_engine"}
     assert name in MAY_CONNECT or "connect" not in attributes
 
 

@@ -9,6 +9,7 @@ from agent.catalog.schema import Catalog
 from agent.catalog.values import sample_values
 from agent.sql.database import Database
 from agent.sql.execute import Result, execute
+from agent.sql.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Source:
 
     def execute(self, sql: str) -> Result:
         """Return the rows of `sql`; everything that `agent.sql.execute.execute` says holds."""
-        return execute(sql, self.database, self.catalog, timeout_s=self.timeout_s, row_limit=self.row_limit)
+        return execute(sql, self.database, self.catalog, Limits(self.timeout_s, self.row_limit))
 
 
 def open_source(url: str, *, timeout_s: float, row_limit: int) -> Source:

@@ -6,6 +6,7 @@ from agent.catalog.schema import Catalog, Table
 from agent.errors import DatasphinxError
 from agent.sql.database import Database
 from agent.sql.execute import execute
+from agent.sql.limits import Limits
 
 _TEXT = ("CHAR", "TEXT", "CLOB", "ENUM", "STRING")
 _STATEMENT_TIMEOUT_S = 1.0
@@ -33,7 +34,7 @@ def _distinct(database: Database, catalog: Catalog, table: Table, column: str, l
     name, source = database.quote(column), database.quote(table.name)
     sql = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL ORDER BY {name} LIMIT {limit}"
     try:
-        result = execute(sql, database, catalog, timeout_s=_STATEMENT_TIMEOUT_S, row_limit=limit)
+        result = execute(sql, database, catalog, Limits(_STATEMENT_TIMEOUT_S, limit))
     except DatasphinxError:
         return ()
     return tuple(str(row[0]) for row in result["rows"])

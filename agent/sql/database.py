@@ -1,82 +1,75 @@
-"""Connections that can only read: engines, session limits, and the dialect that a source speaks.
+"""A database, opened for reading: its engine, its dialect, and connections to it."""
 
-Nothing here runs a statement. `agent.sql.execute` does, and runs what `session_statements` asks for first.
-"""
-
-import re
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
+from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Inspector, create_engine, inspect, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, Inspector, create_engine, inspect
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
-from agent.errors import ConfigurationError, DriverMissing, SourceNotFound, SourceUnreachable
+from agent.errors import SourceBusy, SourceNotFound, SourceUnreachable
+from agent.sql.duckdb_walls import LOCKED
+from agent.sql.engines import EngineKind, parse_url
+from agent.sql.sessions import reset_on_return
+from agent.sql.sqlite_walls import connect_read_only
+from agent.sql.workers import File
 
-DRIVERS = {
-    "postgresql": ("psycopg", "postgres", "postgresql+psycopg"),
-    "mysql": ("pymysql", "mysql", "mysql+pymysql"),
-    "mariadb": ("pymysql", "mysql", "mariadb+pymysql"),
-}
-"""For each engine: the package that its driver comes in, the extra that brings it, the URL scheme."""
-
-_SQLITE_READS = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_FUNCTION,
-    sqlite3.SQLITE_RECURSIVE,
-}
-_PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
-_SQLITE_MAX_VALUE_BYTES = 1_000_000
-_PROGRESS_INSTRUCTIONS = 10_000
 _CONNECT_TIMEOUT_S = 10
+_POOL_SIZE = 5
+_POOL_OVERFLOW = 10
+_POOL_WAIT_S = 10.0
 
 
 class Database:
-    """One database, opened for reading. `name` is what users see: the URL without its password."""
+    """One database. `name` is what users see: the URL without its password."""
 
     def __init__(self, url: str) -> None:
         """Prepare an engine for `url`, without connecting to a server yet.
 
         Raises:
-            SourceNotFound: the URL cannot be read, or its SQLite file does not exist.
+            SourceNotFound: the URL cannot be read, or its file does not exist.
             DriverMissing: the driver of this engine is not installed.
             ConfigurationError: no read-only connection is known for this engine.
         """
-        self.url = _parse(url)
+        self.url, self.kind = parse_url(url)
         self.name = self.url.render_as_string(hide_password=True)
-        self.engine = _engine(self.url)
+        self.engine = _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind)
 
     @property
     def dialect(self) -> str:
         """The name that sqlglot has for the SQL of this database."""
-        backend = self.url.get_backend_name()
-        return {"postgresql": "postgres", "mariadb": "mysql"}.get(backend, backend)
+        return self.kind.dialect
+
+    @cached_property
+    def file(self) -> File:
+        """The file, for an engine whose statements run in workers."""
+        return File(self.kind.scheme, str(_path_of(self.url).absolute()), self.name)
 
     def quote(self, name: str) -> str:
         """Return `name` as an identifier of this database, quoted where it has to be."""
         return self.engine.dialect.identifier_preparer.quote(name)
 
     @contextmanager
-    def connect(self, timeout_s: float) -> Iterator[Connection]:
-        """Yield a connection whose statements stop after `timeout_s` seconds; SQLite can only read through it.
+    def connect(self) -> Iterator[Connection]:
+        """Yield a connection.
 
         Raises:
             SourceUnreachable: the database does not answer.
+            SourceBusy: every connection of the pool stayed in use.
         """
-        connection = self._open()
         try:
-            driver = connection.connection.driver_connection
-            if isinstance(driver, sqlite3.Connection):
-                _limit_sqlite(driver, timeout_s)
+            connection = self.engine.connect()
+        except PoolExhausted as error:
+            raise SourceBusy(self.name, _POOL_SIZE + _POOL_OVERFLOW) from error
+        except (SQLAlchemyError, sqlite3.Error) as error:
+            raise SourceUnreachable(self.name, reason_of(error)) from error
+        with connection:
             yield connection
-        finally:
-            connection.close()
 
     @contextmanager
     def inspector(self) -> Iterator[Inspector]:
@@ -85,79 +78,41 @@ class Database:
         Raises:
             SourceUnreachable: the database does not answer.
         """
-        connection = self._open()
-        try:
-            yield inspect(connection)
-        except SQLAlchemyError as error:
-            raise SourceUnreachable(self.name, reason_of(error)) from error
-        finally:
-            connection.close()
-
-    def session_statements(self, connection: Connection, timeout_s: float) -> tuple[str, ...]:
-        """Return what has to run first in a transaction, so that it can only read and stops in time."""
-        if self.dialect == "postgres":
-            return ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {int(timeout_s * 1000)}")
-        if self.dialect == "mysql":
-            mariadb = getattr(connection.dialect, "is_mariadb", False)
-            limit = f"max_statement_time = {timeout_s}" if mariadb else f"max_execution_time = {int(timeout_s * 1000)}"
-            # Of the session, since DDL ends a transaction that was merely started as read-only.
-            return (f"SET SESSION {limit}", "SET SESSION TRANSACTION READ ONLY", "ROLLBACK", "START TRANSACTION")
-        return ()
-
-    def _open(self) -> Connection:
-        try:
-            return self.engine.connect()
-        except (SQLAlchemyError, sqlite3.Error) as error:
-            raise SourceUnreachable(self.name, reason_of(error)) from error
+        with self.connect() as connection:
+            try:
+                yield inspect(connection)
+            except SQLAlchemyError as error:
+                raise SourceUnreachable(self.name, reason_of(error)) from error
 
 
-def _parse(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-        backend = parsed.get_backend_name()
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise SourceNotFound(_PASSWORD.sub("***", url), "that is no URL such as sqlite:///shop.db") from error
-    if backend == "sqlite":
-        return parsed
-    if backend not in DRIVERS:
-        known = ", ".join(["sqlite", *DRIVERS])
-        raise ConfigurationError(
-            "DATASPHINX_SOURCE", f"no read-only connection is known for {backend}, only for {known}"
-        )
-    package, extra, scheme = DRIVERS[backend]
-    if find_spec(package) is None:
-        raise DriverMissing(package, extra)
-    return parsed.set(drivername=scheme)
-
-
-def _engine(url: URL) -> Engine:
-    if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": _CONNECT_TIMEOUT_S})
-    path = Path(url.database or "")
+def _file_engine(url: URL) -> Engine:
+    path = _path_of(url)
     if not path.is_file():
         raise SourceNotFound(str(url), "the file does not exist")
-    uri = f"file:{quote(str(path.absolute()))}?mode=ro"
-
-    def open_file() -> sqlite3.Connection:
-        connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        return connection
-
-    return create_engine("sqlite://", creator=open_file, poolclass=NullPool)
+    if url.drivername == "sqlite":
+        return create_engine("sqlite://", creator=lambda: connect_read_only(str(path)), poolclass=NullPool)
+    options = {"read_only": True, "config": LOCKED}
+    return create_engine(URL.create("duckdb", database=str(path)), connect_args=options, poolclass=NullPool)
 
 
-def _limit_sqlite(driver: sqlite3.Connection, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    driver.set_progress_handler(lambda: int(time.monotonic() > deadline), _PROGRESS_INSTRUCTIONS)
-    driver.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    driver.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _SQLITE_MAX_VALUE_BYTES)
-    driver.set_authorizer(_authorize_sqlite)
+def _path_of(url: URL) -> Path:
+    return Path(url.database or "")
 
 
-def _authorize_sqlite(action: int, first: str | None, second: str | None, *_: object) -> int:
-    if action == sqlite3.SQLITE_FUNCTION and second == "load_extension":
-        return sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK if action in _SQLITE_READS else sqlite3.SQLITE_DENY
+def _server_engine(url: URL, kind: EngineKind) -> Engine:
+    options: dict[str, Any] = {"pool_size": _POOL_SIZE, "max_overflow": _POOL_OVERFLOW, "pool_timeout": _POOL_WAIT_S}
+    arguments: dict[str, Any] = {}
+    if kind.dialect in {"postgres", "mysql"}:
+        arguments["connect_timeout"] = _CONNECT_TIMEOUT_S
+    if kind.dialect == "postgres":
+        # Prepared plans would not outlive the reset of the session.
+        arguments["prepare_threshold"] = None
+        options["pool_reset_on_return"] = None
+    if url.drivername == "chdb":
+        options = {"poolclass": NullPool}
+    engine = create_engine(url, pool_pre_ping=url.drivername != "chdb", connect_args=arguments, **options)
+    reset_on_return(engine, kind.dialect)
+    return engine
 
 
 def reason_of(error: Exception) -> str:

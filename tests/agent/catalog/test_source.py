@@ -8,7 +8,7 @@ import pytest
 from agent.catalog.schema import ForeignKey
 from agent.catalog.source import open_source
 from agent.errors import ConfigurationError, DriverMissing, SourceNotFound, SourceUnreachable
-from agent.sql import database
+from agent.sql import engines
 
 
 def make(path: Path, script: str) -> str:
@@ -64,6 +64,6 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "find_spec", lambda _: None)
+    monkeypatch.setattr(engines, "find_spec", lambda _: None)
     with pytest.raises(DriverMissing, match=r"datasphinx\[postgres\]"):
         open_source("postgresql://u@127.0.0.1/x", timeout_s=1, row_limit=10)

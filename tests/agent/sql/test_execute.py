@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
@@ -12,7 +13,8 @@ import pytest
 from agent.catalog.source import Source, open_source
 from agent.errors import SourceNotFound, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
 from agent.sql.database import Database
-from agent.sql.execute import json_safe
+from agent.sql.rows import json_safe
+from agent.sql.sqlite_walls import open_sqlite
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
 
@@ -101,10 +103,8 @@ def test_the_guard_comes_first(source: Source) -> None:
 def test_past_the_guard_the_connection_itself_can_only_read(path: Path, tmp_path: Path, write: str) -> None:
     other = tmp_path / "other.db"
     before = path.read_bytes()
-    with Database(f"sqlite:///{path}").connect(timeout_s=1) as connection:
-        driver = connection.connection.driver_connection
-        with pytest.raises(sqlite3.DatabaseError):
-            driver.execute(write.format(other=other)).fetchall()
+    with closing(open_sqlite(str(path), timeout_s=1)) as connection, pytest.raises(sqlite3.DatabaseError):
+        connection.execute(write.format(other=other)).fetchall()
     assert path.read_bytes() == before
     assert not other.exists()
 
@@ -128,7 +128,7 @@ def test_a_file_that_breaks_between_two_statements(source: Source, path: Path) -
 
 def test_a_password_is_never_shown() -> None:
     database = Database("postgresql://user:secret@127.0.0.1:1/none")
-    with pytest.raises(SourceUnreachable) as caught, database.connect(timeout_s=1):
+    with pytest.raises(SourceUnreachable) as caught, database.connect():
         pass
     assert "secret" not in str(caught.value)
 
@@ -141,7 +141,13 @@ def test_a_password_is_never_shown() -> None:
         (Decimal("NaN"), None),
         (float("inf"), None),
         (True, True),
-        (2**63, 2**63),
+        (2**53 - 1, 2**53 - 1),
+        (2**63, "9223372036854775808"),
+        (Decimal("0.1"), 0.1),
+        (Decimal("12345678901234567890.12"), "12345678901234567890.12"),
+        (timedelta(days=3, seconds=90, microseconds=500000), "P3DT1M30.5S"),
+        (timedelta(0), "P0D"),
+        (-timedelta(hours=1), "-PT1H"),
         (date(2024, 2, 29), "2024-02-29"),
         (datetime(2024, 2, 29, 12, tzinfo=UTC), "2024-02-29T12:00:00+00:00"),
         (b"\x00\xff", "00ff"),

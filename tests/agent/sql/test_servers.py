@@ -11,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 from agent.catalog.source import Source, open_source
 from agent.errors import SourceUnreachable, StatementFailed, StatementTimeout
 from agent.sql.execute import execute
+from agent.sql.limits import Limits
 
 URLS = {
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
@@ -75,7 +76,7 @@ def test_past_the_guard_the_transaction_can_only_read(
     monkeypatch.setattr("agent.sql.execute.objection", lambda *_: None)
     for write in ("DELETE FROM sphinx_orders", "CREATE TABLE sphinx_copy (id INT)"):
         with pytest.raises(StatementFailed, match="(?i)read.only|syntax error"):
-            execute(write, source.database, source.catalog, timeout_s=1, row_limit=10)
+            execute(write, source.database, source.catalog, Limits(1, 10))
     with server[1].connect() as connection:
         assert connection.execute(text("SELECT COUNT(*) FROM sphinx_orders")).scalar() == 2
 

@@ -1,0 +1,98 @@
+"""The error tree.
+
+    DatasphinxError
+    ├── Retryable                    another try inside the same question may succeed
+    │   ├── StatementError           a statement did not run; the text goes back to SQL generation
+    │   │   ├── StatementRefused     the guard refused it                     findings
+    │   │   ├── NamesUnknown         it names what the catalog does not have  unknown
+    │   │   ├── StatementFailed      the database refused it                  reason
+    │   │   └── StatementTimeout     it ran past its time limit               seconds
+    │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
+    └── Terminal                     the question ends here
+        ├── InvalidQuestion          empty, without words, not text           reason
+        ├── QuestionTooLong          more characters than are read            chars, limit
+        ├── OffTopic                 no table answers it
+        ├── SqlNotGenerated          every try failed                         reason
+        ├── InvalidOutputType        the result cannot have the wanted form   wanted, shape
+        ├── SourceNotFound           no such source                           source, reason
+        ├── SourceEmpty              the source has no table                  source
+        ├── SourceUnreachable        the database does not answer             source, reason
+        ├── SourceBusy               all its connections stayed in use        source, places
+        ├── AccountCanWrite          the account may do more than read        source, rights
+        ├── PermissionDenied         the account may not read this            source, reason
+        ├── StatementCancelled       a statement was stopped on request
+        ├── DriverMissing            an optional package is not installed     package, extra
+        ├── ModelUnreachable         the endpoint does not answer             endpoint, reason
+        ├── ModelRejected            the endpoint refused the request         endpoint, reason
+        ├── EmbeddedModelUnavailable the local model cannot be had            reason
+        ├── ConfigurationError       a setting is missing or wrong            setting, reason
+        ├── DatasetInvalid           questions or databases of an evaluation  path, reason
+        ├── BudgetExceeded           a limit per question was reached         limit, setting
+        └── InternalError            a defect of datasphinx itself            reason, trace_id
+
+Whether an error may be tried again is its type, not a flag. Attributes carry the facts; `agent.messages` turns them
+into text in the language of the question.
+"""
+
+from agent.errors.base import DatasphinxError, Retryable, Terminal
+from agent.errors.models import EmbeddedModelUnavailable, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.errors.questions import (
+    BudgetExceeded,
+    ConfigurationError,
+    DatasetInvalid,
+    InternalError,
+    InvalidOutputType,
+    InvalidQuestion,
+    OffTopic,
+    QuestionTooLong,
+    SqlNotGenerated,
+)
+from agent.errors.sources import (
+    AccountCanWrite,
+    DriverMissing,
+    SourceBusy,
+    SourceEmpty,
+    SourceNotFound,
+    SourceUnreachable,
+)
+from agent.errors.statements import (
+    NamesUnknown,
+    PermissionDenied,
+    StatementCancelled,
+    StatementError,
+    StatementFailed,
+    StatementRefused,
+    StatementTimeout,
+)
+
+__all__ = [
+    "AccountCanWrite",
+    "BudgetExceeded",
+    "ConfigurationError",
+    "DatasetInvalid",
+    "DatasphinxError",
+    "DriverMissing",
+    "EmbeddedModelUnavailable",
+    "InternalError",
+    "InvalidOutputType",
+    "InvalidQuestion",
+    "ModelAnswerUnreadable",
+    "ModelRejected",
+    "ModelUnreachable",
+    "NamesUnknown",
+    "OffTopic",
+    "PermissionDenied",
+    "QuestionTooLong",
+    "Retryable",
+    "SourceBusy",
+    "SourceEmpty",
+    "SourceNotFound",
+    "SourceUnreachable",
+    "SqlNotGenerated",
+    "StatementCancelled",
+    "StatementError",
+    "StatementFailed",
+    "StatementRefused",
+    "StatementTimeout",
+    "Terminal",
+]

@@ -1,0 +1,57 @@
+"""Errors of one statement."""
+
+from dataclasses import dataclass
+
+from agent.errors.base import Retryable, Terminal
+
+
+class StatementError(Retryable):
+    """A statement did not run."""
+
+
+@dataclass(eq=False)
+class StatementRefused(StatementError):
+    """The guard refused a statement; `findings` says by which rules."""
+
+    code = "statement_refused"
+    findings: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class NamesUnknown(StatementError):
+    """A statement names tables or columns that the catalog does not have."""
+
+    code = "names_unknown"
+    unknown: str
+
+
+@dataclass(eq=False)
+class StatementFailed(StatementError):
+    """The database refused a statement."""
+
+    code = "statement_failed"
+    reason: str
+
+
+@dataclass(eq=False)
+class StatementTimeout(StatementError):
+    """A statement was stopped at its time limit, in seconds."""
+
+    code = "statement_timeout"
+    seconds: float
+
+
+@dataclass(eq=False)
+class StatementCancelled(Terminal):
+    """A statement was stopped because somebody asked for it."""
+
+    code = "statement_cancelled"
+
+
+@dataclass(eq=False)
+class PermissionDenied(Terminal):
+    """The database does not let the account of this source read what a statement needs."""
+
+    code = "permission_denied"
+    source: str
+    reason: str

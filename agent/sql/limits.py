@@ -1,0 +1,45 @@
+"""What one statement may take, and a way to stop it from another thread."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one statement may take: seconds, rows and bytes of its result, megabytes of memory in a worker process."""
+
+    timeout_s: float
+    row_limit: int
+    byte_limit: int = 50_000_000
+    memory_mb: int = 1024
+
+
+class Cancellation:
+    """Stops the statements that it was given to, from any thread, now and later."""
+
+    def __init__(self) -> None:
+        """Nothing is cancelled yet."""
+        self._lock = threading.Lock()
+        self._stops: set[Callable[[], None]] = set()
+        self.requested = False
+
+    def cancel(self) -> None:
+        """Stop what runs; a statement that starts later is refused."""
+        with self._lock:
+            self.requested = True
+            stops = list(self._stops)
+        for stop in stops:
+            stop()
+
+    @contextmanager
+    def calling(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Call `stop` where this is cancelled while the block runs."""
+        with self._lock:
+            self._stops.add(stop)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stops.discard(stop)

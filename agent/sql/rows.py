@@ -1,0 +1,143 @@
+"""Rows on their way from a driver to a result: made JSON-safe, their types said, cut at the limits."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+_SAFE_INTEGER = 2**53 - 1
+"""The largest integer that every reader of JSON keeps exactly (RFC 8259, section 6)."""
+
+_BATCH_ROWS = 256
+_BYTES_PER_SCALAR = 16
+
+_TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "float"),
+    (Decimal, "decimal"),
+    (datetime, "datetime"),
+    (date, "date"),
+    (time, "time"),
+    (timedelta, "interval"),
+    (str, "string"),
+    ((bytes, bytearray, memoryview), "bytes"),
+    (UUID, "uuid"),
+    ((list, tuple, set, frozenset), "array"),
+    (dict, "json"),
+)
+
+
+@dataclass
+class RowReader:
+    """Reads rows in batches until they end or a limit is met.
+
+    `types` has the type of each column, `null` where no value was seen; `truncated` is True where rows were left out.
+    Bytes are those of the values as text, about what they take in memory.
+    """
+
+    width: int
+    row_limit: int
+    byte_limit: int
+    truncated: bool = False
+    types: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """No value was seen yet."""
+        self.types = ["null"] * self.width
+
+    def read(self, fetch: Callable[[int], Sequence[Sequence[Any]]]) -> Iterator[list[list[Any]]]:
+        """Yield JSON-safe rows in chunks from `fetch`, which returns at most the number of rows that it is asked for.
+
+        Batches grow from one row, so that a few large rows never come all at once.
+        """
+        left, budget, batch = self.row_limit, self.byte_limit, 1
+        while not self.truncated:
+            wanted = min(batch, left + 1)
+            raw = fetch(wanted)
+            chunk: list[list[Any]] = []
+            for row in raw:
+                values = [json_safe(value) for value in row]
+                budget -= sum(map(_size, values))
+                if not left or budget < 0:
+                    self.truncated = True
+                    break
+                self._note_types(row)
+                chunk.append(values)
+                left -= 1
+            yield chunk
+            if len(raw) < wanted:
+                return
+            batch = min(batch * 2, _BATCH_ROWS)
+
+    def _note_types(self, row: Sequence[Any]) -> None:
+        for index, known in enumerate(self.types):
+            if known == "null" and row[index] is not None:
+                self.types[index] = type_of(row[index])
+
+
+def type_of(value: Any) -> str:
+    """Return the name of the type of a value that is not None."""
+    return next((name for kind, name in _TYPES if isinstance(value, kind)), "other")
+
+
+def json_safe(value: Any) -> Any:
+    """Return `value` as every reader of JSON can hold it without loss.
+
+    Numbers that a double keeps exactly stay numbers; larger integers and longer decimals become text, digits and all.
+    A number that is not finite becomes None. Dates and times are in ISO 8601, intervals in its duration form, bytes in
+    hexadecimal; arrays and objects keep their shape.
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _SAFE_INTEGER else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, date | datetime | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return _duration(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [json_safe(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): json_safe(item) for key, item in value.items()}
+    return str(value)
+
+
+def _decimal(value: Decimal) -> int | float | str | None:
+    if not value.is_finite():
+        return None
+    if value == value.to_integral_value():
+        return json_safe(int(value)) if value.adjusted() < 40 else str(value)
+    number = float(value)
+    return number if Decimal(repr(number)) == value else str(value)
+
+
+def _duration(value: timedelta) -> str:
+    """Return `value` as ISO 8601 writes durations, such as P3DT4H5M6.5S."""
+    sign, value = ("-", -value) if value < timedelta(0) else ("", value)
+    minutes, seconds = divmod(value.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{hours}H" if hours else "", f"{minutes}M" if minutes else ""]
+    fraction = f"{seconds + value.microseconds / 1_000_000:g}S" if seconds or value.microseconds else ""
+    clock = "".join([*parts, fraction])
+    days = f"{value.days}D" if value.days or not clock else ""
+    return f"{sign}P{days}{'T' if clock else ''}{clock}"
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, list):
+        return _BYTES_PER_SCALAR + sum(map(_size, value))
+    if isinstance(value, dict):
+        return _BYTES_PER_SCALAR + sum(len(key) + _size(item) for key, item in value.items())
+    return _BYTES_PER_SCALAR

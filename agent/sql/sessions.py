@@ -1,0 +1,103 @@
+"""Sessions on a server: what makes them read-only and bounded, and how one is stopped from outside.
+
+The statements here are constants; nothing that a user or a model wrote passes through.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+from agent.sql.limits import Cancellation, Limits
+
+_GRACE_S = 0.5
+"""How long the server may take, past the limit, to stop a statement by itself."""
+
+_STOP_S = 2.0
+"""How long a statement that was cancelled on the server may take to end before its connection is cut."""
+
+
+def opening_statements(connection: Connection, dialect: str, timeout_s: float) -> tuple[str, ...]:
+    """Return what has to run first, so that the statement that follows can only read and stops in time."""
+    if dialect == "postgres":
+        return ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {int(timeout_s * 1000)}")
+    if dialect == "mysql":
+        mariadb = getattr(connection.dialect, "is_mariadb", False)
+        limit = f"max_statement_time = {timeout_s}" if mariadb else f"max_execution_time = {int(timeout_s * 1000)}"
+        # Of the session, since DDL ends a transaction that was merely started as read-only.
+        return (f"SET SESSION {limit}", "SET SESSION TRANSACTION READ ONLY", "ROLLBACK", "START TRANSACTION")
+    if dialect == "trino":
+        return (f"SET SESSION query_max_run_time = '{timeout_s}s'",)
+    return ()
+
+
+def reset_on_return(engine: Engine, dialect: str) -> None:
+    """Have connections of `engine` forget everything of a statement before the next one gets them.
+
+    On PostgreSQL a mere rollback would leave settings that `set_config` changed, advisory locks and prepared plans.
+    """
+    if dialect != "postgres":
+        return
+
+    @event.listens_for(engine, "reset")
+    def discard(connection: Any, record: Any, state: Any) -> None:
+        if state.terminate_only:
+            return
+        connection.rollback()
+        connection.autocommit = True
+        connection.execute("DISCARD ALL")
+        connection.autocommit = False
+
+
+@contextmanager
+def stopped_in_time(connection: Connection, limits: Limits, cancellation: Cancellation | None) -> Iterator[None]:
+    """Stop what runs on `connection` inside the block where it overruns its limit or `cancellation` is asked for.
+
+    The server is asked first; where that does not help, the connection is cut.
+    """
+    driver = connection.connection.driver_connection
+    over = threading.Event()
+
+    def stop() -> None:
+        # Whatever goes wrong while the server is asked, cutting the connection remains.
+        with suppress(Exception):
+            stop_on_server(connection.engine, driver)
+        if not over.wait(_STOP_S):
+            _cut(driver)
+
+    def watch() -> None:
+        if not over.wait(limits.timeout_s + _GRACE_S):
+            stop()
+
+    watcher = threading.Thread(target=watch, name="datasphinx-statement-limit", daemon=True)
+    watcher.start()
+    try:
+        with cancellation.calling(stop) if cancellation else nullcontext():
+            yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def stop_on_server(engine: Engine, driver: Any) -> None:
+    """Ask the server to stop what runs on the connection `driver`; other engines stop at their own limit."""
+    if engine.dialect.name == "postgresql":
+        driver.cancel_safe(timeout=_STOP_S)
+    elif engine.dialect.name in {"mysql", "mariadb"}:
+        positional, named = engine.dialect.create_connect_args(engine.url)
+        other: Any = engine.dialect.connect(*positional, **{**named, "connect_timeout": _STOP_S})
+        with closing(other), other.cursor() as cursor:
+            cursor.execute(f"KILL QUERY {int(driver.thread_id())}")
+
+
+def _cut(driver: Any) -> None:
+    """Shut the socket down, which ends a read that waits on it in another thread."""
+    sock = getattr(driver, "_sock", None)
+    with suppress(OSError, AttributeError):
+        descriptor = sock.fileno() if sock is not None else driver.fileno()
+        with socket.socket(fileno=os.dup(descriptor)) as duplicate:
+            duplicate.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,123 @@
+"""Every engine that can be asked, with a small shop in it, for the one suite of behaviours that all of them pass."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import OperationalError
+
+POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
+MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
+
+
+@dataclass(frozen=True)
+class EngineUnderTest:
+    """An engine with `sphinx_orders` and `sphinx_numbers` in it.
+
+    `admin` runs a statement with all rights, and returns its rows; `slow` runs longer than any limit here.
+    """
+
+    name: str
+    url: str
+    admin: Callable[[str], list[Any]]
+    slow: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CREATE = (
+    "CREATE TABLE sphinx_orders (id INTEGER PRIMARY KEY, status VARCHAR(20), amount DECIMAL(12,2), created DATE)",
+    "INSERT INTO sphinx_orders VALUES (1, 'open', 2.50, DATE '2024-02-29'), (2, 'paid', 3, NULL), (3, NULL, NULL, NULL)",
+    "CREATE TABLE sphinx_numbers (n INTEGER PRIMARY KEY)",
+)
+DROP = ("DROP TABLE IF EXISTS sphinx_orders", "DROP TABLE IF EXISTS sphinx_numbers")
+
+
+@contextmanager
+def sqlite(folder: Path) -> Iterator[EngineUnderTest]:
+    import sqlite3
+
+    path = folder / "shop.sqlite"
+
+    def admin(sql: str) -> list[Any]:
+        with closing(sqlite3.connect(path)) as connection:
+            rows = connection.execute(sql.replace("DATE '", "'")).fetchall()
+            connection.commit()
+            return rows
+
+    slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
+    yield EngineUnderTest("sqlite", f"sqlite:///{path}", admin, slow)
+
+
+@contextmanager
+def duckdb(folder: Path) -> Iterator[EngineUnderTest]:
+    import duckdb as driver
+
+    path = folder / "shop.duckdb"
+
+    def admin(sql: str) -> list[Any]:
+        # A worker that has just read the file holds it for readers for a second more.
+        with closing(driver.connect(str(path), read_only=sql.startswith("SELECT"))) as connection:
+            return connection.execute(sql).fetchall()
+
+    slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c WHERE a.n + b.n * c.n > 7"
+    yield EngineUnderTest("duckdb", f"duckdb:///{path}", admin, slow)
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[EngineUnderTest]:
+    slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
+    with _server("postgres", POSTGRES_URL) as admin:
+        yield EngineUnderTest("postgres", POSTGRES_URL, admin, slow)
+
+
+@contextmanager
+def mysql(folder: Path) -> Iterator[EngineUnderTest]:
+    slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
+    with _server("mysql", MYSQL_URL) as admin:
+        yield EngineUnderTest("mysql", MYSQL_URL, admin, slow)
+
+
+@contextmanager
+def _server(name: str, url: str) -> Iterator[Callable[[str], list[Any]]]:
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    try:
+        engine.connect().close()
+    except OperationalError as error:
+        engine.dispose()
+        pytest.skip(f"no {name} server answers: {error.orig}")
+    try:
+        yield lambda sql: _run(engine, sql)
+    finally:
+        engine.dispose()
+
+
+def _run(engine: Engine, sql: str) -> list[Any]:
+    with engine.connect() as connection:
+        cursor = connection.execution_options(no_parameters=True).exec_driver_sql(sql)
+        return list(cursor.fetchall()) if cursor.returns_rows else []
+
+
+ENGINES = {"sqlite": sqlite, "duckdb": duckdb, "postgres": postgres, "mysql": mysql}
+
+SERVERS = {"postgres", "mysql"}
+
+
+@contextmanager
+def shop(name: str, folder: Path) -> Iterator[EngineUnderTest]:
+    """Yield the engine with its tables made; on a server they are dropped after."""
+    drop = DROP if name in SERVERS else ()
+    with ENGINES[name](folder) as engine:
+        for statement in (*drop, *CREATE):
+            engine.admin(statement)
+        numbers = ", ".join(f"({number})" for number in range(4000))
+        engine.admin(f"INSERT INTO sphinx_numbers VALUES {numbers}")
+        yield engine
+        for statement in drop:
+            engine.admin(statement)

@@ -1,0 +1,147 @@
+"""One suite of behaviours for every engine: reading, walls behind the guard, limits, cancelling, and going on after."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.catalog.source import Source, open_source
+from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, StatementTimeout
+from agent.sql.execute import Result, execute
+from agent.sql.limits import Cancellation, Limits
+from tests.agent.sql.engines import ENGINES, SERVERS, EngineUnderTest, shop
+
+MARKS = {name: [getattr(pytest.mark, name)] if name in SERVERS else [] for name in ENGINES}
+COUNT = "SELECT COUNT(*) FROM sphinx_orders"
+
+
+@pytest.fixture(params=[pytest.param(name, marks=MARKS[name]) for name in ENGINES])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineUnderTest]:
+    with shop(request.param, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def source(engine: EngineUnderTest) -> Iterator[Source]:
+    opened = open_source(engine.url, timeout_s=5, row_limit=100)
+    yield opened
+    opened.database.engine.dispose()
+
+
+def run(source: Source, sql: str, limits: Limits, cancellation: Cancellation | None = None) -> Result:
+    return execute(sql, source.database, source.catalog, limits, cancellation=cancellation)
+
+
+def test_the_schema_is_read(source: Source) -> None:
+    orders = source.catalog.tables["sphinx_orders"]
+    assert orders.column_names == ("id", "status", "amount", "created")
+    assert orders.primary_key == ("id",)
+    assert source.catalog.values["sphinx_orders", "status"] == ("open", "paid")
+
+
+def test_rows_come_with_their_types(source: Source) -> None:
+    result = source.execute("SELECT id, status, amount, created FROM sphinx_orders ORDER BY id")
+    assert result["rows"] == [[1, "open", 2.5, "2024-02-29"], [2, "paid", 3, None], [3, None, None, None]]
+    assert result["types"][:2] == ["integer", "string"]
+    assert result["truncated"] is False
+
+
+def test_a_percent_sign_and_a_colon_are_text(source: Source) -> None:
+    result = source.execute("SELECT '100 %s :x ?' AS a FROM sphinx_orders WHERE status LIKE '%pen%'")
+    assert result["rows"] == [["100 %s :x ?"]]
+
+
+def test_no_more_rows_than_the_limit(source: Source) -> None:
+    result = run(source, "SELECT a.n FROM sphinx_numbers a, sphinx_numbers b", Limits(5, 300))
+    assert len(result["rows"]) == 300
+    assert result["truncated"] is True
+    assert source.execute(COUNT)["rows"] == [[3]]
+
+
+def test_no_more_bytes_than_the_limit(source: Source) -> None:
+    sql = "SELECT CONCAT('a long text to be repeated ', n, status) AS t FROM sphinx_numbers, sphinx_orders"
+    if source.catalog.dialect == "sqlite":
+        sql = "SELECT 'a long text to be repeated ' || n || status AS t FROM sphinx_numbers, sphinx_orders"
+    result = run(source, sql, Limits(5, 100_000, byte_limit=5000))
+    assert result["truncated"] is True
+    assert 2000 < sum(len(str(row[0])) for row in result["rows"]) <= 5000
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "DELETE FROM sphinx_orders",
+        "UPDATE sphinx_orders SET status = 'x'",
+        "INSERT INTO sphinx_orders (id) VALUES (9)",
+        "DROP TABLE sphinx_orders",
+        "CREATE TABLE sphinx_copy (id INTEGER)",
+    ],
+)
+def test_past_the_guard_nothing_can_be_written(
+    source: Source, engine: EngineUnderTest, write: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.sql.execute.objection", lambda *_: None)
+    with pytest.raises(StatementFailed):
+        source.execute(write)
+    assert engine.admin(COUNT)[0][0] == 3
+    assert engine.admin("SELECT COUNT(*) FROM sphinx_orders WHERE status = 'x'")[0][0] == 0
+    monkeypatch.undo()
+    assert source.execute(COUNT)["rows"] == [[3]]
+
+
+def test_a_statement_is_stopped_at_its_limit(source: Source, engine: EngineUnderTest) -> None:
+    started = time.monotonic()
+    with pytest.raises(StatementTimeout) as caught:
+        run(source, engine.slow, Limits(0.5, 10))
+    assert caught.value.seconds == 0.5
+    assert time.monotonic() - started < 5
+    assert running(engine) == []
+    assert source.execute(COUNT)["rows"] == [[3]]
+
+
+def test_a_statement_is_cancelled_from_another_thread(source: Source, engine: EngineUnderTest) -> None:
+    cancellation = Cancellation()
+    timer = threading.Timer(0.3, cancellation.cancel)
+    timer.start()
+    with pytest.raises(StatementCancelled):
+        run(source, engine.slow, Limits(30, 10), cancellation)
+    timer.join()
+    assert running(engine) == []
+    with pytest.raises(StatementCancelled):
+        run(source, COUNT, Limits(5, 10), cancellation)
+    assert source.execute(COUNT)["rows"] == [[3]]
+
+
+def test_statements_run_side_by_side(source: Source) -> None:
+    results: list[object] = []
+
+    def ask(number: int) -> None:
+        results.append(source.execute(f"SELECT n FROM sphinx_numbers WHERE n = {number}")["rows"][0][0])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == list(range(12))
+
+
+def test_no_thread_is_left_behind(source: Source) -> None:
+    before = threading.active_count()
+    source.execute(COUNT)
+    with pytest.raises(DatasphinxError):
+        source.execute("SELECT no_such_function(1) FROM sphinx_orders")
+    assert threading.active_count() == before
+
+
+def running(engine: EngineUnderTest) -> list[object]:
+    """Return what still runs on the server of a test."""
+    if engine.name == "postgres":
+        sql = "SELECT query FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sphinx_numbers a%'"
+        return [row for row in engine.admin(sql) if "pg_stat_activity" not in row[0]]
+    if engine.name == "mysql":
+        sql = "SELECT info FROM information_schema.processlist WHERE info LIKE '%sphinx_numbers a%'"
+        return [row for row in engine.admin(sql) if "processlist" not in row[0]]
+    return []
