@@ -11,6 +11,7 @@ _ASKS_FOR_CHART = re.compile(
     r"\b(chart|plot|graph|diagram|visuali[sz]e)\b|график|диаграмм|гистограмм|визуализ|图表|折线|柱状|饼图|画图|绘制",
     re.IGNORECASE,
 )
+_NUMERIC = {"integer", "float", "decimal"}
 
 
 def choose_output_type(
@@ -41,8 +42,9 @@ def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTa
 def _natural(result: Result) -> OutputType:
     if not _is_single(result):
         return "dataframe"
-    value = result["rows"][0][0]
-    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else "string"
+    value, kind = result["rows"][0][0], result["types"][0]
+    # A number that a double cannot keep comes as text.
+    return "number" if value is not None and kind in _NUMERIC else "string"
 
 
 def _is_single(result: Result) -> bool:

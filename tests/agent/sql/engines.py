@@ -33,7 +33,8 @@ class EngineUnderTest:
 
 CREATE = (
     "CREATE TABLE sphinx_orders (id INTEGER PRIMARY KEY, status VARCHAR(20), amount DECIMAL(12,2), created DATE)",
-    "INSERT INTO sphinx_orders VALUES (1, 'open', 2.50, DATE '2024-02-29'), (2, 'paid', 3, NULL), (3, NULL, NULL, NULL)",
+    "INSERT INTO sphinx_orders VALUES (1, 'open', 2.50, DATE '2024-02-29')",
+    "INSERT INTO sphinx_orders VALUES (2, 'paid', 3, NULL), (3, NULL, NULL, NULL)",
     "CREATE TABLE sphinx_numbers (n INTEGER PRIMARY KEY)",
 )
 DROP = ("DROP TABLE IF EXISTS sphinx_orders", "DROP TABLE IF EXISTS sphinx_numbers")

@@ -1,0 +1,24 @@
+"""What can be set for one source."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class SourceSettings(BaseModel):
+    """A source; its URL alone may stand for all of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    url: str = Field(min_length=1, description="SQLAlchemy URL of the database.")
+    allow_writable_account: bool = Field(False, description="Use the account although it may do more than read.")
+    secret_columns: tuple[str, ...] = Field(
+        (), description="Columns whose values are never read for the catalog, such as `customers.email` or `*.phone`."
+    )
+    row_rules: dict[str, str] = Field({}, description="By table, the predicate that every row has to meet.")
+    row_parameters: dict[str, str | int | float] = Field({}, description="Values of the `:names` in the row rules.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_url(cls, given: Any) -> Any:
+        return {"url": given} if isinstance(given, str) else given
