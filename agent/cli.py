@@ -28,6 +28,8 @@ eval_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with known statements."
 )
 app.add_typer(eval_app, name="eval")
+source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look at the databases that can be asked.")
+app.add_typer(source_app, name="source")
 
 
 class OutputForm(StrEnum):
@@ -80,7 +82,8 @@ def _datasphinx(
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in English, Russian or Chinese.")],
     source: Annotated[
-        str | None, typer.Option(help="SQLAlchemy URL of the database; left out: the sample shop.")
+        str | None,
+        typer.Option(help="Name or SQLAlchemy URL of the database; left out: chosen, or the sample shop."),
     ] = None,
     output_type: Annotated[OutputForm | None, typer.Option(help="The form of the answer; left out: chosen.")] = None,
     clarify: Annotated[
@@ -130,6 +133,22 @@ def serve(
     from agent.server import serve as serve_http
 
     serve_http(host, port, _settings())
+
+
+@source_app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell what the account of a source may do beyond reading, and how to make one that may only read.
+
+    Exit codes: 0 it may only read, 3 it may do more, 5 it cannot be reached.
+    """
+    from agent.source_check import check_source, report
+
+    found = check_source(name, _services().settings_of(name).url.get_secret_value())
+    typer.echo(json.dumps(found.as_json(), ensure_ascii=False) if as_json else report(found))
+    raise typer.Exit(DOMAIN if found.can_write else ANSWERED)
 
 
 @eval_app.command()

@@ -8,12 +8,16 @@ from functools import cached_property
 
 from cachetools import LRUCache, TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
+from pydantic import SecretStr
 from sqlalchemy import URL
 
 from agent.catalog.source import Source, open_source
 from agent.errors import SourceNotFound
 from agent.models.client import ModelClient
 from agent.settings import Settings, load_settings
+from agent.source_settings import SourceSettings
+from agent.sql.limits import Limits
+from agent.sql.redact import without_password
 from agent.state import Validation
 
 SAMPLE = "sample"
@@ -33,6 +37,7 @@ class Services:
         self._given_model = model
         self._any_source = any_source
         self._lock = threading.RLock()
+        self._opening: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
         self._validations: LRUCache[str, Validation] = LRUCache(maxsize=1000)
 
@@ -55,23 +60,60 @@ class Services:
 
         return connect_model(self.settings)
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names of the sources that a question is put to when it names none; one is no choice."""
+        named = tuple(self.settings.sources)
+        return (self.settings.source,) if self.settings.source else named or (SAMPLE,)
+
     def source(self, name: str | None = None) -> Source:
-        """Return the source with this name or URL; without one the configured source, or the sample shop.
+        """Return the source with this name or URL; without one the first of `choices`.
 
         Raises:
             SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as `Database` says.
+            AccountCanWrite: the account may do more than read, and that is not allowed.
         """
-        wanted = name or self.settings.source or SAMPLE
-        if not self._any_source and wanted not in {self.settings.source, SAMPLE}:
-            raise SourceNotFound(wanted, "only the configured source may be asked here")
+        wanted = name or self.choices[0]
+        settings = self.settings_of(wanted)
         with self._lock:
-            if wanted not in self._sources:
-                self._sources[wanted] = self._open(wanted)
-            return self._sources[wanted]
+            opening = self._opening.setdefault(wanted, threading.Lock())
+        # Only those who ask the same source wait for it.
+        with opening:
+            with self._lock:
+                known = self._sources.get(wanted)
+            return known or self._open(wanted, settings)
 
-    def _open(self, wanted: str) -> Source:
-        url = self._sample_url() if wanted == SAMPLE else wanted
-        return open_source(url, timeout_s=self.settings.statement_timeout_s, row_limit=self.settings.row_limit)
+    def settings_of(self, wanted: str) -> SourceSettings:
+        """Return what is set for the source with this name or URL.
+
+        Raises:
+            SourceNotFound: it is neither, or it may not be asked here.
+        """
+        named = self.settings.sources
+        if wanted in named:
+            return named[wanted]
+        if wanted == SAMPLE:
+            return SourceSettings(url=SecretStr(self._sample_url()))
+        if "://" not in wanted:
+            known = ", ".join([*named, SAMPLE])
+            raise SourceNotFound(
+                without_password(wanted), f"that is neither a URL nor the name of a source; known: {known}"
+            )
+        if not self._any_source and wanted != self.settings.source:
+            raise SourceNotFound(without_password(wanted), "only the configured sources may be asked here")
+        return SourceSettings(url=SecretStr(wanted), allow_writable_account=self.settings.allow_writable_account)
+
+    def _open(self, wanted: str, settings: SourceSettings) -> Source:
+        source = open_source(settings, self.limits)
+        with self._lock:
+            self._sources[wanted] = source
+        return source
+
+    @property
+    def limits(self) -> Limits:
+        """What one statement may take."""
+        settings = self.settings
+        return Limits(settings.statement_timeout_s, settings.row_limit, settings.byte_limit, settings.worker_memory_mb)
 
     def _sample_url(self) -> str:
         from agent.sample.shop import shop_path

@@ -1,5 +1,7 @@
-"""Every setting, read once from the environment (and from `.env` in the working directory)."""
+"""Every setting, read once from the environment, `.env` and `datasphinx.toml` in the working directory."""
 
+import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,9 +14,15 @@ from pydantic_settings import (
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
 )
 
 from agent.errors import ConfigurationError
+from agent.source_settings import SourceSettings
+
+CONFIG_FILE = "datasphinx.toml"
+"""Settings by their name in small letters; `[sources.NAME]` for each source."""
 
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
@@ -31,7 +39,16 @@ class Settings(BaseSettings):
         env_ignore_empty=True, env_parse_none_str="none", str_strip_whitespace=True,
     )  # fmt: skip
 
-    source: str = Field("", description="SQLAlchemy URL of the database to ask; empty: the sample shop.")
+    sources: dict[str, SourceSettings] = Field(
+        {},
+        description="Databases by name, each a SQLAlchemy URL or an object with `url` and what else is set for it.",
+    )
+    source: str = Field(
+        "", description="Name or URL of the source to ask; empty: chosen among the sources, or the sample shop."
+    )
+    allow_writable_account: bool = Field(
+        False, description="Ask a source that is given by URL alone although its account may do more than read."
+    )
     llm_base_url: str | None = Field(
         None,
         description="Base URL of an OpenAI-compatible endpoint; without it and a key the embedded model answers.",
@@ -73,6 +90,12 @@ class Settings(BaseSettings):
     )
     statement_timeout_s: float = Field(30, gt=0, allow_inf_nan=False, description="Seconds that one statement may run.")
     row_limit: int = Field(10_000, ge=1, description="Rows of a result that are read; more are cut and said to be.")
+    byte_limit: int = Field(
+        50_000_000, ge=1000, description="Bytes of a result that are read; more are cut and said to be."
+    )
+    worker_memory_mb: int = Field(
+        1024, ge=128, description="Megabytes that one statement on a SQLite or DuckDB file may take."
+    )
     short_table_rows: int = Field(
         20, ge=1, description="A table of at most this many rows is answered without narration."
     )
@@ -97,7 +120,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Rank keyword arguments before the environment, then `.env`, then OpenAI's names in either.
+        """Rank keyword arguments before the environment, then `.env`, `datasphinx.toml`, and OpenAI's names.
 
         Other programs keep their variables in `.env` too; those are passed over.
         """
@@ -110,6 +133,7 @@ class Settings(BaseSettings):
             init_settings,
             env_settings,
             InitSettingsSource(settings_cls, dotenv),
+            TomlConfigSettingsSource(settings_cls, CONFIG_FILE),
             InitSettingsSource(settings_cls, {name: value for name, value in fallback.items() if value}),
         )
 
@@ -123,6 +147,11 @@ def _first(places: Sequence[Mapping[str, str | None]], names: Iterable[str]) -> 
     return next(filter(None, (place.get(name) for name in names for place in places)), None)
 
 
+def _field_of(error: SettingsError) -> str:
+    match = re.search(r'field "(\w+)"', str(error))
+    return match[1] if match else "SOURCES"
+
+
 def load_settings(**overrides: object) -> Settings:
     """Return the settings of this process, with `overrides` on top; None leaves a setting as it is.
 
@@ -133,7 +162,13 @@ def load_settings(**overrides: object) -> Settings:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
+        name, *inner = map(str, first["loc"])
+        where = f"{'.'.join(inner)}: " if inner else ""
         reason = first["msg"].removeprefix("Value error, ")
-        raise ConfigurationError(f"DATASPHINX_{str(first['loc'][0]).upper()}", reason) from None
+        raise ConfigurationError(f"DATASPHINX_{name.upper()}", f"{where}{reason}") from None
+    except SettingsError as error:
+        raise ConfigurationError(f"DATASPHINX_{_field_of(error).upper()}", "that is no JSON") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(CONFIG_FILE, str(error)) from None
     except (OSError, UnicodeError) as error:
         raise ConfigurationError(".env", f"it cannot be read as UTF-8 text ({type(error).__name__})") from error

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 
 class SourceSettings(BaseModel):
@@ -10,7 +10,7 @@ class SourceSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    url: str = Field(min_length=1, description="SQLAlchemy URL of the database.")
+    url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database.")
     allow_writable_account: bool = Field(False, description="Use the account although it may do more than read.")
     secret_columns: tuple[str, ...] = Field(
         (), description="Columns whose values are never read for the catalog, such as `customers.email` or `*.phone`."

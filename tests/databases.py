@@ -5,6 +5,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from pydantic import SecretStr
+
+from agent.catalog.source import Source, open_source
+from agent.source_settings import SourceSettings
+from agent.sql.limits import Limits
+
 
 def make_database(folder: Path, *statements: str, name: str = "odd.sqlite") -> Path:
     """Write a SQLite file in `folder` with `statements` run in it."""
@@ -82,3 +88,8 @@ def many_tables(folder: Path, count: int = 150) -> Path:
 def url(path: Path) -> str:
     """The SQLAlchemy URL of a SQLite file."""
     return f"sqlite:///{path}"
+
+
+def open_url(url: str, limits: Limits) -> Source:
+    """Open the source behind `url`, whatever its account may do."""
+    return open_source(SourceSettings(url=SecretStr(url), allow_writable_account=True), limits)

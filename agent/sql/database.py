@@ -1,6 +1,7 @@
 """A database, opened for reading: its engine, its dialect, and connections to it."""
 
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -39,6 +40,8 @@ class Database:
         self.url, self.kind = parse_url(url)
         self.name = self.url.render_as_string(hide_password=True)
         self.engine = _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind)
+        # A database that nobody holds any more leaves no session behind.
+        weakref.finalize(self, self.engine.dispose)
 
     @property
     def dialect(self) -> str:

@@ -65,7 +65,11 @@ def test_every_setting_is_described() -> None:
 
 @pytest.mark.parametrize("name", [name for name in Settings.model_fields if name != "llm_structured_output"])
 def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    value = {"llm_base_url": "http://1/", "enable_sql_validation": "false", "schema_token_budget": "777"}.get(name, "7")
+    value = {
+        "llm_base_url": "http://1/", "enable_sql_validation": "false", "schema_token_budget": "777",
+        "sources": '{"a": "sqlite:///a.db"}', "allow_writable_account": "true", "byte_limit": "7777",
+        "worker_memory_mb": "777",
+    }.get(name, "7")  # fmt: skip
     env(monkeypatch, **{f"DATASPHINX_{name.upper()}": value})
     assert getattr(load_settings(), name) != getattr(Settings.model_construct(), name)
 

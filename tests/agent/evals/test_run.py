@@ -12,6 +12,8 @@ from agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, replay, ru
 from agent.models.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import Settings, load_settings
+from agent.source_settings import SourceSettings
+from agent.sql.limits import Limits
 
 WriteLines = Callable[..., Path]
 TOTALS = ["n", "execution_match", "refused", "errors", "llm_calls", "tokens"]
@@ -205,9 +207,9 @@ def test_statements_run_within_the_limits_of_an_evaluation(
 ) -> None:
     limits: list[tuple[float, int]] = []
 
-    def opened(url: str, *, timeout_s: float, row_limit: int) -> Any:
-        limits.append((timeout_s, row_limit))
-        return real(url, timeout_s=timeout_s, row_limit=row_limit)
+    def opened(settings: SourceSettings, given: Limits) -> Any:
+        limits.append((given.timeout_s, given.row_limit))
+        return real(settings, given)
 
     from agent.services import open_source as real
 

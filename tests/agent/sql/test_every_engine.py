@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.catalog.source import Source, open_source
+from agent.catalog.source import Source
 from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, StatementTimeout
 from agent.sql.execute import Result, execute
 from agent.sql.limits import Cancellation, Limits
 from tests.agent.sql.engines import ENGINES, SERVERS, EngineUnderTest, shop
+from tests.databases import open_url
 
 MARKS = {name: [getattr(pytest.mark, name)] if name in SERVERS else [] for name in ENGINES}
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
@@ -25,7 +26,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineUnd
 
 @pytest.fixture
 def source(engine: EngineUnderTest) -> Iterator[Source]:
-    opened = open_source(engine.url, timeout_s=5, row_limit=100)
+    opened = open_url(engine.url, Limits(5, 100))
     yield opened
     opened.database.engine.dispose()
 

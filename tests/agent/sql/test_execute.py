@@ -10,11 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from agent.catalog.source import Source, open_source
+from agent.catalog.source import Source
 from agent.errors import SourceNotFound, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
 from agent.sql.database import Database
+from agent.sql.limits import Limits
 from agent.sql.rows import json_safe
 from agent.sql.sqlite_walls import open_sqlite
+from tests.databases import open_url
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
 
@@ -36,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def source(path: Path) -> Iterator[Source]:
-    yield open_source(f"sqlite:///{path}", timeout_s=1, row_limit=2)
+    yield open_url(f"sqlite:///{path}", Limits(1, 2))
 
 
 def test_rows_types_and_truncation(source: Source) -> None:

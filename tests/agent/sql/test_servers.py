@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.catalog.source import Source, open_source
+from agent.catalog.source import Source
 from agent.errors import SourceUnreachable, StatementFailed, StatementTimeout
 from agent.sql.execute import execute
 from agent.sql.limits import Limits
+from tests.databases import open_url
 
 URLS = {
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
@@ -53,7 +54,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
 
 @pytest.fixture
 def source(server: tuple[str, Any]) -> Iterator[Source]:
-    opened = open_source(URLS[server[0]], timeout_s=1, row_limit=10)
+    opened = open_url(URLS[server[0]], Limits(1, 10))
     yield opened
     opened.database.engine.dispose()
 
@@ -92,4 +93,4 @@ def test_a_server_that_drops_the_connection_is_reached_again(source: Source, ser
 
 def test_a_server_that_is_not_there() -> None:
     with pytest.raises(SourceUnreachable, match="127.0.0.1:1/"):
-        open_source("postgresql://nobody@127.0.0.1:1/none", timeout_s=1, row_limit=1)
+        open_url("postgresql://nobody@127.0.0.1:1/none", Limits(1, 1))

@@ -1,0 +1,204 @@
+"""Named sources: where they are configured, what an account may do, and what is said of both."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url
+from typer.testing import CliRunner
+
+from agent.cli import app
+from agent.errors import AccountCanWrite, ConfigurationError, SourceNotFound
+from agent.services import SAMPLE, Services
+from agent.settings import load_settings
+from agent.sql.grants import beyond_reading
+from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
+from tests.databases import make_table, url
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> str:
+    return url(make_table(tmp_path, "name TEXT, size INTEGER", [("box", 3)]))
+
+
+def configure(text: str) -> None:
+    Path("datasphinx.toml").write_text(text, encoding="utf-8")
+
+
+def test_sources_from_the_environment(monkeypatch: pytest.MonkeyPatch, things: str) -> None:
+    sources = {"store": things, "other": {"url": things, "secret_columns": ["things.name"]}}
+    monkeypatch.setenv("DATASPHINX_SOURCES", json.dumps(sources))
+    services = Services(load_settings())
+    assert services.choices == ("store", "other")
+    assert services.source("store").execute("SELECT size FROM things")["rows"] == [[3]]
+    assert services.settings.sources["other"].secret_columns == ("things.name",)
+
+
+def test_sources_from_a_file(things: str) -> None:
+    configure(f'row_limit = 7\n[sources]\nstore = "{things}"\n[sources.other]\nurl = "{things}"\n')
+    settings = load_settings()
+    assert settings.row_limit == 7
+    assert set(settings.sources) == {"store", "other"}
+
+
+def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    configure("row_limit = 7\n")
+    monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "8")
+    assert load_settings().row_limit == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("row_limit = ", "datasphinx.toml"),
+        ("[sources.a]\nurl = 'sqlite:///a.db'\nwritable = true\n", r"SOURCES.*a\.writable"),
+        ("[sources.a]\nallow_writable_account = true\n", r"SOURCES.*a\.url"),
+        ("row_limits = 5\n", "ROW_LIMITS"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(text: str, reason: str) -> None:
+    configure(text)
+    with pytest.raises(ConfigurationError, match=f"(?s){reason}"):
+        load_settings()
+
+
+def test_sources_that_are_no_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_SOURCES", "sqlite:///shop.db")
+    with pytest.raises(ConfigurationError, match="DATASPHINX_SOURCES.*JSON"):
+        load_settings()
+
+
+def test_a_password_is_nowhere() -> None:
+    settings = load_settings(sources={"a": "postgresql://me:hunter2@db/x"})
+    assert "hunter2" not in f"{settings!r} {settings.model_dump()} {settings.model_dump_json()}"
+
+
+def test_an_unknown_name_lists_the_known_ones(things: str) -> None:
+    services = Services(load_settings(sources={"store": things}))
+    with pytest.raises(SourceNotFound, match="stor.*known: store, sample"):
+        services.source("stor")
+
+
+def test_where_urls_are_not_taken_names_are(things: str) -> None:
+    services = Services(load_settings(sources={"store": things}), any_source=False)
+    assert services.source("store").catalog.tables
+    with pytest.raises(SourceNotFound):
+        services.source(things)
+
+
+def test_without_any_source_the_sample_is_asked(cache_dir: Path) -> None:
+    services = Services(load_settings(cache_dir=cache_dir))
+    assert services.choices == (SAMPLE,)
+    assert "orders" in services.source().catalog.tables
+
+
+# What accounts may do
+
+
+@pytest.fixture
+def reader() -> Iterator[str]:
+    """The URL of a role of PostgreSQL that may only read one table."""
+    with postgres(Path()) as server:
+        clean = (
+            "DROP TABLE IF EXISTS sphinx_read",
+            "DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'sphinx_reader')"
+            " THEN DROP OWNED BY sphinx_reader; DROP ROLE sphinx_reader; END IF; END $$",
+        )
+        make = (
+            "CREATE TABLE sphinx_read (id INTEGER)",
+            "CREATE ROLE sphinx_reader LOGIN",
+            "GRANT SELECT ON sphinx_read TO sphinx_reader",
+        )
+        for statement in (*clean, *make):
+            server.admin(statement)
+        yield make_url(POSTGRES_URL).set(username="sphinx_reader").render_as_string(hide_password=False)
+        for statement in clean:
+            server.admin(statement)
+
+
+@pytest.mark.postgres
+def test_a_role_that_may_only_read_is_used(reader: str) -> None:
+    source = Services(load_settings(sources={"dwh": reader})).source("dwh")
+    assert source.execute("SELECT COUNT(*) FROM sphinx_read")["rows"] == [[0]]
+    source.database.engine.dispose()
+
+
+@pytest.mark.postgres
+def test_a_role_that_may_write_is_named_with_its_rights(reader: str) -> None:
+    with postgres(Path()) as server:
+        server.admin("GRANT DELETE ON sphinx_read TO sphinx_reader")
+    with pytest.raises(AccountCanWrite, match=r"DELETE on 1 tables, such as public\.sphinx_read"):
+        Services(load_settings(sources={"dwh": reader})).source("dwh")
+    allowed = {"dwh": {"url": reader, "allow_writable_account": True}}
+    source = Services(load_settings(sources=allowed)).source("dwh")
+    assert source.execute("SELECT COUNT(*) FROM sphinx_read")["rows"] == [[0]]
+    source.database.engine.dispose()
+
+
+@pytest.mark.postgres
+def test_a_superuser_is_refused_and_said_how_to_do_better() -> None:
+    with pytest.raises(AccountCanWrite, match="superuser"):
+        Services(load_settings(source=POSTGRES_URL)).source()
+    output = check(POSTGRES_URL, code=3)
+    assert output["can_write"] is True
+    assert "superuser" in output["beyond_reading"]
+    assert output["open_to_all"] == ["advisory locks (pg_advisory_lock)", "large objects (lo_create)"]
+    assert "GRANT SELECT" in output["advice"]
+
+
+@pytest.mark.postgres
+def test_check_of_a_reader(reader: str) -> None:
+    assert check(reader, code=0)["beyond_reading"] == []
+
+
+@pytest.mark.postgres
+def test_a_role_that_may_run_programs_on_the_server(reader: str) -> None:
+    with postgres(Path()) as server:
+        server.admin("GRANT pg_write_server_files TO sphinx_reader")
+        server.admin("ALTER ROLE sphinx_reader CREATEDB")
+    assert check(reader, code=3)["beyond_reading"] == ["CREATEDB", "member of pg_write_server_files"]
+
+
+@pytest.mark.mysql
+def test_accounts_of_mariadb() -> None:
+    with mysql(Path()) as server:
+        server.admin("CREATE OR REPLACE USER 'sphinx_reader'@'127.0.0.1'")
+        server.admin("CREATE OR REPLACE USER 'sphinx_reader'@'localhost'")
+        server.admin("GRANT SELECT ON test.* TO 'sphinx_reader'@'127.0.0.1', 'sphinx_reader'@'localhost'")
+        reader = make_url(MYSQL_URL).set(username="sphinx_reader").render_as_string(hide_password=False)
+        assert check(reader, code=0)["open_to_all"] == ["named locks (GET_LOCK)"]
+        server.admin("GRANT FILE ON *.* TO 'sphinx_reader'@'127.0.0.1', 'sphinx_reader'@'localhost'")
+        assert check(reader, code=3)["beyond_reading"] == ["FILE on *.*"]
+        server.admin("DROP USER 'sphinx_reader'@'127.0.0.1', 'sphinx_reader'@'localhost'")
+    with pytest.raises(AccountCanWrite, match="ALL PRIVILEGES"):
+        Services(load_settings(source=MYSQL_URL)).source()
+
+
+@pytest.mark.parametrize(
+    ("line", "rights"),
+    [
+        ("GRANT USAGE ON *.* TO `a`@`%`", []),
+        ("GRANT SELECT, SHOW VIEW ON `shop`.* TO `a`@`%`", []),
+        ("GRANT SELECT (`a`, `b`), UPDATE (`b`) ON `shop`.`t` TO `a`@`%`", [("UPDATE", "`shop`.`t`")]),
+        ("GRANT ALL PRIVILEGES ON *.* TO `a`@`%`", [("ALL PRIVILEGES", "*.*")]),
+        ("GRANT SELECT ON *.* TO `a`@`%` WITH GRANT OPTION", [("GRANT OPTION", "*.*")]),
+        ("GRANT `writers` TO `a`@`%`", []),
+    ],
+)
+def test_a_line_of_show_grants(line: str, rights: list[tuple[str, str]]) -> None:
+    assert beyond_reading(line) == rights
+
+
+def test_check_of_a_file(things: str) -> None:
+    result = CliRunner().invoke(app, ["source", "check", things])
+    assert result.exit_code == 0
+    assert "opened for reading only" in result.stdout
+
+
+def check(target: str, *, code: int) -> dict[str, Any]:
+    result = CliRunner().invoke(app, ["source", "check", target, "--json"])
+    assert result.exit_code == code
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
