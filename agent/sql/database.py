@@ -69,7 +69,7 @@ class Database:
             connection = self.engine.connect()
         except PoolExhausted as error:
             raise SourceBusy(self.name, _POOL_SIZE + _POOL_OVERFLOW) from error
-        except (SQLAlchemyError, sqlite3.Error) as error:
+        except (SQLAlchemyError, sqlite3.Error, RuntimeError) as error:
             raise SourceUnreachable(self.name, reason_of(error)) from error
         with connection:
             yield connection
@@ -84,7 +84,7 @@ class Database:
         with self.connect() as connection:
             try:
                 yield inspect(connection)
-            except SQLAlchemyError as error:
+            except (SQLAlchemyError, RuntimeError) as error:
                 raise SourceUnreachable(self.name, reason_of(error)) from error
 
 

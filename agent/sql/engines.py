@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from sqlalchemy import URL, make_url
+from sqlalchemy.dialects import registry
 from sqlalchemy.exc import ArgumentError
 
 from agent.errors import ConfigurationError, DriverMissing, SourceNotFound
@@ -31,11 +32,13 @@ ENGINES = {
     "clickhouse": EngineKind(("clickhouse_connect",), "clickhouse", "clickhousedb", "clickhouse"),
     "chdb": EngineKind(("chdb", "chdb_sqlalchemy"), "clickhouse", "chdb", "clickhouse"),
     "trino": EngineKind(("trino",), "trino", "trino", "trino"),
-    "hive": EngineKind(("pyhive", "thrift"), "spark", "hive", "spark"),
+    "spark": EngineKind(("pyhive", "thrift_sasl"), "spark", "spark", "spark"),
 }
 """Engines by the scheme of the URL that users write."""
 
-_OTHER_SCHEMES = {"postgres": "postgresql", "clickhousedb": "clickhouse", "spark": "hive", "sparksql": "hive"}
+_OTHER_SCHEMES = {"postgres": "postgresql", "clickhousedb": "clickhouse", "hive": "spark"}
+
+registry.register("spark", "agent.sql.spark_dialect", "SparkDialect")
 
 
 def parse_url(text: str) -> tuple[URL, EngineKind]:

@@ -75,7 +75,8 @@ def _run(
     started = time.perf_counter()
     try:
         rows = _run_on_server(sql, parameters, database, limits, cancellation)
-    except (SQLAlchemyError, OverflowError) as error:
+    except (SQLAlchemyError, OverflowError, RuntimeError) as error:
+        # chDB raises errors of its own, which SQLAlchemy does not know.
         raise _failure(error, started, database, limits, cancellation) from error
     # MariaDB ends some functions at the time limit with a value instead of an error.
     if time.perf_counter() - started >= limits.timeout_s:
@@ -88,7 +89,7 @@ def _run_on_server(
 ) -> Rows:
     options = {"no_parameters": not parameters, "stream_results": True}
     with database.connect() as connection, stopped_in_time(connection, limits, cancellation):
-        for statement in opening_statements(connection, database.dialect, limits.timeout_s):
+        for statement in opening_statements(connection, database.dialect, limits):
             connection.exec_driver_sql(statement)
         with closing(connection.execution_options(**options).exec_driver_sql(sql, dict(parameters) or None)) as cursor:
             columns = list(cursor.keys())

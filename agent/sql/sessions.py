@@ -3,6 +3,7 @@
 The statements here are constants; nothing that a user or a model wrote passes through.
 """
 
+import math
 import os
 import socket
 import threading
@@ -21,8 +22,9 @@ _STOP_S = 2.0
 """How long a statement that was cancelled on the server may take to end before its connection is cut."""
 
 
-def opening_statements(connection: Connection, dialect: str, timeout_s: float) -> tuple[str, ...]:
+def opening_statements(connection: Connection, dialect: str, limits: Limits) -> tuple[str, ...]:
     """Return what has to run first, so that the statement that follows can only read and stops in time."""
+    timeout_s = limits.timeout_s
     if dialect == "postgres":
         return ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {int(timeout_s * 1000)}")
     if dialect == "mysql":
@@ -30,8 +32,20 @@ def opening_statements(connection: Connection, dialect: str, timeout_s: float) -
         limit = f"max_statement_time = {timeout_s}" if mariadb else f"max_execution_time = {int(timeout_s * 1000)}"
         # Of the session, since DDL ends a transaction that was merely started as read-only.
         return (f"SET SESSION {limit}", "SET SESSION TRANSACTION READ ONLY", "ROLLBACK", "START TRANSACTION")
+    if dialect == "clickhouse":
+        # Level 1 forbids every change of a setting, also those that the client for HTTP sends with a statement.
+        level = 1 if connection.dialect.name == "chdb" else 2
+        rows = f"SET max_result_rows = {limits.row_limit + 1}, result_overflow_mode = 'break'"
+        return (rows, f"SET max_execution_time = {timeout_s}", f"SET readonly = {level}")
     if dialect == "trino":
         return (f"SET SESSION query_max_run_time = '{timeout_s}s'",)
+    if dialect == "spark":
+        whole_seconds = math.ceil(timeout_s)
+        return (
+            f"SET spark.sql.thriftServer.queryTimeout={whole_seconds}s",
+            "SET spark.sql.thriftServer.interruptOnCancel=true",
+            "SET spark.sql.thriftServer.incrementalCollect=true",
+        )
     return ()
 
 

@@ -10,9 +10,19 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
 
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
+
+
+CREATE = (
+    "CREATE TABLE sphinx_orders (id INTEGER PRIMARY KEY, status VARCHAR(20), amount DECIMAL(12,2), created DATE)",
+    "INSERT INTO sphinx_orders VALUES (1, 'open', 2.50, DATE '2024-02-29')",
+    "INSERT INTO sphinx_orders VALUES (2, 'paid', 3, NULL), (3, NULL, NULL, NULL)",
+    "CREATE TABLE sphinx_numbers (n INTEGER PRIMARY KEY)",
+)
+DROP = ("DROP TABLE IF EXISTS sphinx_orders", "DROP TABLE IF EXISTS sphinx_numbers")
 
 
 @dataclass(frozen=True)
@@ -26,18 +36,10 @@ class EngineUnderTest:
     url: str
     admin: Callable[[str], list[Any]]
     slow: str
+    create: tuple[str, ...] = CREATE
 
     def __str__(self) -> str:
         return self.name
-
-
-CREATE = (
-    "CREATE TABLE sphinx_orders (id INTEGER PRIMARY KEY, status VARCHAR(20), amount DECIMAL(12,2), created DATE)",
-    "INSERT INTO sphinx_orders VALUES (1, 'open', 2.50, DATE '2024-02-29')",
-    "INSERT INTO sphinx_orders VALUES (2, 'paid', 3, NULL), (3, NULL, NULL, NULL)",
-    "CREATE TABLE sphinx_numbers (n INTEGER PRIMARY KEY)",
-)
-DROP = ("DROP TABLE IF EXISTS sphinx_orders", "DROP TABLE IF EXISTS sphinx_numbers")
 
 
 @contextmanager
@@ -105,9 +107,60 @@ def _run(engine: Engine, sql: str) -> list[Any]:
         return list(cursor.fetchall()) if cursor.returns_rows else []
 
 
-ENGINES = {"sqlite": sqlite, "duckdb": duckdb, "postgres": postgres, "mysql": mysql}
+@contextmanager
+def clickhouse(folder: Path) -> Iterator[EngineUnderTest]:
+    """ClickHouse's engine inside this process; a cluster differs by its URL."""
+    pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    url = f"chdb:///{folder / 'clickhouse'}"
+    engine = create_engine(url, poolclass=NullPool)
+    create = (
+        "CREATE TABLE sphinx_orders (id Int64, status Nullable(String), amount Nullable(Decimal(12,2)),"
+        " created Nullable(Date)) ENGINE = MergeTree PRIMARY KEY id",
+        *CREATE[1:3],
+        "CREATE TABLE sphinx_numbers (n Int64) ENGINE = MergeTree PRIMARY KEY n",
+    )
+    slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c WHERE a.n + b.n * c.n > 7"
+    yield EngineUnderTest("clickhouse", url, lambda sql: _run(engine, sql), slow, create)
+    engine.dispose()
 
-SERVERS = {"postgres", "mysql"}
+
+@contextmanager
+def spark(folder: Path) -> Iterator[EngineUnderTest]:
+    """Spark SQL behind its Thrift server, one for the session."""
+    from tests.spark_server import spark_url
+
+    url = spark_url()
+    engine = create_engine(url)
+    create = tuple(
+        f"{statement.replace(' PRIMARY KEY', '')} USING parquet" if "PRIMARY" in statement else statement
+        for statement in CREATE
+    )
+    # A task of Spark that is stopped goes on to its end, so that the end must not be far.
+    numbers = "sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
+    slow = f"SELECT COUNT(*) FROM {numbers} WHERE c.n < 200 AND a.n + b.n * c.n > 7"
+    yield EngineUnderTest("spark", url, lambda sql: _run(engine, sql), slow, create)
+    engine.dispose()
+
+
+ENGINES = {
+    "sqlite": sqlite,
+    "duckdb": duckdb,
+    "postgres": postgres,
+    "mysql": mysql,
+    "clickhouse": clickhouse,
+    "spark": spark,
+}
+SERVERS = {"postgres", "mysql", "spark"}
+"""Those whose tables outlive a test."""
+
+QUICK = [name for name in ENGINES if name != "spark"]
+"""Those that start a statement in less than a second."""
+
+WALLED = {"sqlite", "duckdb", "postgres", "mysql", "clickhouse"}
+"""Those whose connection can be made read-only. Spark knows no such thing: grants have to do it."""
+
+CANCELLABLE = {"sqlite", "duckdb", "postgres", "mysql"}
+"""Those that stop at once when somebody else asks; the others stop at the time limit."""
 
 
 @contextmanager
@@ -115,7 +168,7 @@ def shop(name: str, folder: Path) -> Iterator[EngineUnderTest]:
     """Yield the engine with its tables made; on a server they are dropped after."""
     drop = DROP if name in SERVERS else ()
     with ENGINES[name](folder) as engine:
-        for statement in (*drop, *CREATE):
+        for statement in (*drop, *engine.create):
             engine.admin(statement)
         numbers = ", ".join(f"({number})" for number in range(4000))
         engine.admin(f"INSERT INTO sphinx_numbers VALUES {numbers}")

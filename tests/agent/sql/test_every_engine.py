@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,14 +11,20 @@ from agent.catalog.source import Source
 from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, StatementTimeout
 from agent.sql.execute import Result, execute
 from agent.sql.limits import Cancellation, Limits
-from tests.agent.sql.engines import ENGINES, SERVERS, EngineUnderTest, shop
+from tests.agent.sql.engines import CANCELLABLE, ENGINES, QUICK, WALLED, EngineUnderTest, shop
 from tests.databases import open_url
 
-MARKS = {name: [getattr(pytest.mark, name)] if name in SERVERS else [] for name in ENGINES}
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
 
 
-@pytest.fixture(params=[pytest.param(name, marks=MARKS[name]) for name in ENGINES])
+def over(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Run a test over the engines with these names."""
+    marked = {"postgres", "mysql", "clickhouse", "spark"}
+    params = [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in marked else []) for name in names]
+    return pytest.mark.parametrize("engine", params, indirect=True)
+
+
+@pytest.fixture
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineUnderTest]:
     with shop(request.param, tmp_path) as made:
         yield made
@@ -26,7 +32,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineUnd
 
 @pytest.fixture
 def source(engine: EngineUnderTest) -> Iterator[Source]:
-    opened = open_url(engine.url, Limits(5, 100))
+    opened = open_url(engine.url, Limits(30, 100))
     yield opened
     opened.database.engine.dispose()
 
@@ -35,13 +41,17 @@ def run(source: Source, sql: str, limits: Limits, cancellation: Cancellation | N
     return execute(sql, source.database, source.catalog, limits, cancellation=cancellation)
 
 
+@over(ENGINES)
 def test_the_schema_is_read(source: Source) -> None:
     orders = source.catalog.tables["sphinx_orders"]
     assert orders.column_names == ("id", "status", "amount", "created")
-    assert orders.primary_key == ("id",)
-    assert source.catalog.values["sphinx_orders", "status"] == ("open", "paid")
+    assert orders.primary_key == (() if source.catalog.dialect == "spark" else ("id",))
+    # Spark takes longer to begin than a sample may take.
+    if source.catalog.dialect != "spark":
+        assert source.catalog.values["sphinx_orders", "status"] == ("open", "paid")
 
 
+@over(ENGINES)
 def test_rows_come_with_their_types(source: Source) -> None:
     result = source.execute("SELECT id, status, amount, created FROM sphinx_orders ORDER BY id")
     assert result["rows"] == [[1, "open", 2.5, "2024-02-29"], [2, "paid", 3, None], [3, None, None, None]]
@@ -49,11 +59,13 @@ def test_rows_come_with_their_types(source: Source) -> None:
     assert result["truncated"] is False
 
 
+@over(ENGINES)
 def test_a_percent_sign_and_a_colon_are_text(source: Source) -> None:
     result = source.execute("SELECT '100 %s :x ?' AS a FROM sphinx_orders WHERE status LIKE '%pen%'")
     assert result["rows"] == [["100 %s :x ?"]]
 
 
+@over(QUICK)
 def test_no_more_rows_than_the_limit(source: Source) -> None:
     result = run(source, "SELECT a.n FROM sphinx_numbers a, sphinx_numbers b", Limits(5, 300))
     assert len(result["rows"]) == 300
@@ -61,15 +73,17 @@ def test_no_more_rows_than_the_limit(source: Source) -> None:
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
+@over(ENGINES)
 def test_no_more_bytes_than_the_limit(source: Source) -> None:
     sql = "SELECT CONCAT('a long text to be repeated ', n, status) AS t FROM sphinx_numbers, sphinx_orders"
     if source.catalog.dialect == "sqlite":
         sql = "SELECT 'a long text to be repeated ' || n || status AS t FROM sphinx_numbers, sphinx_orders"
-    result = run(source, sql, Limits(5, 100_000, byte_limit=5000))
+    result = run(source, sql, Limits(30, 100_000, byte_limit=5000))
     assert result["truncated"] is True
     assert 2000 < sum(len(str(row[0])) for row in result["rows"]) <= 5000
 
 
+@over(sorted(WALLED))
 @pytest.mark.parametrize(
     "write",
     [
@@ -92,16 +106,18 @@ def test_past_the_guard_nothing_can_be_written(
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
+@over(ENGINES)
 def test_a_statement_is_stopped_at_its_limit(source: Source, engine: EngineUnderTest) -> None:
     started = time.monotonic()
     with pytest.raises(StatementTimeout) as caught:
         run(source, engine.slow, Limits(0.5, 10))
     assert caught.value.seconds == 0.5
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 8
     assert running(engine) == []
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
+@over(sorted(CANCELLABLE))
 def test_a_statement_is_cancelled_from_another_thread(source: Source, engine: EngineUnderTest) -> None:
     cancellation = Cancellation()
     timer = threading.Timer(0.3, cancellation.cancel)
@@ -115,6 +131,7 @@ def test_a_statement_is_cancelled_from_another_thread(source: Source, engine: En
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
+@over(QUICK)
 def test_statements_run_side_by_side(source: Source) -> None:
     results: list[object] = []
 
@@ -129,6 +146,7 @@ def test_statements_run_side_by_side(source: Source) -> None:
     assert sorted(results) == list(range(12))
 
 
+@over(QUICK)
 def test_no_thread_is_left_behind(source: Source) -> None:
     before = threading.active_count()
     source.execute(COUNT)

@@ -1,0 +1,74 @@
+"""Spark SQL over its Thrift server, for SQLAlchemy: PyHive's dialect, with the schema read as Spark gives it.
+
+Hive answers SHOW TABLES with one column, Spark with three, the namespace first.
+"""
+
+from typing import Any
+
+from pyhive.sqlalchemy_hive import HiveDialect
+from sqlalchemy import Connection
+from sqlalchemy.types import UserDefinedType
+
+
+class SparkType(UserDefinedType[Any]):
+    """A type by the name that Spark has for it, such as `decimal(12,2)` or `array<string>`."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return the name in capitals."""
+        return self.name.upper()
+
+
+class SparkDialect(HiveDialect):  # type: ignore[misc]
+    """Tables, views, columns and comments; Spark knows no keys."""
+
+    name = "spark"
+    supports_statement_cache = False
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        """Return the driver."""
+        from pyhive import hive
+
+        return hive
+
+    def get_table_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
+        """Return the tables of `schema`, views and temporary tables left out."""
+        views = set(self.get_view_names(connection, schema))
+        return [name for name in self._names(connection, "TABLES", schema) if name not in views]
+
+    def get_view_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
+        """Return the views of `schema`."""
+        return self._names(connection, "VIEWS", schema)
+
+    def get_columns(
+        self, connection: Connection, table_name: str, schema: str | None = None, **_: Any
+    ) -> list[dict[str, Any]]:
+        """Return the columns with the types as Spark writes them."""
+        quote = self.identifier_preparer.quote_identifier
+        full = ".".join(quote(part) for part in (schema, table_name) if part)
+        columns: dict[str, dict[str, Any]] = {}
+        for name, kind, comment in connection.exec_driver_sql(f"DESCRIBE TABLE {full}"):
+            if not name or name.startswith("#"):
+                break
+            columns[name] = {
+                "name": name,
+                "type": SparkType(kind),
+                "nullable": True,
+                "default": None,
+                "comment": comment,
+            }
+        return list(columns.values())
+
+    def get_pk_constraint(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
+        """Return no key."""
+        return {"constrained_columns": [], "name": None}
+
+    def _names(self, connection: Connection, kind: str, schema: str | None) -> list[str]:
+        place = f" IN {self.identifier_preparer.quote_identifier(schema)}" if schema else ""
+        rows = connection.exec_driver_sql(f"SHOW {kind}{place}").fetchall()
+        return [name for _, name, is_temporary in rows if not is_temporary]
