@@ -1,0 +1,84 @@
+"""Rules on what a statement reads: tables of the catalog alone, and of them no column that the engine adds."""
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from agent.sql.finding import Finding, Statement, position_of
+
+_SYSTEM_SCHEMAS = {"pg_catalog", "information_schema", "performance_schema", "mysql", "sys", "system", "pg_toast"}
+_SYSTEM_TABLE = re.compile(r"pg_|sqlite_|duckdb_|pragma_|mysql\.|seq_\d+_to_\d+")
+_SYSTEM_COLUMNS = {
+    "postgres": {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
+    "clickhouse": {"_file", "_path", "_database", "_table"},
+    "spark": {"_metadata"},
+    "trino": {"$path"},
+}
+_FUNCTIONS_WITHOUT_CALL = {
+    "postgres": {"user", "system_user", "current_schema"},
+    "duckdb": {"user"},
+    "trino": {"current_path"},
+}
+"""Names that read as a column and are a function of the session, unless they are quoted or say their table."""
+
+
+def catalog_tables(statement: Statement) -> Iterator[Finding]:
+    """Every table is in the catalog, is a common table expression in sight, or unfolds a value into rows."""
+    for node in statement.nodes:
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Func) and node.this is not None:
+            key = ".".join(part.name for part in node.parts).lower()
+            if not _is_readable(key, statement) and not names_cte(node):
+                name = key or node.sql()
+                text = f"the table {name} is not in the catalog"
+                yield Finding("catalog_tables", text, None, name, position_of(node))
+
+
+def no_system_columns(statement: Statement) -> Iterator[Finding]:
+    """No column that the engine adds to tables, and no function of the session that reads as a column."""
+    system = _SYSTEM_COLUMNS.get(statement.dialect, set())
+    bare = _FUNCTIONS_WITHOUT_CALL.get(statement.dialect, set())
+    for node in statement.nodes:
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            continue
+        name = node.name.lower()
+        if name in system or (name in bare and not node.table and not node.this.args.get("quoted")):
+            text = f"{name} is no column of a table but of the engine"
+            yield Finding("no_system_columns", text, name.upper(), node.name, position_of(node))
+
+
+def names_cte(table: exp.Table) -> bool:
+    """Return whether `table` is a name that a WITH in sight defines: an enclosing one, before the place of use."""
+    if len(table.parts) != 1:
+        return False
+    child: exp.Expr = table
+    ancestor = table.parent
+    inside: exp.CTE | None = None
+    while ancestor is not None:
+        if isinstance(child, exp.CTE) and isinstance(ancestor, exp.With):
+            inside = child
+        clause = ancestor.args.get("with_")
+        if clause is not None and _defines(clause, table.name, inside if clause is child else None):
+            return True
+        child, ancestor = ancestor, ancestor.parent
+    return False
+
+
+def _is_readable(key: str, statement: Statement) -> bool:
+    if statement.tables is not None:
+        return key in statement.tables
+    schema, _, _ = key.rpartition(".")
+    return bool(re.fullmatch(r"[\w. $]+", key)) and not (
+        schema.split(".")[-1] in _SYSTEM_SCHEMAS or _SYSTEM_TABLE.match(key.rpartition(".")[2])
+    )
+
+
+def _defines(clause: exp.With, name: str, inside: exp.CTE | None) -> bool:
+    for cte in clause.expressions:
+        if cte is inside and not clause.recursive:
+            return False
+        if cte.alias.lower() == name.lower():
+            return True
+        if cte is inside:
+            return False
+    return False
