@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from agent.sql.dialects import faithful
+
 
 class Position(NamedTuple):
     """A place in the text of a statement, both counted from 1."""
@@ -63,5 +65,5 @@ def position_of(node: exp.Expr) -> Position | None:
 
 def shown(node: exp.Expr, dialect: str, limit: int = 60) -> str:
     """Return `node` as SQL on one line, cut to `limit` characters."""
-    text = " ".join(node.sql(dialect=dialect, comments=False).split())
+    text = " ".join(node.sql(dialect=faithful(dialect), comments=False).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

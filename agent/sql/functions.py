@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from sqlglot import exp
 
+from agent.sql.dialects import faithful
 from agent.sql.finding import Finding, Statement, position_of, shown
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
@@ -21,25 +22,16 @@ _ROW_FUNCTIONS = {
 }
 """Engines whose functions in FROM are a list of their own; elsewhere any allowed function may stand there."""
 
-_SCHEMAS = {"postgres": {"pg_catalog"}, "duckdb": {"main"}}
-_TYPE_NAMES = {"citext", "hstore", "geometry", "geography", "ltree", "vector", "signed integer", "unsigned integer"}
-_FORBIDDEN_TYPES = {
-    exp.DataType.Type.NAME,
-    exp.DataType.Type.UNKNOWN,
-    exp.DataType.Type.HLLSKETCH,
-    exp.DataType.Type.SERIAL,
-    exp.DataType.Type.BIGSERIAL,
-    exp.DataType.Type.SMALLSERIAL,
-    exp.DataType.Type.AGGREGATEFUNCTION,
-    exp.DataType.Type.SIMPLEAGGREGATEFUNCTION,
-}
+_SCHEMAS = {"postgres": {"pg_catalog"}}
+_EXTENSION_TYPES = {"citext", "hstore", "geometry", "geography", "ltree", "vector", "tsvector", "tsquery"}
+"""Types that sqlglot does not know by name and that only hold values."""
 MAX_TYPE_LENGTH = 1_000_000
 """Characters that CAST(... AS CHAR(n)) may pad to."""
 
 
 @cache
 def allowed_names(name: str) -> frozenset[str]:
-    """Return the lines of the list `name` (a dialect of sqlglot, or `nodes`); none for a dialect without a list."""
+    """Return the lines of the list `name` (a dialect of sqlglot, `nodes` or `types`); none for a dialect without a list."""
     path = files("agent.sql") / "allowed" / f"{name}.txt"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return frozenset(line for line in lines if line and not line.startswith("#"))
@@ -52,7 +44,8 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
         if name and name not in _callable(node, statement.dialect):
             text = f"the function {name} is not on the list of harmless functions"
             yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
-        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
+        # DuckDB chains calls on values: in name.lower() a column comes before the dot.
+        if statement.dialect != "duckdb" and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             yield from _of_own_schema(node, statement.dialect)
 
 
@@ -70,7 +63,7 @@ def called_name(node: exp.Expr, dialect: str) -> str | None:
         return str(node.this.name if isinstance(node.this, exp.Expr) else node.this).lower()
     if not isinstance(node, exp.Func) or isinstance(node, exp.Connector | exp.SubqueryPredicate):
         return None
-    printed = _CALL.match(node.sql(dialect=dialect, comments=False))
+    printed = _CALL.match(node.sql(dialect=faithful(dialect), comments=False))
     return printed[1].lower() if printed else None
 
 
@@ -83,18 +76,16 @@ def _callable(node: exp.Expr, dialect: str) -> frozenset[str]:
 def _of_own_schema(node: exp.Dot, dialect: str) -> Iterator[Finding]:
     schema = shown(node.this, dialect).strip('"`').lower()
     if isinstance(node.this, exp.Identifier | exp.Column | exp.Dot) and schema not in _SCHEMAS.get(dialect, set()):
-        # DuckDB chains calls on values: name.lower() is a column and a function.
-        if dialect == "duckdb" and not isinstance(node.this, exp.Identifier):
-            return
         name = shown(node, dialect)
         text = f"the function {name} is called by schema"
         yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
 
 
 def _is_value_type(node: exp.DataType) -> bool:
-    if node.is_type(exp.DataType.Type.USERDEFINED):
+    if node.this == exp.DataType.Type.USERDEFINED:
         kind = node.args.get("kind")
-        return str(kind.name if isinstance(kind, exp.Expr) else kind).lower() in _TYPE_NAMES
+        return str(kind.name if isinstance(kind, exp.Identifier) else kind).lower() in _EXTENSION_TYPES
     lengths = (part.this.name for part in node.expressions if isinstance(part, exp.DataTypeParam) and part.this)
     too_long = any(length.isdigit() and int(length) > MAX_TYPE_LENGTH for length in lengths)
-    return node.this not in _FORBIDDEN_TYPES and not too_long
+    name = node.this.name if isinstance(node.this, exp.DataType.Type) else type(node.this).__name__
+    return (name in allowed_names("types") or isinstance(node.this, exp.Interval)) and not too_long

@@ -11,13 +11,13 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from agent.sql.dialects import faithful, print_statement
 from agent.sql.effort import bounded_joins, bounded_recursion
 from agent.sql.finding import Finding, Rule, Statement
 from agent.sql.functions import harmless_functions, harmless_types
 from agent.sql.lexical import check_text
-from agent.sql.printing import print_statement
 from agent.sql.sizes import bounded_rows, bounded_widths
-from agent.sql.sources import catalog_tables, no_system_columns
+from agent.sql.sources import catalog_tables, no_bare_table_lists, no_system_columns
 from agent.sql.syntax import known_syntax, query_only, single_statement
 
 __all__ = ["RULES", "Finding", "Statement", "approve", "check", "parse", "stop_words"]
@@ -32,12 +32,16 @@ RULES: tuple[Rule, ...] = (
     harmless_functions,
     harmless_types,
     catalog_tables,
+    no_bare_table_lists,
     no_system_columns,
     bounded_rows,
     bounded_widths,
     bounded_recursion,
     bounded_joins,
 )
+
+_MAX_PRINTINGS = 4
+"""How often a statement is written down until its text stays the same."""
 
 
 def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
@@ -47,7 +51,7 @@ def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
         ValueError: it cannot be parsed; the text says where.
     """
     try:
-        trees = sqlglot.parse(sql, dialect=dialect)
+        trees = sqlglot.parse(sql, dialect=faithful(dialect))
         return tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon))
     except SqlglotError as error:
         details = getattr(error, "errors", None)
@@ -75,16 +79,19 @@ def approve(sql: str, dialect: str, tables: Collection[str] | None) -> tuple[str
     """
     readable = None if tables is None else frozenset(tables)
     findings, trees = _check_once(sql, dialect, readable)
-    if findings:
-        return "", findings
-    try:
-        printed = print_statement(trees[0], dialect)
-        findings, trees = _check_once(printed, dialect, readable)
-        if not findings and print_statement(trees[0], dialect) != printed:
-            findings = (Finding("round_trip", "the statement changes each time it is written down"),)
-    except (SqlglotError, RecursionError, ValueError) as error:
-        findings = (Finding("round_trip", f"the statement cannot be written down: {str(error).splitlines()[0]}"),)
-    return ("", findings) if findings else (printed, ())
+    written = sql
+    for _ in range(_MAX_PRINTINGS):
+        if findings:
+            return "", findings
+        before = written
+        try:
+            written = print_statement(trees[0], dialect)
+        except (SqlglotError, RecursionError, ValueError) as error:
+            return "", (Finding("round_trip", f"it cannot be written down: {str(error).splitlines()[0]}"),)
+        if written == before:
+            return written, ()
+        findings, trees = _check_once(written, dialect, readable)
+    return "", findings or (Finding("round_trip", "the statement changes each time it is written down"),)
 
 
 def stop_words(findings: Collection[Finding]) -> list[str]:

@@ -17,6 +17,7 @@ _STRINGS = {
     TokenType.BYTE_STRING,
 }
 _NAMES = {TokenType.IDENTIFIER}
+_READS_SEPARATED_DIGITS = {"duckdb", "clickhouse"}
 _EXECUTABLE = re.compile(r"/\*(?:M?!|\+)")
 _ESCAPED = re.compile(r"(?i)(?<![\w$])U&\s*[\"']")
 _GLUED_REMARK = re.compile(r"--(?=[^\s-])")
@@ -24,6 +25,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+_SEPARATED_DIGITS = re.compile(r"(?<![\w$.])\d+_\d")
 MAX_CHARACTERS = 100_000
 """Longer statements are refused unread."""
 
@@ -59,6 +61,10 @@ def _remarks(code: str, sql: str, dialect: str) -> Iterator[Finding]:
         if code[match.start()] != " ":
             text = "names and strings with Unicode escapes are not allowed"
             yield _finding("unicode_escapes", text, sql, match.start(), match[0])
+    if dialect not in _READS_SEPARATED_DIGITS:
+        for match in _SEPARATED_DIGITS.finditer(code):
+            text = f"{match[0]} is a number to some versions and a number with an alias to others"
+            yield _finding("ambiguous_number", text, sql, match.start(), match[0])
     if dialect == "mysql":
         for match in _GLUED_REMARK.finditer(code):
             text = "-- begins a remark only before white space; here it would be read in two ways"

@@ -27,6 +27,8 @@ _WIDENERS = {
     "random_bytes", "sformat", "format_string", "makelist",
 }  # fmt: skip
 _FORMATS = {"printf", "format", "sformat", "format_string"}
+_NUMBER_FORMAT = {"mysql"}
+"""Where FORMAT writes a number, with at most 38 decimals."""
 _POWERS = {"pow", "power", "exp", "factorial"}
 _SECONDS = {
     "microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800,
@@ -51,7 +53,7 @@ def bounded_widths(statement: Statement) -> Iterator[Finding]:
     """Functions that make long strings and lists are asked for a limited length, and not of one another's results."""
     for node in statement.nodes:
         name = called_name(node, statement.dialect)
-        if name not in _WIDENERS:
+        if name not in _WIDENERS or (name == "format" and statement.dialect in _NUMBER_FORMAT):
             continue
         nested = node.find_ancestor(exp.Func)
         while nested and called_name(nested, statement.dialect) not in _WIDENERS - _FORMATS - {"bar"}:
@@ -141,7 +143,7 @@ def _interval(node: exp.Expr | None) -> float | None:
 
 
 def _is_narrow(node: exp.Expr, name: str, statement: Statement) -> bool:
-    if name in _FORMATS and statement.dialect != "mysql":
+    if name in _FORMATS:
         return _is_narrow_format(node)
     for part in _sizes(node, name):
         value = constant(part)

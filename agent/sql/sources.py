@@ -34,6 +34,16 @@ def catalog_tables(statement: Statement) -> Iterator[Finding]:
                 yield Finding("catalog_tables", text, None, name, position_of(node))
 
 
+def no_bare_table_lists(statement: Statement) -> Iterator[Finding]:
+    """No table as the list of an IN, which SQLite and ClickHouse read where other engines have a value."""
+    for node in statement.nodes if statement.dialect in {"sqlite", "clickhouse"} else ():
+        field = node.args.get("field") if isinstance(node, exp.In) else None
+        if field is not None:
+            name = field.sql(dialect=statement.dialect)
+            text = f"IN {name} may read a table; write IN (SELECT ... FROM {name})"
+            yield Finding("catalog_tables", text, None, name, position_of(field))
+
+
 def no_system_columns(statement: Statement) -> Iterator[Finding]:
     """No column that the engine adds to tables, and no function of the session that reads as a column."""
     system = _SYSTEM_COLUMNS.get(statement.dialect, set())
