@@ -101,9 +101,9 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "设置 {setting} 有误：{reason}。",
     },
     "dataset_invalid": {
-        "en": "{path} cannot be used for an evaluation: {reason}.",
-        "ru": "{path} не подходит для оценки: {reason}.",
-        "zh": "{path} 无法用于评测：{reason}。",
+        "en": "{path} cannot be used: {reason}.",
+        "ru": "{path} нельзя использовать: {reason}.",
+        "zh": "{path} 无法使用：{reason}。",
     },
     "budget_exceeded": {
         "en": "The question was stopped at its limit of {limit}. {setting} raises it.",

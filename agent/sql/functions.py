@@ -31,9 +31,9 @@ MAX_TYPE_LENGTH = 1_000_000
 
 @cache
 def allowed_names(name: str) -> frozenset[str]:
-    """Return the lines of the list `name` (a dialect of sqlglot, `nodes` or `types`); none for a dialect without a list."""
+    """Return the lines of the list `name` (of a dialect, `nodes` or `types`); none where there is no list."""
     path = files("agent.sql") / "allowed" / f"{name}.txt"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    lines = path.read_text(encoding="utf-8").splitlines() if name.isalnum() and path.is_file() else []
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 

@@ -24,6 +24,7 @@ __all__ = ["RULES", "Finding", "Statement", "approve", "check", "parse", "stop_w
 
 # sqlglot warns when it parses a statement only as a command; here that is a finding, not a warning.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
+_log = logging.getLogger(__name__)
 
 RULES: tuple[Rule, ...] = (
     single_statement,
@@ -77,7 +78,15 @@ def approve(sql: str, dialect: str, tables: Collection[str] | None) -> tuple[str
     What was checked is printed, parsed and checked again, and printed to the same text: what the database reads is
     what the rules have seen, whatever remarks and spellings the original had.
     """
-    readable = None if tables is None else frozenset(tables)
+    try:
+        return _approve(sql, dialect, None if tables is None else frozenset(tables))
+    except Exception as error:
+        # Whatever the parser trips over, the answer is no: a defect must not open the gate.
+        _log.exception("the guard failed on a statement")
+        return "", (Finding("parsable", f"the statement cannot be judged ({type(error).__name__})"),)
+
+
+def _approve(sql: str, dialect: str, readable: frozenset[str] | None) -> tuple[str, tuple[Finding, ...]]:
     findings, trees = _check_once(sql, dialect, readable)
     written = sql
     for _ in range(_MAX_PRINTINGS):

@@ -22,13 +22,16 @@ _FUNCTIONS_WITHOUT_CALL = {
 }
 """Names that read as a column and are a function of the session, unless they are quoted or say their table."""
 
+_CASE_BLIND = {"sqlite", "duckdb", "spark", "trino"}
+"""Engines for which names are equal in any case, also in quotes."""
+
 
 def catalog_tables(statement: Statement) -> Iterator[Finding]:
     """Every table is in the catalog, is a common table expression in sight, or unfolds a value into rows."""
     for node in statement.nodes:
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Func) and node.this is not None:
             key = ".".join(part.name for part in node.parts).lower()
-            if not _is_readable(key, statement) and not names_cte(node):
+            if not _is_readable(key, statement) and not names_cte(node, statement.dialect):
                 name = key or node.sql()
                 text = f"the table {name} is not in the catalog"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
@@ -57,20 +60,22 @@ def no_system_columns(statement: Statement) -> Iterator[Finding]:
             yield Finding("no_system_columns", text, name.upper(), node.name, position_of(node))
 
 
-def names_cte(table: exp.Table) -> bool:
-    """Return whether `table` is a name that a WITH in sight defines: an enclosing one, before the place of use."""
+def names_cte(table: exp.Table, dialect: str) -> bool:
+    """Return whether `table` is a name that a WITH in sight defines: an enclosing one, before the place of use.
+
+    Where engines differ on that, False: then the name is held to be a table's.
+    """
     if len(table.parts) != 1:
         return False
     child: exp.Expr = table
     ancestor = table.parent
-    inside: exp.CTE | None = None
+    path: list[exp.Expr] = [table]
     while ancestor is not None:
-        if isinstance(child, exp.CTE) and isinstance(ancestor, exp.With):
-            inside = child
         clause = ancestor.args.get("with_")
-        if clause is not None and _defines(clause, table.name, inside if clause is child else None):
+        if clause is not None and _defines(clause, table, path if clause is child else [], dialect):
             return True
         child, ancestor = ancestor, ancestor.parent
+        path.append(child)
     return False
 
 
@@ -83,12 +88,36 @@ def _is_readable(key: str, statement: Statement) -> bool:
     )
 
 
-def _defines(clause: exp.With, name: str, inside: exp.CTE | None) -> bool:
+def _defines(clause: exp.With, table: exp.Table, path: list[exp.Expr], dialect: str) -> bool:
+    """Return whether `clause` defines the name of `table`; `path` leads from the table up to the clause, if inside."""
+    inside = next((cte for cte in clause.expressions if any(cte is node for node in path)), None)
     for cte in clause.expressions:
-        if cte is inside and not clause.recursive:
-            return False
-        if cte.alias.lower() == name.lower():
-            return True
         if cte is inside:
-            return False
+            return (
+                bool(clause.recursive) and _is_same_name(cte, table, dialect) and _in_recursive_arm(cte, path, dialect)
+            )
+        if _is_same_name(cte, table, dialect):
+            return True
     return False
+
+
+def _in_recursive_arm(cte: exp.CTE, path: list[exp.Expr], dialect: str) -> bool:
+    """True past the first arm of the UNION: in the first arm DuckDB reads the table that has the name of the CTE."""
+    body = cte.this
+    if not isinstance(body, exp.SetOperation):
+        return False
+    while dialect == "sqlite" and isinstance(body.this, exp.SetOperation) and any(body.this is node for node in path):
+        body = body.this
+    return any(body.expression is node for node in path)
+
+
+def _is_same_name(cte: exp.CTE, table: exp.Table, dialect: str) -> bool:
+    alias = cte.args["alias"].this
+    if dialect in _CASE_BLIND:
+        return bool(alias.name.lower() == table.name.lower())
+    return _folded(alias, dialect) == _folded(table.this, dialect)
+
+
+def _folded(name: exp.Expr, dialect: str) -> str:
+    """Return `name` as PostgreSQL stores it; other engines may or may not tell cases apart, so it stays as it is."""
+    return name.name.lower() if dialect == "postgres" and not name.args.get("quoted") else name.name
