@@ -23,6 +23,9 @@
         ├── EmbeddedModelUnavailable the local model cannot be had            reason
         ├── ConfigurationError       a setting is missing or wrong            setting, reason
         ├── DatasetInvalid           questions or databases of an evaluation  path, reason
+        ├── NotPermitted             a row rule closes the table              table
+        ├── RowRuleParameterMissing  a row rule has no value for a parameter  table, parameter
+        ├── RowRuleNotApplied        a row rule does not hold on a reference  table, reason
         ├── BudgetExceeded           a limit per question was reached         limit, setting
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
@@ -31,34 +34,10 @@ into text in the language of the question.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from agent.messages import Language, render
-
-
-class DatasphinxError(Exception):
-    """Root of the tree. `code` is stable and is what programs should look at."""
-
-    code: ClassVar[str]
-
-    def message(self, language: Language = "en") -> str:
-        """Return what happened, where, and what to do, in the given language."""
-        return render(self.code, language, **self.details())
-
-    def details(self) -> dict[str, Any]:
-        """Return the facts of this error by attribute name."""
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
-
-    def __str__(self) -> str:
-        return self.message()
-
-
-class Retryable(DatasphinxError):
-    """Another try inside the same question may succeed."""
-
-
-class Terminal(DatasphinxError):
-    """The question ends here."""
+from agent.error_kinds import DatasphinxError as DatasphinxError
+from agent.error_kinds import Retryable as Retryable
+from agent.error_kinds import Terminal as Terminal
 
 
 class StatementError(Retryable):
@@ -223,6 +202,32 @@ class DatasetInvalid(Terminal):
 
     code = "dataset_invalid"
     path: str
+    reason: str
+
+
+@dataclass(eq=False)
+class NotPermitted(Terminal):
+    """A row rule closes `table` to whoever asks; that is not the same as a table without rows."""
+
+    code = "not_permitted"
+    table: str
+
+
+@dataclass(eq=False)
+class RowRuleParameterMissing(Terminal):
+    """The row rule of `table` compares with `parameter`, for which no value was given."""
+
+    code = "row_rule_parameter_missing"
+    table: str
+    parameter: str
+
+
+@dataclass(eq=False)
+class RowRuleNotApplied(Terminal):
+    """A statement refers to `table` in a way that its row rule cannot be put on, so that it does not run."""
+
+    code = "row_rule_not_applied"
+    table: str
     reason: str
 
 

@@ -94,7 +94,9 @@ def _defines(clause: exp.With, table: exp.Table, path: list[exp.Expr], dialect: 
     for cte in clause.expressions:
         if cte is inside:
             return (
-                bool(clause.recursive) and _is_same_name(cte, table, dialect) and _in_recursive_arm(cte, path, dialect)
+                bool(clause.recursive)
+                and _is_same_name(inside, table, dialect)
+                and _in_recursive_arm(inside, path, dialect)
             )
         if _is_same_name(cte, table, dialect):
             return True

@@ -14,7 +14,8 @@ from agent.errors import SourceNotFound, SourceUnreachable, StatementFailed, Sta
 from agent.sql.database import Database
 from agent.sql.execute import json_safe
 
-ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+ENDLESS = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000)
+SELECT COUNT(*) FROM n AS a, n AS b, n AS c"""
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_past_the_guard_the_connection_itself_can_only_read(path: Path, tmp_path
 
 def test_no_value_grows_past_the_limit(source: Source) -> None:
     with pytest.raises(StatementFailed, match="too big"):
-        source.execute("SELECT replace(printf('%.*c', 900000, 'x'), 'x', '0123456789') FROM orders")
+        source.execute(f"SELECT replace(printf('%.*c', 9000, 'x'), 'x', '{'y' * 1000}') FROM orders")
 
 
 def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
