@@ -1,4 +1,4 @@
-"""Random queries over a catalog pass in every dialect; the same queries with a write or a forbidden call in them do not."""
+"""Random queries over a catalog pass in every dialect; with a write or a forbidden call they do not."""
 
 import sqlglot
 from hypothesis import given, settings

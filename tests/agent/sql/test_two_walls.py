@@ -1,4 +1,5 @@
-"""Every statement that the guard blocks is also sent past it, straight to the read-only connection.
+"""Every statement that the guard blocks is also sent past it, straight to the read-only connection
+of an account that may only SELECT.
 
 Which of the two walls stops it is recorded as a property of the test (`--junit-xml` keeps it) and shown with `-s`. None
 passes both and changes anything or holds the process beyond its limit. SQLite runs in a process of its own, which is
@@ -13,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -29,7 +31,7 @@ URLS = {
     "mariadb": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
 }
 PLACES = {"postgres": "SCHEMA", "mariadb": "DATABASE"}
-LIMIT_S = 1.0
+LIMIT_S = 0.5
 GRACE_S = 4.0
 """Seconds beyond the limit in which a server has to have answered, on a machine that others use too."""
 
@@ -56,14 +58,42 @@ def is_refused(sql: str, dialect: str) -> bool:
     return bool(check(sql, "mysql" if dialect == "mariadb" else dialect, tables))
 
 
+READER = "guard_walls_reader"
+GRANTS = {
+    "postgres": (
+        f"CREATE ROLE {READER} LOGIN PASSWORD '{{password}}' NOSUPERUSER NOCREATEDB NOCREATEROLE",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {READER}",
+    ),
+    "mariadb": (
+        f"CREATE USER {READER} IDENTIFIED BY '{{password}}'",
+        f"GRANT SELECT ON guard_walls.* TO {READER}",
+    ),
+}
+FORGET = {
+    "postgres": (f"DROP OWNED BY {READER}", f"DROP ROLE {READER}"),
+    "mariadb": (f"DROP USER {READER}",),
+}
+WHO = {
+    "postgres": "SELECT current_user, rolsuper OR rolcreatedb OR rolcreaterole FROM pg_roles"
+    " WHERE rolname = current_user",
+    "mariadb": "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', 1), COUNT(*) FROM information_schema.user_privileges"
+    " WHERE privilege_type <> 'USAGE'",
+}
+"""Who a connection is, and whether it may do anything to the server as a whole."""
+
+
 @pytest.fixture(
     params=[pytest.param("postgres", marks=pytest.mark.postgres), pytest.param("mariadb", marks=pytest.mark.mysql)]
 )
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any, str]]:
-    """A server with the tables of the corpus in a database of their own, an engine with all rights, and its URL."""
+    """A server with the tables of the corpus in a database of their own, an engine with all rights, a reader's URL.
+
+    The corpus has SHUTDOWN, KILL and the like, and others use the server: nothing is sent to it as an administrator.
+    """
     name = request.param
+    password = token_hex(12)
     admin = create_engine(URLS[name], isolation_level="AUTOCOMMIT")
-    url = make_url(URLS[name]).set(database="guard_walls").render_as_string(hide_password=False)
+    url = make_url(URLS[name]).set(database="guard_walls")
     try:
         with admin.connect() as connection:
             connection.exec_driver_sql("DROP DATABASE IF EXISTS guard_walls")
@@ -73,14 +103,24 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any, str]]:
         pytest.skip(f"no {name} server answers: {error.orig}")
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        for statement in schema()["ddl"][name]:
+        for statement in (*schema()["ddl"][name], *(grant.format(password=password) for grant in GRANTS[name])):
             connection.exec_driver_sql(statement)
-    yield name, engine, url
+    yield name, engine, url.set(username=READER, password=password).render_as_string(hide_password=False)
+    with engine.connect() as connection:
+        for statement in FORGET[name]:
+            connection.exec_driver_sql(statement)
     engine.dispose()
     with admin.connect() as connection:
         force = " WITH (FORCE)" if name == "postgres" else ""
         connection.exec_driver_sql(f"DROP DATABASE guard_walls{force}")
     admin.dispose()
+
+
+def assert_reader(database: Database, name: str) -> None:
+    """Fail before anything is sent where the connection is not the account that may only SELECT."""
+    with database.connect(LIMIT_S) as connection:
+        who, may_harm = connection.exec_driver_sql(WHO[name]).one()
+    assert (who, bool(may_harm)) == (READER, False)
 
 
 def content(engine: Any) -> dict[str, list[str]]:
@@ -118,6 +158,7 @@ def test_servers_stop_what_the_guard_would_have(server: tuple[str, Any, str], re
     name, engine, url = server
     before = content(engine)
     database = Database(url)
+    assert_reader(database, name)
     walls: Counter[str] = Counter()
     passed_both = []
     for sql in blocked(name):
