@@ -177,9 +177,8 @@ def _is_narrow_format(node: exp.Expr) -> bool:
     text = str(pattern.this)
     widths = [int(digits) for digits in re.findall(r"\d+", text) if len(digits) < 20]
     wide = any(len(digits) >= 20 for digits in re.findall(r"\d+", text))
-    by_value = "*" in re.sub(r"%%", "", text) and any(
-        (constant(value) or 0) > MAX_WIDTH or constant(value) is None for value in values[:2]
-    )
+    numbers = [constant(value) for value in values if not (isinstance(value, exp.Literal) and value.is_string)]
+    by_value = "*" in text.replace("%%", "") and any(number is None or number > MAX_WIDTH for number in numbers)
     nested = bool(re.search(r"\{[^}]*\{", text))
     return not wide and not by_value and not nested and all(width <= MAX_WIDTH for width in widths)
 

@@ -76,7 +76,8 @@ def selects(draw: st.DrawFn, depth: int = 2) -> str:
 def queries(draw: st.DrawFn) -> str:
     """A SELECT, alone, in a WITH, in a set operation, or under another."""
     text = draw(selects())
-    form = draw(st.sampled_from(["{0}", "WITH w AS ({0}) SELECT * FROM w", "SELECT id FROM ({0}) AS x ORDER BY id LIMIT 5",
+    form = draw(st.sampled_from(["{0}", "WITH w AS ({0}) SELECT * FROM w", 
+                                 "SELECT id FROM ({0}) AS x ORDER BY id LIMIT 5",
                                  "SELECT id FROM ({0}) AS x UNION ALL SELECT id FROM orders"]))  # fmt: skip
     return form.format(text)
 
