@@ -73,8 +73,8 @@ def _datasphinx(
 ) -> None:
     """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
 
-    Exit codes: 0 answered, 2 usage or configuration, 3 no answer (the message says why), 4 needs clarification, 5 a
-    database or a model cannot be reached.
+    Exit codes: 0 answered, 2 usage or configuration, 3 no answer or a statement blocked (the message says why), 4 needs
+    clarification, 5 a database or a model cannot be reached.
     """
 
 
@@ -122,6 +122,29 @@ def demo() -> None:
     from agent.demo import run_demo
 
     run_demo(_services(), Console())
+
+
+@app.command("guard")
+def guard_statements(
+    file: Annotated[Path, typer.Argument(help="JSON lines: dialect, sql; - for standard input.")],
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON with allowed_tables; left out: every table but system catalogs.")
+    ] = None,
+) -> None:
+    """Check statements without running them; each comes back with verdict, rule, explanation and position.
+
+    Exit codes: 0 every statement may run, 2 the input cannot be read, 3 at least one is blocked.
+    """
+    from agent.sql.lint import lint_file
+
+    blocked = 0
+    for case in lint_file(file, schema):
+        blocked += case["verdict"] == "block"
+        # What is no Unicode text (half of a surrogate pair) stays the escape that JSON has for it.
+        line = json.dumps(case, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.flush()
+    raise typer.Exit(DOMAIN if blocked else ANSWERED)
 
 
 @app.command()

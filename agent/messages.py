@@ -121,9 +121,24 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "设置 {setting} 有误：{reason}。",
     },
     "dataset_invalid": {
-        "en": "{path} cannot be used for an evaluation: {reason}.",
-        "ru": "{path} не подходит для оценки: {reason}.",
-        "zh": "{path} 无法用于评测：{reason}。",
+        "en": "{path} cannot be used: {reason}.",
+        "ru": "{path} нельзя использовать: {reason}.",
+        "zh": "{path} 无法使用：{reason}。",
+    },
+    "not_permitted": {
+        "en": "You are not permitted to read the table {table}. Ask whoever runs this source for access.",
+        "ru": "У вас нет доступа к таблице {table}. Запросите доступ у администратора этого источника.",
+        "zh": "您无权读取表 {table}。请向该数据源的管理员申请权限。",
+    },
+    "row_rule_parameter_missing": {
+        "en": "The row rule of the table {table} needs a value for {parameter}, and none was given. Set it where the question is asked.",
+        "ru": "Правилу строк таблицы {table} нужно значение {parameter}, но оно не задано. Задайте его там, где задаётся вопрос.",
+        "zh": "表 {table} 的行规则需要 {parameter} 的值，但未提供。请在提问处设置该值。",
+    },
+    "row_rule_not_applied": {
+        "en": "The statement was not run: the row rule of the table {table} could not be put on it ({reason}). Write the reference to the table in a simpler way.",
+        "ru": "Запрос не выполнен: правило строк таблицы {table} не удалось применить ({reason}). Запишите обращение к таблице проще.",
+        "zh": "语句未执行：无法应用表 {table} 的行规则（{reason}）。请用更简单的方式引用该表。",
     },
     "budget_exceeded": {
         "en": "The question was stopped at its limit of {limit}. {setting} raises it.",

@@ -27,6 +27,9 @@
         ├── EmbeddedModelUnavailable the local model cannot be had            reason
         ├── ConfigurationError       a setting is missing or wrong            setting, reason
         ├── DatasetInvalid           questions or databases of an evaluation  path, reason
+        ├── NotPermitted             a row rule closes the table              table
+        ├── RowRuleParameterMissing  a row rule has no value for a parameter  table, parameter
+        ├── RowRuleNotApplied        a row rule does not hold on a reference  table, reason
         ├── BudgetExceeded           a limit per question was reached         limit, setting
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
@@ -57,7 +60,10 @@ from agent.errors.sources import (
 )
 from agent.errors.statements import (
     NamesUnknown,
+    NotPermitted,
     PermissionDenied,
+    RowRuleNotApplied,
+    RowRuleParameterMissing,
     StatementCancelled,
     StatementError,
     StatementFailed,
@@ -80,10 +86,13 @@ __all__ = [
     "ModelRejected",
     "ModelUnreachable",
     "NamesUnknown",
+    "NotPermitted",
     "OffTopic",
     "PermissionDenied",
     "QuestionTooLong",
     "Retryable",
+    "RowRuleNotApplied",
+    "RowRuleParameterMissing",
     "SourceBusy",
     "SourceEmpty",
     "SourceNotFound",

@@ -55,3 +55,29 @@ class PermissionDenied(Terminal):
     code = "permission_denied"
     source: str
     reason: str
+
+
+@dataclass(eq=False)
+class NotPermitted(Terminal):
+    """A row rule closes `table` to whoever asks; that is not the same as a table without rows."""
+
+    code = "not_permitted"
+    table: str
+
+
+@dataclass(eq=False)
+class RowRuleParameterMissing(Terminal):
+    """The row rule of `table` compares with `parameter`, for which no value was given."""
+
+    code = "row_rule_parameter_missing"
+    table: str
+    parameter: str
+
+
+@dataclass(eq=False)
+class RowRuleNotApplied(Terminal):
+    """A statement refers to `table` in a way that its row rule cannot be put on, so that it does not run."""
+
+    code = "row_rule_not_applied"
+    table: str
+    reason: str

@@ -1,10 +1,12 @@
 """The choke point: the one function through which a statement reaches a database."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from typing_extensions import TypedDict
 
@@ -13,10 +15,14 @@ from agent.catalog.schema import Catalog
 from agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled, StatementFailed, StatementTimeout
 from agent.sql.database import Database, reason_of
 from agent.sql.limits import Cancellation, Limits
-from agent.sql.preflight import objection
+from agent.sql.preflight import approved
+from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
 from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_time
 from agent.sql.workers import Rows, shared_workers
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+"""Values of a statement's parameters, by place or by name."""
 
 
 class Result(TypedDict):
@@ -28,17 +34,32 @@ class Result(TypedDict):
     truncated: bool
 
 
+@dataclass(frozen=True)
+class RowAccess:
+    """The row rules of a source, and the values of their parameters for whoever asks."""
+
+    rules: RowRules
+    parameters: Mapping[str, Any]
+
+
 def execute(
-    sql: str, database: Database, catalog: Catalog, limits: Limits, *, cancellation: Cancellation | None = None
+    sql: str,
+    database: Database,
+    catalog: Catalog,
+    limits: Limits,
+    *,
+    access: RowAccess | None = None,
+    cancellation: Cancellation | None = None,
 ) -> Result:
     """Run one query and return its rows, within `limits`.
 
-    The guard and the catalog look first; then it runs where it can only read. It can be stopped from another thread by
-    `cancellation`.
+    The guard and the catalog look first; what they have read is written down anew, with the row rules of `access` on
+    it, and only that text runs, where it can only read. It can be stopped from another thread by `cancellation`.
 
     Raises:
         StatementRefused: the guard found something; the database was not asked.
         NamesUnknown: a column does not exist; the database was not asked.
+        NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: as the row rules say; the database was not asked.
         StatementFailed: the database refused it.
         StatementTimeout: it was stopped at its time limit.
         StatementCancelled: it was cancelled.
@@ -47,17 +68,27 @@ def execute(
     """
     started = time.perf_counter()
     try:
-        problem = objection(sql, catalog)
-        if problem:
-            raise problem
+        written, parameters = approved(sql, catalog), cast(Parameters, ())
+        if access:
+            written, parameters = _restricted(written, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        rows = _run(sql, {}, database, limits, cancellation)
+        rows = _run(written, parameters, database, limits, cancellation)
     except DatasphinxError as error:
         _record(sql, 0, started, str(error))
         raise
     _record(sql, len(rows.rows), started, None)
     return Result(columns=rows.columns, types=rows.types, rows=rows.rows, truncated=rows.truncated)
+
+
+def _restricted(sql: str, access: RowAccess, database: Database) -> tuple[str, Parameters]:
+    """Return `sql` with the row rules on it, and its parameters as the driver wants them."""
+    marked, values = restrict(sql, access.rules, access.parameters)
+    if not values:
+        return marked.replace("\\:", ":"), ()
+    compiled = text(marked).bindparams(**values).compile(dialect=database.engine.dialect)
+    positions = getattr(compiled, "positiontup", None)
+    return compiled.string, [values[name] for name in positions] if positions else values
 
 
 def _record(sql: str, rows: int, started: float, error: str | None) -> None:
@@ -68,7 +99,7 @@ def _record(sql: str, rows: int, started: float, error: str | None) -> None:
 
 
 def _run(
-    sql: str, parameters: Mapping[str, Any], database: Database, limits: Limits, cancellation: Cancellation | None
+    sql: str, parameters: Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Rows:
     if database.kind.in_worker:
         return shared_workers(limits.memory_mb).run(database.file, sql, parameters, limits, cancellation)
@@ -85,13 +116,13 @@ def _run(
 
 
 def _run_on_server(
-    sql: str, parameters: Mapping[str, Any], database: Database, limits: Limits, cancellation: Cancellation | None
+    sql: str, parameters: Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Rows:
     options = {"no_parameters": not parameters, "stream_results": True}
     with database.connect() as connection, stopped_in_time(connection, limits, cancellation):
         for statement in opening_statements(connection, database.dialect, limits):
             connection.exec_driver_sql(statement)
-        with closing(connection.execution_options(**options).exec_driver_sql(sql, dict(parameters) or None)) as cursor:
+        with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
             columns = list(cursor.keys())
             reader = RowReader(len(columns), limits.row_limit, limits.byte_limit)
             rows = [row for chunk in reader.read(cursor.fetchmany) for row in chunk]

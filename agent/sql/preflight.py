@@ -1,21 +1,29 @@
 """What can be said of a statement without running it."""
 
 from agent.catalog.schema import Catalog
-from agent.errors import NamesUnknown, StatementError, StatementRefused
-from agent.sql.guard import check
+from agent.errors import StatementError, StatementRefused
+from agent.sql.guard import approve
 from agent.sql.names import resolve
 
 
-def objection(sql: str, catalog: Catalog) -> StatementError | None:
-    """Return why `sql` cannot run as it stands: `StatementRefused` by the guard, `NamesUnknown` by the catalog.
+def approved(sql: str, catalog: Catalog) -> str:
+    """Return the text that may run in place of `sql`: what the guard has read, written down anew.
 
-    None where nothing speaks against it.
+    Raises:
+        StatementRefused: the guard found something.
+        NamesUnknown: a column does not exist.
     """
-    findings = check(sql, catalog.dialect, catalog.readable)
+    text, findings = approve(sql, catalog.dialect, catalog.readable)
     if findings:
-        return StatementRefused(tuple(map(str, findings)))
+        raise StatementRefused(tuple(map(str, findings)))
+    resolve(sql, catalog)
+    return text
+
+
+def objection(sql: str, catalog: Catalog) -> StatementError | None:
+    """Return why `sql` cannot run as it stands; None where nothing speaks against it."""
     try:
-        resolve(sql, catalog)
-    except NamesUnknown as error:
+        approved(sql, catalog)
+    except StatementError as error:
         return error
     return None

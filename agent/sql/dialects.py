@@ -1,0 +1,111 @@
+"""Dialects that write down what they have read: sqlglot's, but for spellings that would change what a statement says.
+
+sqlglot translates between engines, and so reads some functions into one form for all. Within one engine that can lose
+something (SQLite's `mod` of fractions is not its `%`) or make what another version of the engine does not know
+(MariaDB has no REGEXP_LIKE). Each exception stands here; a test runs statements of every dialect in both spellings.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.dialects.sqlite import SQLite
+from sqlglot.errors import ErrorLevel
+from sqlglot.generators.mysql import MySQLGenerator
+from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.generators.sqlite import SQLiteGenerator
+from sqlglot.parsers.mysql import MySQLParser
+from sqlglot.parsers.postgres import PostgresParser
+from sqlglot.parsers.sqlite import SQLiteParser
+
+
+def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str, Callable[..., Any]]:
+    """Return `functions` without `names`, which are then kept as they are written."""
+    return {name: build for name, build in functions.items() if name not in names}
+
+
+def _plain_cast(generator: SQLiteGenerator, node: exp.Cast) -> str:
+    return f"CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
+
+
+def _current_timestamp(generator: PostgresGenerator, node: exp.CurrentTimestamp) -> str:
+    return f"CURRENT_TIMESTAMP({generator.sql(node, 'this')})" if node.this else "CURRENT_TIMESTAMP"
+
+
+class _FaithfulMySQLParser(MySQLParser):
+    FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME")
+
+
+class _FaithfulMySQLGenerator(MySQLGenerator):
+    TRANSFORMS = {
+        **MySQLGenerator.TRANSFORMS,
+        exp.RegexpLike: lambda generator, node: generator.binary(node, "REGEXP"),
+    }
+
+
+class _FaithfulMySQL(MySQL):
+    Parser = _FaithfulMySQLParser
+    Generator = _FaithfulMySQLGenerator
+
+
+class _FaithfulPostgresParser(PostgresParser):
+    FUNCTION_PARSERS = _without(PostgresParser.FUNCTION_PARSERS, "DATE_PART")
+
+
+class _FaithfulPostgresGenerator(PostgresGenerator):
+    TRANSFORMS = {**PostgresGenerator.TRANSFORMS, exp.CurrentTimestamp: _current_timestamp}
+
+
+class _FaithfulPostgres(Postgres):
+    Parser = _FaithfulPostgresParser
+    Generator = _FaithfulPostgresGenerator
+
+
+class _FaithfulSQLiteParser(SQLiteParser):
+    FUNCTIONS = _without(SQLiteParser.FUNCTIONS, "MOD", "LOG10", "LOG2")
+
+
+class _FaithfulSQLiteGenerator(SQLiteGenerator):
+    # The type names decide the affinity of a CAST in SQLite, so NUMERIC and REAL are not the same.
+    TYPE_MAPPING = {
+        **SQLiteGenerator.TYPE_MAPPING,
+        exp.DataType.Type.DECIMAL: "DECIMAL",
+        exp.DataType.Type.BOOLEAN: "BOOLEAN",
+    }
+    TRANSFORMS = {**SQLiteGenerator.TRANSFORMS, exp.Cast: _plain_cast}
+
+
+class _FaithfulSQLite(SQLite):
+    Parser = _FaithfulSQLiteParser
+    Generator = _FaithfulSQLiteGenerator
+
+
+_FAITHFUL: dict[str, type[Dialect]] = {
+    "mysql": _FaithfulMySQL,
+    "postgres": _FaithfulPostgres,
+    "sqlite": _FaithfulSQLite,
+}
+
+
+def faithful(dialect: str) -> Dialect:
+    """Return the dialect that reads and writes the SQL of `dialect` without changing what it says.
+
+    Raises:
+        ValueError: sqlglot knows no such dialect.
+    """
+    return Dialect.get_or_raise(_FAITHFUL.get(dialect, dialect))
+
+
+def print_statement(tree: exp.Expr, dialect: str) -> str:
+    """Return `tree` as SQL of `dialect` without remarks, names and strings as they were.
+
+    Raises:
+        sqlglot.errors.SqlglotError: a node has no spelling in this dialect.
+    """
+    generator = faithful(dialect).generator(
+        comments=False, unsupported_level=ErrorLevel.RAISE, normalize_functions=False
+    )
+    return generator.generate(tree)

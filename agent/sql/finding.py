@@ -1,0 +1,69 @@
+"""What the rules of the guard look at and what they find."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from agent.sql.dialects import faithful
+
+
+class Position(NamedTuple):
+    """A place in the text of a statement, both counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a statement is refused.
+
+    `stop_word` is the forbidden operation, where there is one; `token` is the text that offends, and `position` where
+    it stands, where the parser knows.
+    """
+
+    rule: str
+    explanation: str
+    stop_word: str | None = None
+    token: str | None = None
+    position: Position | None = None
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.explanation}"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A parsed statement with the names of the tables that it may read, in lower case.
+
+    With `tables` None any table may be read that is no system catalog.
+    """
+
+    trees: tuple[exp.Expr, ...]
+    tables: frozenset[str] | None
+    dialect: str = "sqlite"
+
+    @property
+    def nodes(self) -> Iterator[exp.Expr]:
+        """Every node of every tree."""
+        return (node for tree in self.trees for node in tree.walk())
+
+
+Rule = Callable[[Statement], Iterator[Finding]]
+
+
+def position_of(node: exp.Expr) -> Position | None:
+    """Return where `node` begins, as far as the parser has kept it in the node or below it."""
+    for part in node.walk():
+        if "line" in part.meta:
+            length = part.meta["end"] - part.meta["start"]
+            return Position(part.meta["line"], max(part.meta["col"] - length, 1))
+    return None
+
+
+def shown(node: exp.Expr, dialect: str, limit: int = 60) -> str:
+    """Return `node` as SQL on one line, cut to `limit` characters."""
+    text = " ".join(node.sql(dialect=faithful(dialect), comments=False).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

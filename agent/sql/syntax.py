@@ -1,0 +1,79 @@
+"""Rules on the shape of a statement: one query, made of node kinds that only read."""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from agent.sql.finding import Finding, Statement, position_of, shown
+from agent.sql.functions import allowed_names
+
+_QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+_OPERATIONS = {
+    "TRUNCATETABLE": "TRUNCATE",
+    "LOADDATA": "LOAD DATA",
+    "NEXTVALUEFOR": "NEXT VALUE FOR",
+    "HISTORICALDATA": "AS OF",
+}
+
+
+def single_statement(statement: Statement) -> Iterator[Finding]:
+    """Exactly one statement."""
+    if not statement.trees:
+        yield Finding("single_statement", "there is no statement")
+    elif len(statement.trees) > 1:
+        place = position_of(statement.trees[1])
+        yield Finding(
+            "single_statement", f"exactly one statement is allowed, not {len(statement.trees)}", None, None, place
+        )
+
+
+def query_only(statement: Statement) -> Iterator[Finding]:
+    """The statement is a SELECT, a set operation, VALUES, or a WITH around one; and says where its columns are from."""
+    for tree in statement.trees:
+        if not isinstance(tree, _QUERIES) and not _is_pivot(tree):
+            word = _operation(tree)
+            yield Finding("query_only", f"only a query may run, not {word}", word, word, position_of(tree))
+        elif isinstance(tree, exp.Select) and not tree.args.get("from_"):
+            yield from _columns_from_nowhere(tree)
+
+
+def known_syntax(statement: Statement) -> Iterator[Finding]:
+    """Every node of the tree is of a kind that is known to read only; what is not known is refused."""
+    allowed = allowed_names("nodes")
+    for node in statement.nodes:
+        if type(node).__name__ not in allowed:
+            word = _operation(node)
+            rule = "no_write" if isinstance(node, _WRITES) else "known_syntax"
+            text = f"{word} is not allowed anywhere in a statement"
+            yield Finding(rule, text, word, shown(node, statement.dialect), position_of(node))
+
+
+_WRITES = (exp.DDL, exp.DML, exp.Command, exp.Into, exp.Lock, exp.Set, exp.Drop, exp.Alter, exp.Merge, exp.Copy)
+"""Kinds that get the name of their own rule, so that a reader sees what they would do."""
+
+
+def _is_pivot(tree: exp.Expr) -> bool:
+    """True for DuckDB's PIVOT as a statement of its own, over a table or a query."""
+    return isinstance(tree, exp.Pivot) and isinstance(tree.this, exp.Table | exp.Subquery)
+
+
+def _columns_from_nowhere(tree: exp.Select) -> Iterator[Finding]:
+    """An unquoted bare column where there is no FROM: a command, or a session variable, in the guise of a column."""
+    inner = {id(node) for query in tree.find_all(exp.Query) if query is not tree for node in query.walk()}
+    inner |= {id(node) for function in tree.find_all(exp.Lambda, exp.Comprehension) for node in function.walk()}
+    for column in tree.find_all(exp.Column):
+        if id(column) not in inner and isinstance(column.this, exp.Identifier) and not column.this.args.get("quoted"):
+            if column.find_ancestor(exp.Lateral, exp.Join):
+                continue
+            text = f"the column {column.name} comes from no table"
+            yield Finding("query_only", text, None, column.name, position_of(column))
+
+
+def _operation(node: exp.Expr) -> str:
+    if isinstance(node, exp.Command):
+        return str(node.this).upper()
+    if isinstance(node, exp.Lock):
+        return "FOR UPDATE" if node.args.get("update") else "FOR SHARE"
+    if isinstance(node, exp.Column | exp.Alias):
+        return node.name.upper() if isinstance(node, exp.Column) else node.this.name.upper()
+    return _OPERATIONS.get(node.key.upper(), node.key.upper())

@@ -1,0 +1,191 @@
+"""Row rules hold at every reference of a table, whatever stands around it; parameters are bound and never pasted."""
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import StaticPool
+
+from agent.catalog.schema import Catalog, Column, Table
+from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
+from agent.sql.guard import parse
+from agent.sql.row_rules import RowRules, restrict
+from tests.fixtures import Pair, read_pairs
+
+URLS = {
+    "sqlite": "sqlite://",
+    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
+    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
+    **({"duckdb": "duckdb:///:memory:"} if find_spec("duckdb_sqlalchemy") else {}),
+}
+SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public", "mysql": "test"}
+COLUMNS = {"rr_orders": ("id", "region", "customer", "note"), "rr_people": ("name", "region"), "rr_closed": ("v",)}
+ROWS = [(1, "n", "ann", "a:b"), (2, "s", "bo", "50%"), (3, "n", "bo", ":region"), (4, "s", "ann", "x")]
+PAIRS = read_pairs("row_rules.sql")
+RULES = {"rr_orders": "region = :region", "rr_closed": "deny"}
+
+
+def catalog(dialect: str) -> Catalog:
+    tables = {key: Table(key, tuple(Column(name, "text") for name in names)) for key, names in COLUMNS.items()}
+    return Catalog(dialect, tables, SCHEMAS[dialect])
+
+
+def rules(dialect: str = "sqlite", **changed: str) -> RowRules:
+    return RowRules({**RULES, **changed}, dialect, catalog(dialect))
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[getattr(pytest.mark, name)] if name in {"postgres", "mysql"} else []) for name in URLS
+    ]
+)
+def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Engine]]:
+    """The four engines, each with the three tables."""
+    name = request.param
+    options: dict[str, Any] = {"poolclass": StaticPool} if name in {"sqlite", "duckdb"} else {}
+    made = create_engine(URLS[name], **options)
+    try:
+        with made.begin() as connection:
+            for key, columns in COLUMNS.items():
+                connection.execute(text(f"DROP TABLE IF EXISTS {key}"))
+                kinds = ", ".join(f"{column} {'INT' if column == 'id' else 'VARCHAR(20)'}" for column in columns)
+                connection.execute(text(f"CREATE TABLE {key} ({kinds})"))
+            for row in ROWS:
+                values = dict(zip("abcd", row, strict=True))
+                connection.execute(text("INSERT INTO rr_orders VALUES (:a, :b, :c, :d)"), values)
+            connection.execute(text("INSERT INTO rr_people VALUES ('ann', 'n'), ('bo', 's')"))
+    except OperationalError as error:
+        made.dispose()
+        pytest.skip(f"no {name} server answers: {error.orig}")
+    yield name, made
+    with made.begin() as connection:
+        for key in COLUMNS:
+            connection.execute(text(f"DROP TABLE IF EXISTS {key}"))
+    made.dispose()
+
+
+def rows(engine: Engine, sql: str, parameters: dict[str, Any]) -> list[list[Any]]:
+    with engine.connect() as connection:
+        return [list(row) for row in connection.execute(text(sql), parameters)]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.sql[:70])
+def test_every_reference_is_filtered(engine: tuple[str, Engine], pair: Pair) -> None:
+    dialect, made = engine
+    sql = pair.sql.replace("SCHEMA", SCHEMAS[dialect])
+    restricted, parameters = restrict(sql, rules(dialect), {"region": "n", "other": 1})
+
+    assert sorted(map(str, rows(made, restricted, parameters)[0])) == sorted(pair.expected.split(", "))
+    assert set(parameters) <= {"region"}
+
+
+@pytest.mark.parametrize("value", ["n' OR '1' = '1", "n'; DROP TABLE rr_orders; --", ":region", "%s", "\\"])
+def test_a_value_is_bound_and_never_pasted(engine: tuple[str, Engine], value: str) -> None:
+    restricted, parameters = restrict("SELECT COUNT(*) FROM rr_orders", rules(engine[0]), {"region": value})
+
+    assert value not in restricted or value == ":region"
+    assert rows(engine[1], restricted, parameters) == [[0]]
+
+
+def test_colons_and_per_cent_signs_come_through_as_they_are(engine: tuple[str, Engine]) -> None:
+    sql = "SELECT COUNT(*), 'a:b', ':region', '50%', '%s', '%(x)s', '::', 'x:' FROM rr_orders WHERE note LIKE '%:%'"
+    restricted, parameters = restrict(sql, rules(engine[0]), {"region": "n"})
+
+    assert rows(engine[1], restricted, parameters) == [[2, "a:b", ":region", "50%", "%s", "%(x)s", "::", "x:"]]
+
+
+def test_a_rule_may_look_into_other_tables(engine: tuple[str, Engine]) -> None:
+    rule = "customer IN (SELECT name FROM rr_people WHERE rr_people.region = :region)"
+    by_people = rules(engine[0], rr_orders=rule)
+    sql = "WITH rr_people AS (SELECT 'ann' AS name, 's' AS region) SELECT COUNT(*) FROM rr_orders"
+    restricted, parameters = restrict(sql, by_people, {"region": "s"})
+
+    assert rows(engine[1], restricted, parameters) == [[2]]
+
+
+def test_a_closed_table_is_told_apart_from_one_without_rows(engine: tuple[str, Engine]) -> None:
+    with pytest.raises(NotPermitted) as caught:
+        restrict("SELECT COUNT(*) FROM rr_people p JOIN rr_closed c ON c.v = p.name", rules(engine[0]), {})
+    assert caught.value.table == "rr_closed"
+    restricted, parameters = restrict("SELECT * FROM rr_orders", rules(engine[0]), {"region": "nowhere"})
+    assert rows(engine[1], restricted, parameters) == []
+
+
+@pytest.mark.parametrize("word", ["deny", "DENY", " false "])
+def test_both_words_close_a_table(word: str) -> None:
+    with pytest.raises(NotPermitted):
+        restrict("SELECT 1 FROM rr_orders", rules(rr_orders=word), {})
+
+
+def test_a_name_of_a_with_is_no_closed_table() -> None:
+    restricted, _ = restrict("WITH rr_closed AS (SELECT 1 AS v) SELECT v FROM rr_closed", rules(), {})
+    assert "WHERE" not in restricted
+
+
+def test_a_missing_parameter_is_named() -> None:
+    with pytest.raises(RowRuleParameterMissing) as caught:
+        restrict("SELECT * FROM rr_orders", rules(), {"other": 1})
+    assert (caught.value.table, caught.value.parameter) == ("rr_orders", "region")
+
+
+def test_parameters_of_rules_that_are_not_needed_are_not_asked_for() -> None:
+    assert restrict("SELECT name FROM rr_people", rules(), {}) == ("SELECT name FROM rr_people", {})
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "region = 'n') OR (1 = 1",
+        "region = 'n'; DROP TABLE rr_orders",
+        "region = 'n' ORDER BY 1",
+        "price > 1",
+        "rr_people.region = 'n'",
+        "COUNT(*) > 1",
+        "region = ?",
+        "region =",
+        "",
+        "id IN (SELECT v FROM secrets)",
+        "load_extension('x') = 1",
+        "1 + 1",
+    ],
+)
+def test_a_predicate_that_is_none_is_a_wrong_setting(rule: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        rules(rr_orders=rule)
+    assert "rr_orders" in caught.value.reason
+
+
+def test_a_table_that_is_not_there_is_a_wrong_setting() -> None:
+    with pytest.raises(ConfigurationError, match="elsewhere"):
+        RowRules({"elsewhere": "deny"}, "sqlite", catalog("sqlite"))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM rr_orders",
+        "SELECT * FROM (SELECT * FROM rr_orders WHERE (region = :region) OR 1 = 1) AS rr_orders",
+        "SELECT * FROM (SELECT * FROM rr_orders WHERE (region = :region) LIMIT 1) AS rr_orders",
+        "SELECT * FROM (SELECT * FROM rr_orders, rr_people WHERE (region = :region)) AS rr_orders",
+        "SELECT * FROM (SELECT id FROM rr_people WHERE (id IN (SELECT id FROM rr_orders))) AS x",
+    ],
+)
+def test_a_reference_without_its_rule_is_found(sql: str) -> None:
+    with pytest.raises(RowRuleNotApplied):
+        rules().verify(parse(sql, "sqlite")[0])
+
+
+def test_a_reference_that_cannot_be_filtered_is_refused() -> None:
+    with pytest.raises(RowRuleNotApplied, match="only"):
+        restrict("SELECT * FROM ONLY rr_orders", rules("postgres"), {"region": "n"})
+
+
+def test_the_statement_given_stays_as_it_was() -> None:
+    (tree,) = parse("SELECT * FROM rr_orders", "sqlite")
+    before = tree.sql()
+    rules().apply(tree)
+    assert tree.sql() == before

@@ -1,0 +1,195 @@
+"""Every statement that the guard blocks is also sent past it, straight to the read-only connection.
+
+Which of the two walls stops it is recorded as a property of the test (`--junit-xml` keeps it) and shown with `-s`. None
+passes both and changes anything, reads a file, or holds the process beyond its limit. Servers are asked as an account
+that may only SELECT: the corpus has SHUTDOWN and KILL, and others use the server.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+
+from agent.catalog.schema import Catalog
+from agent.errors import DatasphinxError
+from agent.sql.database import Database
+from agent.sql.execute import execute
+from agent.sql.guard import check
+from agent.sql.limits import Limits
+from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+
+GUARD_DATA = Path(__file__).resolve().parents[4] / "shared/guard"
+LIMITS = Limits(0.5, 100, memory_mb=512)
+GRACE_S = 4.0
+"""Seconds beyond the limit in which an answer has to come, on a machine that others use too."""
+
+READER = "guard_walls_reader"
+GRANTS = {
+    "postgres": (
+        f"CREATE ROLE {READER} LOGIN PASSWORD '{{password}}' NOSUPERUSER NOCREATEDB NOCREATEROLE",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {READER}",
+    ),
+    "mariadb": (
+        f"CREATE USER {READER} IDENTIFIED BY '{{password}}'",
+        f"GRANT SELECT ON guard_walls.* TO {READER}",
+    ),
+}
+FORGET = {
+    "postgres": (f"DROP OWNED BY {READER}", f"DROP ROLE {READER}"),
+    "mariadb": (f"DROP USER {READER}",),
+}
+
+pytestmark = [
+    pytest.mark.benchdata,
+    pytest.mark.skipif(not GUARD_DATA.is_dir(), reason="the guard corpus is not beside the project"),
+]
+
+
+@dataclass(frozen=True)
+class Walled:
+    """A database with the tables of the corpus: where the reader connects, and all that could be changed in it."""
+
+    url: str
+    content: Callable[[], Any]
+
+
+def schema() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((GUARD_DATA / "schema.json").read_text(encoding="utf-8"))
+    return data
+
+
+def blocked(dialect: str) -> list[str]:
+    lines = (GUARD_DATA / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines]
+    return [case["sql"] for case in cases if case["dialect"] == dialect and case["verdict"] == "block"]
+
+
+@contextmanager
+def sqlite(folder: Path) -> Iterator[Walled]:
+    import sqlite3
+
+    path = folder / "walls.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in schema()["ddl"]["sqlite"]:
+            connection.execute(statement)
+        connection.commit()
+    yield Walled(f"sqlite:///{path}", lambda: _files(folder))
+
+
+@contextmanager
+def duckdb(folder: Path) -> Iterator[Walled]:
+    import duckdb as driver
+
+    path = folder / "walls.duckdb"
+    with closing(driver.connect(str(path))) as connection:
+        for statement in schema()["ddl"]["duckdb"]:
+            connection.execute(statement)
+    yield Walled(f"duckdb:///{path}", lambda: _files(folder))
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@contextmanager
+def server(name: str, admin_url: str) -> Iterator[Walled]:
+    """A database of its own on a server, with an account that may only read it."""
+    password, url = token_hex(12), make_url(admin_url).set(database="guard_walls")
+    admin = create_engine(admin_url, isolation_level="AUTOCOMMIT")
+    try:
+        with admin.connect() as connection:
+            connection.exec_driver_sql("DROP DATABASE IF EXISTS guard_walls")
+            connection.exec_driver_sql("CREATE DATABASE guard_walls")
+    except OperationalError as error:
+        admin.dispose()
+        pytest.skip(f"no {name} server answers: {error.orig}")
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in (*schema()["ddl"][name], *(grant.format(password=password) for grant in GRANTS[name])):
+            connection.exec_driver_sql(statement)
+    reader = url.set(username=READER, password=password).render_as_string(hide_password=False)
+    yield Walled(reader, lambda: _content(engine))
+    with engine.connect() as connection:
+        for statement in FORGET[name]:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE guard_walls{' WITH (FORCE)' if name == 'postgres' else ''}")
+    admin.dispose()
+
+
+def _content(engine: Any) -> dict[str, list[str]]:
+    """Everything that the corpus could change: the rows of each table, and the tables there are."""
+    names = [*schema()["allowed_tables"], *schema()["forbidden_tables"]]
+    with engine.connect() as connection:
+        tables = connection.exec_driver_sql(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema IN ('public', 'guard_walls')"
+        )
+        found = {"tables": sorted(str(row[0]) for row in tables)}
+        for name in names:
+            found[name] = sorted(str(tuple(row)) for row in connection.exec_driver_sql(f"SELECT * FROM {name}"))
+    return found
+
+
+@pytest.fixture(
+    params=[
+        "sqlite",
+        "duckdb",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("mariadb", marks=pytest.mark.mysql),
+    ]
+)
+def walled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Walled]]:
+    makers = {
+        "sqlite": lambda: sqlite(tmp_path),
+        "duckdb": lambda: duckdb(tmp_path),
+        "postgres": lambda: server("postgres", POSTGRES_URL),
+        "mariadb": lambda: server("mariadb", MYSQL_URL),
+    }
+    with makers[request.param]() as made:
+        yield request.param, made
+
+
+def answered(database: Database, sql: str) -> bool:
+    """Send `sql` to the read-only connection; return whether it came back with an answer, which must not be late."""
+    started = time.monotonic()
+    try:
+        rows = execute(sql, database, Catalog(database.dialect, {}), LIMITS)["rows"]
+        came_back = True
+    except DatasphinxError:
+        rows, came_back = [], False
+    assert time.monotonic() - started < LIMITS.timeout_s + GRACE_S, sql
+    assert "root:" not in str(rows), f"a file was read: {sql}"
+    return came_back
+
+
+def test_what_the_guard_blocks_finds_a_second_wall(
+    walled: tuple[str, Walled], record_property: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, made = walled
+    dialect, tables = "mysql" if name == "mariadb" else name, {*schema()["allowed_tables"]}
+    database, before = Database(made.url), made.content()
+    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, _: sql)
+    walls: Counter[str] = Counter()
+    passed_both = []
+    for sql in blocked(name):
+        guard, connection = bool(check(sql, dialect, tables)), not answered(database, sql)
+        walls["both" if guard and connection else "guard alone" if guard else "connection alone"] += 1
+        if not guard and not connection:
+            passed_both.append(sql)
+    database.engine.dispose()
+    record_property("walls", dict(walls))
+    print(name, dict(walls))
+
+    assert passed_both == []
+    assert made.content() == before
