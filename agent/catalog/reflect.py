@@ -131,7 +131,7 @@ class _Reader:
             "schema": schema, "filter_names": names, "kind": ObjectKind.ANY, "scope": ObjectScope.ANY,
         }  # fmt: skip
         columns = self._inspector.get_multi_columns(**chosen)
-        primary = self._inspector.get_multi_pk_constraint(**chosen)
+        primary = self._primary_keys(chosen, columns)
         foreign = self._inspector.get_multi_foreign_keys(**chosen)
         comments = self._comments(chosen)
         return [
@@ -139,7 +139,7 @@ class _Reader:
                 name=intern(str(name[1])),
                 columns=tuple(_column(column) for column in columns[name]),
                 schema=schema,
-                primary_key=_key(primary, name),
+                primary_key=primary.get(name, ()),
                 foreign_keys=tuple(self._foreign_key(reference, schema) for reference in foreign.get(name, ())),
                 comment=comments.get(name),
                 is_view=kinds[name[1]],
@@ -147,6 +147,13 @@ class _Reader:
             for name in columns
             if columns[name]
         ]
+
+    def _primary_keys(self, chosen: Any, columns: Any) -> dict[Any, tuple[str, ...]]:
+        """SQLite tells them with the columns, and asking again would scan its whole schema for each table."""
+        if all("primary_key" in column for each in columns.values() for column in each):
+            return {name: _numbered_key(each) for name, each in columns.items()}
+        found = self._inspector.get_multi_pk_constraint(**chosen)
+        return {name: tuple(each["constrained_columns"]) for name, each in found.items() if each}
 
     def _foreign_key(self, reference: Any, schema: str | None) -> ForeignKey:
         """SQLite leaves out the target columns where they are the primary key of the target."""
@@ -191,9 +198,9 @@ def _shown(schema: str | None, name: str) -> str:
     return ascii(full)[1:-1][:_SHOWN_NAME] if not full.isprintable() else full[:_SHOWN_NAME]
 
 
-def _key(primary: Any, name: tuple[str | None, str]) -> tuple[str, ...]:
-    constraint = primary.get(name)
-    return tuple(constraint["constrained_columns"]) if constraint else ()
+def _numbered_key(columns: Any) -> tuple[str, ...]:
+    in_key = sorted((column["primary_key"], column["name"]) for column in columns if column["primary_key"])
+    return tuple(name for _, name in in_key)
 
 
 def _column(column: Any) -> Column:

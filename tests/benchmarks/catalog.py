@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from sqlalchemy import create_engine, text
 from agent.catalog.cache import CatalogCache
 from agent.catalog.index import SchemaIndex
 from agent.catalog.learning import Learning
+from agent.catalog.schema import Catalog
 from agent.catalog.value_index import ValueIndex
 from agent.catalog.values import ColumnValues
 from agent.sql.database import Database
@@ -123,11 +125,12 @@ def measure(phase: str, url: str, folder: str, *schema: str) -> dict[str, float]
     figures: dict[str, float] = {}
     if phase == "cold":
         figures["reflect_s"], catalog = timed(learning.reflect)
-        figures["profile_s"], catalog = timed(lambda: learning.profile(catalog, 600))
+        figures["profile_s"], catalog = timed(lambda: learning.profile(catalog, 3))
+        figures["profiled_tables"] = sum(table.columns[0].distinct is not None for table in catalog.tables.values())
+        catalog = filled(catalog)
         figures["store_s"], _ = timed(lambda: learning.store(catalog))
         figures["tables"] = len(catalog.tables)
         figures["columns"] = sum(len(table.columns) for table in catalog.tables.values())
-        figures["profiled_tables"] = sum(table.rows is not None for table in catalog.tables.values())
         figures["file_mb"] = round(next(Path(folder).glob("catalogs/*.catalog")).stat().st_size / 1e6, 1)
     if phase == "warm":
         figures["load_s"], entry = timed(learning.load)
@@ -135,6 +138,21 @@ def measure(phase: str, url: str, folder: str, *schema: str) -> dict[str, float]
         figures["peak_mb_with_catalog"] = _peak_mb()
         figures["schema_index_s"], _index = timed(lambda: SchemaIndex(entry.catalog))
     return {**figures, "peak_mb": _peak_mb()}
+
+
+def filled(catalog: Catalog) -> Catalog:
+    """Return `catalog` as it is once every column was sampled: each with three examples, each text with three values."""
+    values = ("value 0", "value 1", "value 2")
+    tables = {
+        key: replace(
+            table,
+            rows=ROWS,
+            columns=tuple(replace(column, null_share=0.0, distinct=3, examples=values) for column in table.columns),
+        )
+        for key, table in catalog.tables.items()
+    }
+    texts = ((key, column) for key, table in tables.items() for column in table.columns if column.type_class == "text")
+    return replace(catalog, tables=tables, values={(key, column.name): values for key, column in texts})
 
 
 def on_values(how_many: str = "1000000") -> dict[str, Any]:
@@ -155,7 +173,11 @@ def on_values(how_many: str = "1000000") -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.values"
         seconds, index = timed(lambda: ValueIndex.build([*parts, states], path))
-        figures: dict[str, Any] = {"values": len(values), "build_s": seconds, "file_mb": round(path.stat().st_size / 1e6)}
+        figures: dict[str, Any] = {
+            "values": len(values),
+            "build_s": seconds,
+            "file_mb": round(path.stat().st_size / 1e6),
+        }
         index.find("Germany")
         for name, texts in phrases.items():
             figures[name] = _latencies(index, texts)
@@ -169,7 +191,11 @@ def on_values(how_many: str = "1000000") -> dict[str, Any]:
 
 
 def _names(chance: random.Random, how_many: int) -> Iterator[str]:
-    onsets, vowels, ends = "b br c ch d f g gr h k l m n p r s st t tr v w".split(), "aeiou", ["", "n", "r", "s", "l", "ck"]
+    onsets, vowels, ends = (
+        "b br c ch d f g gr h k l m n p r s st t tr v w".split(),
+        "aeiou",
+        ["", "n", "r", "s", "l", "ck"],
+    )
     seen: set[str] = set()
 
     def word() -> str:

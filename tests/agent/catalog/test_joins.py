@@ -52,7 +52,11 @@ def test_a_name_that_says_what_it_points_to(source: tuple[str, ...], target: tup
         (table("notes", "id", "city:TEXT"), table("cities", "id:TEXT", key="id")),
         (table("v", "customer_id", view=True), table("customers", "id", key="id")),
         (table("orders", "id", "customer_id"), table("customers", "id", view=True)),
-        (table("a_thing", "zone_ref"), table("b_thing", "zone_ref", key="zone_ref"), table("c", "zone_ref", key="zone_ref")),
+        (
+            table("a_thing", "zone_ref"),
+            table("b_thing", "zone_ref", key="zone_ref"),
+            table("c", "zone_ref", key="zone_ref"),
+        ),
         (table("orders", "id", "customer_id"), table("customers", "id", key="id", schema="archive")),
     ],
     ids=["types", "generic", "ids", "no such table", "a text", "from a view", "to a view", "two targets", "elsewhere"],

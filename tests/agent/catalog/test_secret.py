@@ -26,14 +26,27 @@ STATEMENTS = (
     "name",
     [
         *("password", "Password", "user_passwd", "passwordHash", "PWD", "secret", "client_secret", "ClientSecret"),
-        *("api_key", "apiKey", "ApiKey", "access_token", "ssn", "SSN", "credit card number", "creditCard", "cvv", "iban"),
+        *(
+            "api_key",
+            "apiKey",
+            "ApiKey",
+            "access_token",
+            "ssn",
+            "SSN",
+            "credit card number",
+            "creditCard",
+            "cvv",
+            "iban",
+        ),
     ],
 )
 def test_names_that_speak_for_themselves(name: str) -> None:
     assert is_secret(Table("t", ()), name)
 
 
-@pytest.mark.parametrize("name", ["secretary_id", "tokens_used", "taliban", "pinned", "compass", "session", "email", "id"])
+@pytest.mark.parametrize(
+    "name", ["secretary_id", "tokens_used", "taliban", "pinned", "compass", "session", "email", "id"]
+)
 def test_names_that_only_look_so(name: str) -> None:
     assert not is_secret(Table("t", ()), name)
 
