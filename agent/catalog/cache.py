@@ -18,6 +18,7 @@ from agent.catalog.schema import Catalog, Column, ForeignKey, Table
 from agent.sql.database import Database
 
 _FORMAT = 1
+_NUMBERS = (int, float)
 _MAX_BYTES = 512 * 1024 * 1024
 """No catalog that is worth reading unpacks to more."""
 
@@ -136,15 +137,7 @@ def _encode(catalog: Catalog) -> dict[str, Any]:
 
 def _encode_table(table: Table) -> list[Any]:
     keys = [[key.columns, key.target, key.target_columns, key.inferred] for key in table.foreign_keys]
-    columns = [_encode_column(column) for column in table.columns]
-    return [table.name, columns, table.schema, table.primary_key, keys, table.comment, table.is_view, table.rows]
-
-
-def _encode_column(column: Column) -> list[Any]:
-    row: list[Any] = [column.name, column.type, column.nullable, column.comment]
-    if column.secret or column.examples or column.null_share is not None or column.distinct is not None:
-        row += [column.null_share, column.distinct, column.examples, column.secret]
-    return row
+    return [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view, table.rows]
 
 
 def _decode(document: dict[str, Any]) -> Catalog:
@@ -164,7 +157,7 @@ def _decode_table(row: list[Any]) -> Table:
     name, columns, schema, primary, keys, comment, is_view, rows = row
     return Table(
         _text(name),
-        tuple([_decode_column(*column) for column in columns]),
+        tuple([_decode_column(column) for column in columns]),
         None if schema is None else _text(schema),
         tuple(map(_text, primary)),
         tuple(
@@ -176,23 +169,18 @@ def _decode_table(row: list[Any]) -> Table:
     )
 
 
-def _decode_column(
-    name: str,
-    kind: str,
-    nullable: bool,
-    comment: str | None,
-    null_share: float | None = None,
-    distinct: int | None = None,
-    examples: Sequence[str] = (),
-    secret: bool = False,
-) -> Column:
-    if comment is not None:
-        _text(comment)
-    if null_share is None and distinct is None and not secret:
-        return Column(intern(name), intern(kind), bool(nullable), comment)
-    share, number = None if null_share is None else float(null_share), None if distinct is None else int(distinct)
-    shown = tuple(map(_text, examples))
-    return Column(intern(name), intern(kind), bool(nullable), comment, share, number, shown, bool(secret))
+def _decode_column(row: list[Any]) -> Column:
+    name, kind, nullable, comment, null_share, distinct, examples, secret = row
+    if not (
+        type(nullable) is type(secret) is bool
+        and (comment is None or type(comment) is str)
+        and (null_share is None or type(null_share) in _NUMBERS)
+        and (distinct is None or type(distinct) is int)
+        and all([type(example) is str for example in examples])
+    ):
+        raise TypeError("not a column")
+    shown = tuple(examples) if examples else ()
+    return Column(intern(name), intern(kind), nullable, comment, null_share, distinct, shown, secret)
 
 
 def _text(value: Any) -> str:

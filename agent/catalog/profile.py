@@ -79,14 +79,14 @@ def _expression(sampler: Sampler, column: Column) -> str:
 
 def _profiled(column: Column, cells: list[Any], total: int | None) -> Column:
     if not cells:
-        return replace(column, distinct=0)
+        return column._replace(distinct=0)
     counts = Counter(_text(cell) for cell in cells if cell is not None)
     null_share = round(1 - counts.total() / len(cells), 4)
     if column.type_class == "binary":
-        return replace(column, null_share=null_share)
+        return column._replace(null_share=null_share)
     examples = tuple(value[:_EXAMPLE_CHARS] for value, _ in counts.most_common(_EXAMPLES))
     distinct = estimate_distinct(list(counts.values()), total and round(total * (1 - null_share)))
-    return replace(column, null_share=null_share, distinct=distinct, examples=examples)
+    return column._replace(null_share=null_share, distinct=distinct, examples=examples)
 
 
 def estimate_distinct(counts: list[int], total: int | None) -> int:

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from agent.catalog.type_class import TypeClass, type_class
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column; `type` is the database's own name for its type.
 
+    A tuple, since there are hundreds of thousands of them and a start from the cache makes them all.
     What a sample of rows tells is None, or empty, where the column was not sampled; a secret column never is.
     """
 

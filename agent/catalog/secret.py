@@ -51,7 +51,7 @@ def mark_secrets(
         leaking = [key for key, text in views.items() if any(_shows(text, holder) for holder in holders)]
         changed = bool(leaking)
         for key in leaking:
-            columns = tuple(replace(column, secret=True) for column in marked[key].columns)
+            columns = tuple(column._replace(secret=True) for column in marked[key].columns)
             marked[key] = replace(marked[key], columns=columns)
             del views[key]
     return marked
@@ -61,7 +61,7 @@ def _marked(table: Table, patterns: Sequence[str]) -> Table:
     secret = {column.name for column in table.columns if is_secret(table, column.name, patterns)}
     if not secret:
         return table
-    columns = tuple(replace(column, secret=column.name in secret) for column in table.columns)
+    columns = tuple(column._replace(secret=column.name in secret) for column in table.columns)
     return replace(table, columns=columns)
 
 

@@ -1,7 +1,7 @@
 """What the catalog costs on 10,000 tables x 20 columns, and the index of values on a million values.
 
     python -m tests.benchmarks.catalog sqlite
-    python -m tests.benchmarks.catalog postgres [URL]    (in a schema of its own, which is dropped afterwards)
+    python -m tests.benchmarks.catalog postgres [URL]    (in a database of its own, which is dropped afterwards)
     python -m tests.benchmarks.catalog values [HOW_MANY]
 
 Each figure of memory is the peak of a process of its own, as the system counts it, with the interpreter and libraries.
@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 
 from agent.catalog.cache import CatalogCache
 from agent.catalog.index import SchemaIndex
@@ -34,7 +34,7 @@ from agent.catalog.values import ColumnValues
 from agent.sql.database import Database
 
 TABLES, COLUMNS, ROWS = 10_000, 20, 3
-SCHEMA = "sphinx_catalog_benchmark"
+NAME = "sphinx_catalog_benchmark"
 POSTGRES = "postgresql+psycopg://postgres@127.0.0.1:5432/test"
 WORDS = """account address agent amount area article asset balance batch branch brand budget building campaign carrier
 category channel city claim client code color contact contract cost country course currency customer date delivery
@@ -56,16 +56,16 @@ def main(what: str, *rest: str) -> None:
     print(json.dumps(parts[what](*rest), indent=2))
 
 
-def definitions(prefix: str = "") -> Iterator[str]:
+def definitions() -> Iterator[str]:
     """Yield the statements that make the tables; each has a key to an earlier one."""
     chance = random.Random(3)
     kinds = ("INTEGER", "VARCHAR(40)", "DATE", "NUMERIC(12, 2)", "VARCHAR(200)")
     for number in range(TABLES):
         names = {f"{chance.choice(WORDS)}_{chance.choice(WORDS)}" for _ in range(COLUMNS * 2)}
         columns = ", ".join(f"{name} {chance.choice(kinds)}" for name in sorted(names)[: COLUMNS - 2])
-        parent = f"{prefix}{_table(chance.randrange(number))}" if number else f"{prefix}{_table(0)}"
+        parent = _table(chance.randrange(number) if number else 0)
         yield (
-            f"CREATE TABLE {prefix}{_table(number)} (id INTEGER PRIMARY KEY, {columns},"
+            f"CREATE TABLE {_table(number)} (id INTEGER PRIMARY KEY, {columns},"
             f" upper_id INTEGER REFERENCES {parent} (id))"
         )
 
@@ -90,28 +90,29 @@ def on_sqlite() -> dict[str, Any]:
 
 
 def on_postgres(url: str = POSTGRES) -> dict[str, Any]:
-    """A schema of a server, without rows."""
-    engine = create_engine(url)
-
-    def run(statements: Iterator[str]) -> None:
+    """A database of its own on the server of `url`, without rows."""
+    server = create_engine(url, isolation_level="AUTOCOMMIT")
+    own = make_url(url).set(database=NAME)
+    try:
+        with server.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {NAME}"))
+        engine = create_engine(own)
+        statements = definitions()
         while batch := list(islice(statements, 200)):
             with engine.begin() as connection:
                 for statement in batch:
                     connection.execute(text(statement))
-
-    try:
-        run(iter([f"CREATE SCHEMA {SCHEMA}"]))
-        run(definitions(f"{SCHEMA}."))
-        with tempfile.TemporaryDirectory() as folder:
-            return _phases(url, folder, SCHEMA)
-    finally:
-        run(f"DROP TABLE IF EXISTS {SCHEMA}.{_table(number)} CASCADE" for number in range(TABLES))
-        run(iter([f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE"]))
         engine.dispose()
+        with tempfile.TemporaryDirectory() as folder:
+            return _phases(own.render_as_string(hide_password=False), folder)
+    finally:
+        with server.connect() as connection:
+            connection.execute(text(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)"))
+        server.dispose()
 
 
-def _phases(url: str, folder: str, *schema: str) -> dict[str, Any]:
-    return {phase: _alone(phase, url, folder, *schema) for phase in ("imports", "cold", "warm")}
+def _phases(url: str, folder: str) -> dict[str, Any]:
+    return {phase: _alone(phase, url, folder) for phase in ("imports", "cold", "warm")}
 
 
 def _alone(*arguments: str) -> Any:
@@ -119,9 +120,9 @@ def _alone(*arguments: str) -> Any:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def measure(phase: str, url: str, folder: str, *schema: str) -> dict[str, float]:
+def measure(phase: str, url: str, folder: str) -> dict[str, float]:
     """Run one phase in this process: nothing, a cold start that is stored, or a start from what is stored."""
-    learning = Learning(Database(url), Path(folder), (), schema or None)
+    learning = Learning(Database(url), Path(folder))
     figures: dict[str, float] = {}
     if phase == "cold":
         figures["reflect_s"], catalog = timed(learning.reflect)
@@ -141,13 +142,13 @@ def measure(phase: str, url: str, folder: str, *schema: str) -> dict[str, float]
 
 
 def filled(catalog: Catalog) -> Catalog:
-    """Return `catalog` as it is once every column was sampled: each with three examples, each text with three values."""
+    """Return `catalog` as it is once all was sampled: three examples for each column, three values for each text."""
     values = ("value 0", "value 1", "value 2")
     tables = {
         key: replace(
             table,
             rows=ROWS,
-            columns=tuple(replace(column, null_share=0.0, distinct=3, examples=values) for column in table.columns),
+            columns=tuple(column._replace(null_share=0.0, distinct=3, examples=values) for column in table.columns),
         )
         for key, table in catalog.tables.items()
     }
@@ -156,7 +157,7 @@ def filled(catalog: Catalog) -> Catalog:
 
 
 def on_values(how_many: str = "1000000") -> dict[str, Any]:
-    """An index in a file of names of people, firms and places made of syllables, and phrases with and without errors."""
+    """An index in a file of names made of syllables, and phrases with and without errors."""
     chance = random.Random(5)
     values = list(_names(chance, int(how_many)))
     parts = [ColumnValues(f"table_{n}", "name", tuple(values[n::20]), True) for n in range(20)]

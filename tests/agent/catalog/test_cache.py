@@ -131,15 +131,15 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(cache: CatalogCache, monke
 
 def test_the_fingerprint_is_of_the_schema_alone() -> None:
     table = CATALOG.tables["a"]
-    sampled = replace(table, rows=99, columns=tuple(replace(column, distinct=5) for column in table.columns))
+    sampled = replace(table, rows=99, columns=tuple(column._replace(distinct=5) for column in table.columns))
     assert fingerprint(replace(CATALOG, tables={**CATALOG.tables, "a": sampled}, values={})) == fingerprint(CATALOG)
     for other in (
         replace(table, comment="changed"),
         replace(table, primary_key=()),
         replace(table, foreign_keys=()),
         replace(table, columns=table.columns[:1]),
-        replace(table, columns=(replace(table.columns[0], type="TEXT"), table.columns[1])),
-        replace(table, columns=(replace(table.columns[0], secret=True), table.columns[1])),
+        replace(table, columns=(table.columns[0]._replace(type="TEXT"), table.columns[1])),
+        replace(table, columns=(table.columns[0]._replace(secret=True), table.columns[1])),
     ):
         assert fingerprint(replace(CATALOG, tables={**CATALOG.tables, "a": other})) != fingerprint(CATALOG)
 

@@ -5,7 +5,7 @@ import pytest
 from agent.catalog.type_class import TypeClass, type_class
 
 NAMES: dict[TypeClass, str] = {
-    "number": "INTEGER|BIGINT|NUMERIC(9, 2)|DOUBLE PRECISION|REAL|DECIMAL|INT UNSIGNED|Nullable(Int64)|YEAR|MONEY|HUGEINT",
+    "number": "INTEGER|NUMERIC(9, 2)|DOUBLE PRECISION|REAL|DECIMAL|INT UNSIGNED|Nullable(Int64)|YEAR|MONEY|HUGEINT",
     "text": "TEXT|VARCHAR(20)|CHAR(2)|NVARCHAR(5)|ENUM('a','b')|UUID|LowCardinality(String)|CLOB|CITEXT|ENUM",
     "date": "DATE|Date32",
     "datetime": "DATETIME|TIMESTAMP|TIMESTAMP WITH TIME ZONE|DateTime64(3)|timestamptz",
