@@ -8,7 +8,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
@@ -48,7 +48,7 @@ class CatalogCache:
             with _no_collection():
                 return self._read()
         except FileNotFoundError:
-            self.values_path.unlink(missing_ok=True)
+            _remove(self.values_path)
         except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError, zlib.error):
             self.clear()
         return None
@@ -73,8 +73,12 @@ class CatalogCache:
 
     def clear(self) -> None:
         """Remove the catalog and the values of this source."""
-        self.path.unlink(missing_ok=True)
-        self.values_path.unlink(missing_ok=True)
+        _remove(self.path)
+        self.forget_values()
+
+    def forget_values(self) -> None:
+        """Remove the values alone."""
+        _remove(self.values_path)
 
     def _read(self) -> Entry:
         if hasattr(os, "getuid") and self.path.stat().st_uid != os.getuid():
@@ -119,6 +123,12 @@ def fingerprint(catalog: Catalog) -> str:
         facts = (table.schema, table.name, table.comment, table.is_view, table.primary_key, keys, columns)
         digest.update(repr(facts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def _remove(path: Path) -> None:
+    # What cannot be removed could not be written either; the source works without.
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def _digest(*parts: str) -> str:

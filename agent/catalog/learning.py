@@ -67,7 +67,7 @@ class Learning:
     def forget_values(self) -> None:
         """Remove the stored index of values, since the tables that it speaks of have changed."""
         if self._cache:
-            self._cache.values_path.unlink(missing_ok=True)
+            self._cache.forget_values()
 
     def start(self, known: Catalog, *, is_fresh: bool) -> Background:
         """Complete what is known, or read everything again where it is not fresh, in the background, and keep it.

@@ -75,7 +75,8 @@ class ValueIndex:
         """Return the index in the file at `path`; None, and no file, where it cannot be read."""
         connection = store.open_file(path)
         if connection is None:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
             return None
         return cls(connection, path)
 
@@ -195,4 +196,5 @@ class ValueIndex:
     def _discard(self) -> None:
         """A broken file is removed, so that the next source builds it again."""
         if self._path:
-            self._path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
