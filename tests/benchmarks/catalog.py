@@ -91,10 +91,12 @@ def on_sqlite() -> dict[str, Any]:
 
 def on_postgres(url: str = POSTGRES) -> dict[str, Any]:
     """A database of its own on the server of `url`, without rows."""
-    server = create_engine(url, isolation_level="AUTOCOMMIT")
+    # From another database than the one of `url`, whose sessions a test may end.
+    server = create_engine(make_url(url).set(database="postgres"), isolation_level="AUTOCOMMIT", pool_pre_ping=True)
     own = make_url(url).set(database=NAME)
     try:
         with server.connect() as connection:
+            connection.execute(text(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)"))
             connection.execute(text(f"CREATE DATABASE {NAME}"))
         engine = create_engine(own)
         statements = definitions()

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy import Connection, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 
 from agent.catalog.schema import ForeignKey
@@ -56,7 +56,7 @@ DROP = {
 
 def run(connection: Connection, *statements: str) -> None:
     for statement in statements:
-        connection.exec_driver_sql(statement)
+        connection.execution_options(no_parameters=True).exec_driver_sql(statement)
 
 
 @pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
@@ -142,26 +142,47 @@ def test_a_changed_schema_is_seen(engine_name: str, source: Source) -> None:
     assert refreshed.catalog.values["fresh", "word"] == ("new",)
 
 
-@pytest.mark.mysql
+only_postgres = pytest.mark.parametrize(
+    "engine_name", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+)
+only_mysql = pytest.mark.parametrize("engine_name", [pytest.param("mysql", marks=pytest.mark.mysql)], indirect=True)
+
+
+@only_mysql
 def test_mariadb_reads_the_database_of_the_url_alone(engine_name: str) -> None:
-    if engine_name == "mysql":
-        alone = open_source(own(engine_name), timeout_s=5, row_limit=10)
-        alone.close()
-        assert all(table.schema is None for table in alone.catalog.tables.values())
+    alone = open_source(own(engine_name), timeout_s=5, row_limit=10)
+    alone.close()
+    assert {table.schema for table in alone.catalog.tables.values()} == {None}
+
+
+@only_postgres
+def test_postgres_reads_every_schema_and_none_of_its_own(engine_name: str) -> None:
+    everything = open_source(own(engine_name), timeout_s=5, row_limit=10)
+    everything.close()
+    assert {table.schema for table in everything.catalog.tables.values()} == {None, OTHER, HIDDEN}
+    assert "counted" in everything.catalog.tables
+    kinds = {column.name: column.type_class for column in everything.catalog.tables["shops"].columns}
+    assert (kinds["tags"], kinds["facts"], kinds['Odd "name']) == ("array", "json", "text")
 
 
 @pytest.fixture
 def reader(engine_name: str) -> Iterator[Source]:
-    """PostgreSQL read by a role that may not see everything."""
-    if engine_name != "postgres":
-        yield from ()
-        return
+    """The database as a role sees it that may read little of it."""
     engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        run(connection, f"CREATE ROLE {ROLE} LOGIN", f"GRANT SELECT ON shops TO {ROLE}")
+        run(connection, f"CREATE ROLE {ROLE} LOGIN", f"GRANT SELECT ON shops, visits TO {ROLE}")
     opened = open_source(own(engine_name, username=ROLE), timeout_s=5, row_limit=10)
     yield opened
     opened.close()
     with engine.connect() as connection:
         run(connection, f"DROP OWNED BY {ROLE}", f"DROP ROLE {ROLE}")
     engine.dispose()
+
+
+@only_postgres
+def test_what_a_role_may_not_read_costs_it_nothing_else(reader: Source) -> None:
+    catalog = reader.catalog
+    assert catalog.values["shops", "feeling"] == ("glad", "sad")
+    assert ("locked", "word") not in catalog.values
+    assert "unseen" not in repr(catalog)
+    assert "'locked' is not sampled: statement_failed" in catalog.warnings

@@ -149,9 +149,7 @@ def test_two_refreshes_never_run_at_once(opener: Opener, database: Path, monkeyp
     assert runs == [1]
 
 
-def test_an_error_in_the_background_is_kept(
-    opener: Opener, database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_in_the_background_is_kept(opener: Opener, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settled(opener())
     alter(database, "CREATE TABLE staff (name TEXT)")
 
