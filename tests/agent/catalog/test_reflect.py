@@ -61,7 +61,8 @@ def test_hostile_names_do_no_harm(tmp_path: Path, name: str) -> None:
         "CREATE TABLE plain (word TEXT)",
         "INSERT INTO plain VALUES ('here')",
     )
-    source = open_source(url(path), timeout_s=1, row_limit=10, cache_dir=tmp_path / "cache")
+    source = open_source(url(path), timeout_s=1, row_limit=10, cache_dir=tmp_path / "cache", profile_budget_s=60)
+    assert source.background is not None and source.background.wait(60)
     source.close()
     again = open_source(url(path), timeout_s=1, row_limit=10, cache_dir=tmp_path / "cache")
     again.close()
