@@ -44,7 +44,7 @@ def profile(
         if sampler.is_spent:
             break
         _sample(sampler, table, found, key)
-    warnings = (*catalog.warnings, *sampler.warnings)[:_KEPT_WARNINGS]
+    warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_KEPT_WARNINGS]
     return replace(catalog, tables=found.tables, values=found.values, warnings=warnings)
 
 
