@@ -39,7 +39,7 @@ MAKE = {
         CREATE DATABASE {OTHER};
         CREATE TABLE {OTHER}.regions (code VARCHAR(2) PRIMARY KEY, label TEXT);
         CREATE TABLE shops (id INT PRIMARY KEY, region VARCHAR(2), feeling ENUM('glad', 'sad'),
-            opened DATE COMMENT 'first day', facts JSON, `Odd ``name` VARCHAR(36), password TEXT,
+            opened DATE COMMENT 'first day', facts JSON, `Odd "name` VARCHAR(36), password TEXT,
             FOREIGN KEY (region) REFERENCES {OTHER}.regions (code)) COMMENT 'where we sell';
         CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT);
         CREATE VIEW open_shops AS SELECT id, region FROM shops;
