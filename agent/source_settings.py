@@ -15,6 +15,9 @@ class SourceSettings(BaseModel):
     secret_columns: tuple[str, ...] = Field(
         (), description="Columns whose values are never read for the catalog, such as `customers.email` or `*.phone`."
     )
+    schemas: tuple[str, ...] | None = Field(
+        None, description="Schemas to read; left out: all, on MySQL and MariaDB the database of the URL."
+    )
     row_rules: dict[str, str] = Field({}, description="By table, the predicate that every row has to meet.")
     row_parameters: dict[str, str | int | float] = Field({}, description="Values of the `:names` in the row rules.")
 

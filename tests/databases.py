@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pydantic import SecretStr
-
 from agent.catalog.source import Source, open_source
 from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
@@ -90,6 +88,17 @@ def url(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-def open_url(url: str, limits: Limits) -> Source:
-    """Open the source behind `url`, whatever its account may do."""
-    return open_source(SourceSettings(url=SecretStr(url), allow_writable_account=True), limits)
+def open_url(
+    url: str,
+    limits: Limits = Limits(1, 10),  # noqa: B008 - frozen
+    *,
+    cache_dir: Path | None = None,
+    refresh_after_s: float = 300,
+    profile_budget_s: float = 3,
+    **settings: object,
+) -> Source:
+    """Open the source behind `url`, whatever its account may do; `settings` are those of a source."""
+    given = SourceSettings.model_validate({"url": url, "allow_writable_account": True, **settings})
+    return open_source(
+        given, limits, cache_dir=cache_dir, refresh_after_s=refresh_after_s, profile_budget_s=profile_budget_s
+    )

@@ -1,20 +1,39 @@
-"""Reads the schema of a database into a `Catalog`."""
+"""Reads the schema of a database into a `Catalog`: in bulk, and table by table where a bulk fails."""
 
 import warnings
-from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from sys import intern
 from typing import Any
 
-from sqlalchemy import Inspector
-from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint
-from sqlalchemy.engine.reflection import ObjectKind
-from sqlalchemy.exc import SAWarning, SQLAlchemyError
+from sqlalchemy import Enum, Inspector
+from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
+from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
+from agent.catalog.joins import with_inferred_joins
 from agent.catalog.schema import Catalog, Column, ForeignKey, Table
-from agent.sql.database import Database
+from agent.catalog.secret import mark_secrets
+from agent.sql.database import Database, reason_of
+
+Progress = Callable[[int, int], None]
+"""Is told how many tables are read and how many there are."""
+
+_AT_ONCE = 500
+_SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp"}
+_MAX_WARNINGS = 100
+_SHOWN_NAME = 80
 
 
-def reflect(database: Database) -> Catalog:
-    """Return tables and views of the default schema, with columns, keys and comments.
+def reflect(
+    database: Database,
+    *,
+    schemas: Collection[str] | None = None,
+    secret_columns: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Catalog:
+    """Return tables and views with columns, keys, comments and inferred joins.
+
+    Without `schemas` all that the account can see are read, but for those of the engine itself; on MySQL and MariaDB,
+    where a schema is a database, the one that the URL names. What cannot be read is left out and in `warnings`.
 
     Raises:
         SourceUnreachable: the database does not answer.
@@ -22,47 +41,178 @@ def reflect(database: Database) -> Catalog:
     with database.inspector() as inspector, warnings.catch_warnings():
         # A foreign key that a database declares and does not keep is nothing that a user has to hear of.
         warnings.simplefilter("ignore", SAWarning)
-        return Catalog(database.dialect, _tables(inspector), inspector.default_schema_name)
+        reader = _Reader(inspector, progress)
+        tables = reader.read(_schemas(inspector, schemas))
+        definitions = reader.definitions(tables)
+    tables = mark_secrets(tables, secret_columns, definitions)
+    found = with_inferred_joins(dict(sorted(tables.items())))
+    return Catalog(database.dialect, found, inspector.default_schema_name, warnings=tuple(reader.warnings))
 
 
-def _tables(inspector: Inspector) -> dict[str, Table]:
-    columns = inspector.get_multi_columns(kind=ObjectKind.ANY)
-    primary = inspector.get_multi_pk_constraint(kind=ObjectKind.ANY)
-    foreign = inspector.get_multi_foreign_keys(kind=ObjectKind.ANY)
-    comments = _comments(inspector)
-    tables = {}
-    for name in sorted(columns):
-        targets = {reference["referred_table"] for reference in foreign.get(name, ())}
-        key_of = {target: _key(primary, (None, target)) for target in targets}
-        tables[name[1]] = Table(
-            name=name[1],
-            columns=tuple(_column(column) for column in columns[name]),
-            primary_key=_key(primary, name),
-            foreign_keys=tuple(_foreign_key(reference, key_of) for reference in foreign.get(name, ())),
-            comment=comments[name[1]],
-        )
-    return tables
+def _schemas(inspector: Inspector, wanted: Collection[str] | None) -> list[str | None]:
+    """Return the schemas to read, the default one as None and first."""
+    default = inspector.default_schema_name
+    if wanted is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
+        return [None]
+    names = inspector.get_schema_names() if wanted is None else wanted
+    others = [name for name in names if name != default and name.lower() not in _SYSTEM_SCHEMAS]
+    has_default = default is not None and (wanted is None or default in wanted)
+    return [*([None] if has_default else []), *sorted(others)]
 
 
-def _key(primary: Any, name: tuple[str | None, str]) -> tuple[str, ...]:
-    constraint = primary.get(name)
-    return tuple(constraint["constrained_columns"]) if constraint else ()
+class _Reader:
+    """Reads tables through one inspector and keeps account of what could not be read."""
+
+    def __init__(self, inspector: Inspector, progress: Progress | None) -> None:
+        self.warnings: list[str] = []
+        self._inspector = inspector
+        self._progress = progress or (lambda done, total: None)
+        self._default = inspector.default_schema_name
+
+    def read(self, schemas: Sequence[str | None]) -> dict[str, Table]:
+        names = {schema: self._names(schema) for schema in schemas}
+        total, done = sum(map(len, names.values())), 0
+        tables: dict[str, Table] = {}
+        for schema, kinds in names.items():
+            for chunk in _chunks(sorted(kinds)):
+                for table in self._chunk(schema, chunk, kinds):
+                    tables[table.key] = table
+                done += len(chunk)
+                self._progress(done, total)
+        return tables
+
+    def definitions(self, tables: dict[str, Table]) -> dict[str, str | None]:
+        """Return the text of each view; None where it cannot be read."""
+        found: dict[str, str | None] = {}
+        for key, table in tables.items():
+            if table.is_view:
+                try:
+                    found[key] = self._inspector.get_view_definition(table.name, schema=table.schema) or None
+                except (SQLAlchemyError, NotImplementedError) as error:
+                    self._go_on(error)
+                    found[key] = None
+        return found
+
+    def _names(self, schema: str | None) -> dict[str, bool]:
+        """Return the names in `schema`; True for views. The default schema must be readable, another may not be."""
+        try:
+            views = [*self._inspector.get_view_names(schema), *self._materialized(schema)]
+            return dict.fromkeys(self._inspector.get_table_names(schema), False) | dict.fromkeys(views, True)
+        except SQLAlchemyError as error:
+            if schema is None:
+                raise
+            self._go_on(error)
+            self._warn(f"schema {schema}", error)
+            return {}
+
+    def _materialized(self, schema: str | None) -> list[str]:
+        try:
+            return self._inspector.get_materialized_view_names(schema)
+        except NotImplementedError:
+            return []
+
+    def _chunk(self, schema: str | None, names: Sequence[str], kinds: dict[str, bool]) -> Iterator[Table]:
+        try:
+            read = self._tables(schema, names, kinds)
+        except Exception as error:  # a dialect that stumbles over one odd table must not cost the others
+            self._go_on(error)
+            if len(names) == 1:
+                self._warn(_shown(schema, names[0]), error)
+                return
+            for name in names:
+                yield from self._chunk(schema, [name], kinds)
+            return
+        for name in set(names) - {table.name for table in read}:
+            self._warn(_shown(schema, name), "it cannot be reflected")
+        yield from read
+
+    def _tables(self, schema: str | None, names: Sequence[str], kinds: dict[str, bool]) -> list[Table]:
+        chosen: Any = {
+            "schema": schema, "filter_names": names, "kind": ObjectKind.ANY, "scope": ObjectScope.ANY,
+        }  # fmt: skip
+        columns = self._inspector.get_multi_columns(**chosen)
+        primary = self._primary_keys(chosen, columns)
+        foreign = self._inspector.get_multi_foreign_keys(**chosen)
+        comments = self._comments(chosen)
+        return [
+            Table(
+                name=intern(str(name[1])),
+                columns=tuple(_column(column) for column in columns[name]),
+                schema=schema,
+                primary_key=primary.get(name, ()),
+                foreign_keys=tuple(self._foreign_key(reference, schema) for reference in foreign.get(name, ())),
+                comment=comments.get(name),
+                is_view=kinds[name[1]],
+            )
+            for name in columns
+            if columns[name]
+        ]
+
+    def _primary_keys(self, chosen: Any, columns: Any) -> dict[Any, tuple[str, ...]]:
+        """SQLite tells them with the columns, and asking again would scan its whole schema for each table."""
+        if all("primary_key" in column for each in columns.values() for column in each):
+            return {name: _numbered_key(each) for name, each in columns.items()}
+        found = self._inspector.get_multi_pk_constraint(**chosen)
+        return {name: tuple(each["constrained_columns"]) for name, each in found.items() if each}
+
+    def _foreign_key(self, reference: Any, schema: str | None) -> ForeignKey:
+        """SQLite leaves out the target columns where they are the primary key of the target."""
+        name, place = reference["referred_table"], reference["referred_schema"]
+        place = None if place == self._default else place
+        columns = tuple(reference["referred_columns"]) or self._primary_key(name, place)
+        target = f"{place}.{name}" if place else name
+        return ForeignKey(tuple(reference["constrained_columns"]), target, columns)
+
+    def _primary_key(self, name: str, schema: str | None) -> tuple[str, ...]:
+        try:
+            return tuple(self._inspector.get_pk_constraint(name, schema=schema)["constrained_columns"])
+        except SQLAlchemyError:
+            return ()
+
+    def _comments(self, chosen: Any) -> dict[Any, str | None]:
+        try:
+            found = self._inspector.get_multi_table_comment(**chosen)
+        except (NotImplementedError, SQLAlchemyError) as error:
+            self._go_on(error)
+            return {}
+        return {name: comment["text"] for name, comment in found.items()}
+
+    def _go_on(self, error: Exception) -> None:
+        """End a transaction that `error` has broken; a connection that is gone ends the reading."""
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            raise error
+        self._inspector.bind.rollback()  # type: ignore[union-attr]
+
+    def _warn(self, what: str, reason: Exception | str) -> None:
+        if len(self.warnings) < _MAX_WARNINGS:
+            text = reason if isinstance(reason, str) else reason_of(reason)
+            self.warnings.append(f"{what} is left out: {text[:200]}")
+
+
+def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (names[at : at + _AT_ONCE] for at in range(0, len(names), _AT_ONCE))
+
+
+def _shown(schema: str | None, name: str) -> str:
+    full = f"{schema}.{name}" if schema else name
+    return ascii(full)[1:-1][:_SHOWN_NAME] if not full.isprintable() else full[:_SHOWN_NAME]
+
+
+def _numbered_key(columns: Any) -> tuple[str, ...]:
+    in_key = sorted((column["primary_key"], column["name"]) for column in columns if column["primary_key"])
+    return tuple(name for _, name in in_key)
 
 
 def _column(column: Any) -> Column:
-    return Column(column["name"], str(column["type"]), column["nullable"], column.get("comment"))
+    return Column(
+        intern(str(column["name"])), intern(_type_name(column["type"])), column["nullable"], column.get("comment")
+    )
 
 
-def _foreign_key(reference: ReflectedForeignKeyConstraint, key_of: dict[str, tuple[str, ...]]) -> ForeignKey:
-    """SQLite leaves out the target columns where they are the primary key of the target."""
-    target = reference["referred_table"]
-    columns = tuple(reference["referred_columns"]) or key_of[target]
-    return ForeignKey(tuple(reference["constrained_columns"]), target, columns)
-
-
-def _comments(inspector: Inspector) -> dict[str, str | None]:
+def _type_name(kind: Any) -> str:
+    if isinstance(kind, Enum):
+        return "ENUM"
     try:
-        found = inspector.get_multi_table_comment(kind=ObjectKind.ANY)
-    except (NotImplementedError, SQLAlchemyError):
-        return defaultdict(lambda: None)
-    return defaultdict(lambda: None, {name[1]: comment["text"] for name, comment in found.items()})
+        return str(kind)
+    except Exception:  # a type that only its own dialect can write
+        return type(kind).__name__.upper()

@@ -3,28 +3,49 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
+
+from agent.catalog.type_class import TypeClass, type_class
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column; `type` is the database's own name for its type."""
+class Column(NamedTuple):
+    """A column; `type` is the database's own name for its type.
+
+    A tuple, since there are hundreds of thousands of them and a start from the cache makes them all.
+    What a sample of rows tells is None, or empty, where the column was not sampled; a secret column never is.
+    """
 
     name: str
     type: str
     nullable: bool = True
     comment: str | None = None
+    null_share: float | None = None
+    """Share of NULL among the sampled rows, from 0 to 1."""
+    distinct: int | None = None
+    """About how many distinct values the column has, NULL left out."""
+    examples: tuple[str, ...] = ()
+    """A few values as text, the most frequent of the sample first."""
+    secret: bool = False
+    """Marked as secret: its values are read by nothing in the catalog."""
+
+    @property
+    def type_class(self) -> TypeClass:
+        """What kind of values it holds, whatever the engine calls its type."""
+        return type_class(self.type)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ForeignKey:
     """`columns` of the table that has it point to `target_columns` of the table with key `target`."""
 
     columns: tuple[str, ...]
     target: str
     target_columns: tuple[str, ...]
+    inferred: bool = False
+    """True where the database declares no such key and names, types and keys suggest it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table or view. `schema` is None in the schema that the connection looks in by itself."""
 
@@ -34,6 +55,9 @@ class Table:
     primary_key: tuple[str, ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     comment: str | None = None
+    is_view: bool = False
+    rows: int | None = None
+    """About how many rows it has; None where that is not known cheaply."""
 
     @property
     def key(self) -> str:
@@ -62,6 +86,8 @@ class Catalog:
     """The schema whose tables have no schema in their key."""
     values: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Distinct values of text columns, by (table key, column name), as far as they were sampled."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read, and why."""
 
     @cached_property
     def readable(self) -> frozenset[str]:

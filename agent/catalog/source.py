@@ -1,54 +1,120 @@
 """A source: a database with what is known of it."""
 
-from dataclasses import dataclass, replace
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from time import time
 
-from agent.audit.step import current_step
+from agent.catalog.background import Background
+from agent.catalog.cache import Entry, file_stamp, fingerprint
 from agent.catalog.index import SchemaIndex
-from agent.catalog.reflect import reflect
+from agent.catalog.learning import Learning
+from agent.catalog.reflect import Progress
 from agent.catalog.schema import Catalog
-from agent.catalog.values import sample_values
+from agent.catalog.value_index import ValueIndex
 from agent.errors import AccountCanWrite
 from agent.source_settings import SourceSettings
 from agent.sql.database import Database
-from agent.sql.execute import Result, execute
+from agent.sql.execute import Result, RowAccess, execute
 from agent.sql.grants import grants_of
 from agent.sql.limits import Cancellation, Limits
 
+_REFRESH_AFTER_S = 300.0
 _SHOWN_RIGHTS = 3
 
 
 @dataclass(frozen=True)
 class Source:
-    """A database with its catalog, the index over it, and the limits of its statements."""
+    """A database with its catalog, the index over it, and the limits of its statements. Safe to share by threads."""
 
     database: Database
     catalog: Catalog
     index: SchemaIndex
     limits: Limits
+    learning: Learning
+    """How its catalog is read again."""
+    access: RowAccess | None = None
+    """The row rules that every statement gets."""
+    background: Background | None = None
+    """The refresh that was started when the catalog came from the cache; `background.error` says how it failed."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def execute(self, sql: str, cancellation: Cancellation | None = None) -> Result:
         """Return the rows of `sql`; everything that `agent.sql.execute.execute` says holds."""
-        return execute(sql, self.database, self.catalog, self.limits, cancellation=cancellation)
+        return execute(sql, self.database, self.catalog, self.limits, access=self.access, cancellation=cancellation)
+
+    @property
+    def values(self) -> ValueIndex:
+        """The index of stored values: read from the cache, or from the database where there is none yet."""
+        with self._lock:
+            return self._values
+
+    @cached_property
+    def _values(self) -> ValueIndex:
+        return self.learning.values(self.catalog)
+
+    def refreshed(self) -> "Source | None":
+        """Return this source with its schema read again; None where the schema is as it was.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        catalog = self.learning.reflect()
+        if fingerprint(catalog) == fingerprint(self.catalog):
+            return None
+        if self.background:
+            self.background.stop()
+        catalog = self.learning.profile(catalog)
+        self.learning.forget_values()
+        self.learning.store(catalog)
+        access = self.learning.access(catalog)
+        return Source(self.database, catalog, SchemaIndex(catalog), self.limits, self.learning, access)
+
+    def close(self) -> None:
+        """Stop what goes on in the background and let go of files and connections."""
+        if self.background:
+            self.background.stop()
+        with self._lock:
+            if "_values" in self.__dict__:
+                self._values.close()
+        self.database.engine.dispose()
 
 
-def open_source(settings: SourceSettings, limits: Limits) -> Source:
-    """Return the source that `settings` name, its schema read and its values sampled.
+def open_source(
+    settings: SourceSettings,
+    limits: Limits,
+    *,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+    refresh_after_s: float = _REFRESH_AFTER_S,
+    profile_budget_s: float = 3.0,
+) -> Source:
+    """Return the source that `settings` name, its catalog from the cache in `cache_dir` or read from the database.
+
+    A catalog from the cache is read again in the background once it is older than `refresh_after_s` seconds, or at
+    once where the database is a file that has changed; the next source that is opened has it. `progress` is as in
+    `agent.catalog.reflect`. Reading samples of a database that is not in the cache takes at most about
+    `profile_budget_s` seconds; with a cache the rest is read in the background.
 
     Raises:
-        SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as `Database` says.
+        SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as `Database` and `RowRules` say.
         AccountCanWrite: the account may do more than read, and that is not allowed.
     """
     database = Database(settings.url.get_secret_value())
     if not settings.allow_writable_account:
         _refuse_writers(database)
-    catalog = reflect(database)
-    # What the catalog reads belongs to no question, so it stays off the audit of the one that happens to wait for it.
-    token = current_step.set(None)
-    try:
-        catalog = replace(catalog, values=sample_values(database, catalog))
-    finally:
-        current_step.reset(token)
-    return Source(database, catalog, SchemaIndex(catalog), limits)
+    learning = Learning(database, settings, cache_dir)
+    entry = learning.load()
+    if entry is None:
+        catalog = learning.profile(learning.reflect(progress), profile_budget_s)
+        learning.store(catalog)
+    else:
+        catalog = entry.catalog
+    due = entry is None or _is_old(entry, database, refresh_after_s)
+    background = learning.start(catalog, is_fresh=entry is None) if due and cache_dir else None
+    access = learning.access(catalog)
+    return Source(database, catalog, SchemaIndex(catalog), limits, learning, access, background)
 
 
 def _refuse_writers(database: Database) -> None:
@@ -57,3 +123,10 @@ def _refuse_writers(database: Database) -> None:
         shown = "; ".join(rights[:_SHOWN_RIGHTS])
         more = f" and {len(rights) - _SHOWN_RIGHTS} more" if len(rights) > _SHOWN_RIGHTS else ""
         raise AccountCanWrite(database.name, f"{shown}{more}")
+
+
+def _is_old(entry: Entry, database: Database, refresh_after_s: float) -> bool:
+    stamp = file_stamp(database)
+    if stamp:
+        return stamp != entry.stamp
+    return not 0 <= time() - entry.stored_at <= refresh_after_s

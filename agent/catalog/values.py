@@ -1,40 +1,61 @@
-"""Samples the values of text columns: they tell a model how data is spelt, and a question what it may be about."""
+"""Reads the distinct values of text columns for the value index, completely where they are not too many."""
 
-import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from agent.catalog.schema import Catalog, Table
-from agent.errors import DatasphinxError
+from agent.catalog.sampling import LONGEST_VALUE, Sampler
+from agent.catalog.schema import Catalog, Column, Table
 from agent.sql.database import Database
-from agent.sql.execute import execute
-from agent.sql.limits import Limits
-
-_TEXT = ("CHAR", "TEXT", "CLOB", "ENUM", "STRING")
-_STATEMENT_TIMEOUT_S = 1.0
+from agent.sql.execute import RowAccess
 
 
-def sample_values(
-    database: Database, catalog: Catalog, *, per_column: int = 200, budget_s: float = 3.0
-) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return up to `per_column` distinct values of each text column, by (table key, column name).
+@dataclass(frozen=True, slots=True)
+class ColumnValues:
+    """Distinct values of one column. `complete` is False where the column may hold others that are not too long."""
 
-    After `budget_s` seconds the columns that are left are not sampled; a column that cannot be sampled is left out.
+    table: str
+    column: str
+    values: tuple[str, ...]
+    complete: bool
+
+
+def read_values(
+    database: Database,
+    catalog: Catalog,
+    *,
+    access: RowAccess | None = None,
+    per_column: int = 100_000,
+    budget_s: float = 30.0,
+    timeout_s: float = 5.0,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[ColumnValues]:
+    """Yield up to `per_column` distinct values of each text column that is not secret.
+
+    Texts of more than 200 characters are left out. A column that cannot be read within `timeout_s` seconds, or after
+    all columns took `budget_s` seconds, comes with the values that the catalog sampled.
     """
-    deadline = time.monotonic() + budget_s
-    values: dict[tuple[str, str], tuple[str, ...]] = {}
-    for key, table in catalog.tables.items():
+    sampler = Sampler(database, catalog, access=access, budget_s=budget_s, timeout_s=timeout_s, stop=stop)
+    for table in catalog.tables.values():
         for column in table.columns:
-            if time.monotonic() > deadline:
-                return values
-            if any(word in column.type.upper() for word in _TEXT):
-                values[key, column.name] = _distinct(database, catalog, table, column.name, per_column)
-    return values
+            if column.type_class == "text" and not column.secret:
+                sampled = catalog.values.get((table.key, column.name), ())
+                yield _distinct(sampler, table, column, per_column) or _incomplete(table, column, sampled)
 
 
-def _distinct(database: Database, catalog: Catalog, table: Table, column: str, limit: int) -> tuple[str, ...]:
-    name, source = database.quote(column), database.quote(table.name)
-    sql = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL ORDER BY {name} LIMIT {limit}"
-    try:
-        result = execute(sql, database, catalog, Limits(_STATEMENT_TIMEOUT_S, limit))
-    except DatasphinxError:
-        return ()
-    return tuple(str(row[0]) for row in result["rows"])
+def _distinct(sampler: Sampler, table: Table, column: Column, limit: int) -> ColumnValues | None:
+    sql = (
+        f"SELECT DISTINCT {sampler.column(column)} FROM {sampler.name(table)}"
+        f" WHERE {sampler.is_short(column)} LIMIT {limit + 1}"
+    )
+    result = sampler.ask(sql, table, limit + 1)
+    if result is None:
+        return None
+    values = tuple(str(row[0]) for row in result["rows"])
+    return ColumnValues(table.key, column.name, values[:limit], len(values) <= limit and not result["truncated"])
+
+
+def _incomplete(table: Table, column: Column, values: tuple[str, ...]) -> ColumnValues:
+    # The sample cuts texts, and a text that was cut is no value of the column.
+    return ColumnValues(
+        table.key, column.name, tuple(value for value in values if len(value) < LONGEST_VALUE), complete=False
+    )

@@ -67,10 +67,12 @@ def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
     named = named or list(catalog.tables.items())[:1]
     folds = catalog.dialect in {"sqlite", "duckdb"}
     schema = MappingSchema(dialect=catalog.dialect, normalize=False)
-    for key, table in named:
+    # One depth for all names: where some tables have a schema, those of the default one are given it too.
+    default = catalog.default_schema if any(table.schema for table in catalog.tables.values()) else None
+    for _, table in named:
         columns = {column.lower() if folds else column: "text" for column in table.column_names}
-        name = exp.table_(table.name.lower() if folds else table.name, db=table.schema, quoted=True)
-        schema.add_table(name if key != table.name else exp.table_(name.name, quoted=True), columns, match_depth=False)
+        name = exp.table_(table.name.lower() if folds else table.name, db=table.schema or default, quoted=True)
+        schema.add_table(name, columns, match_depth=False)
     return schema
 
 
@@ -96,8 +98,9 @@ def _columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
     if isinstance(source, Scope):
         query = source.expression
         return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
-    name = source.name.lower() if source else ""
-    table = next((table for table in catalog.tables.values() if table.name.lower() == name), None)
+    name, schema = (source.name.lower(), source.db.lower()) if source else ("", "")
+    wanted = {name} if schema in {"", (catalog.default_schema or "").lower()} else {f"{schema}.{name}"}
+    table = next((table for key, table in catalog.tables.items() if key.lower() in wanted), None)
     return {column.lower() for column in table.column_names} if table else set()
 
 

@@ -197,7 +197,7 @@ def test_a_defect_ends_the_question_alone(
         raise ZeroDivisionError("broken")
 
     monkeypatch.setattr("agent.evals.run.matches", broken)
-    report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT x"))
+    report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT x FROM product"))
     assert [outcome.error for outcome in report.outcomes] == ["internal_error", "names_unknown"]
     assert "ZeroDivisionError" in caplog.text
 

@@ -1,0 +1,74 @@
+"""Which columns are secret: their values are never read for the catalog, so that none can leave through it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from agent.catalog.schema import Table
+
+OBVIOUS = tuple(
+    """*password* *passwd* *passphrase* pwd *_pwd pwd_* secret *_secret secret_* *credentials* token *_token token_hash
+    *api_key* *apikey* *private_key* *access_key* ssn *_ssn *social_security* *credit_card* *creditcard* *card_number*
+    cvv cvc *_cvv pin *_pin pin_code iban *_iban *passport_n* *tax_id*""".split()
+)
+"""Names of columns that are secret wherever they stand, as patterns over words joined by underscores."""
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+def is_secret(table: Table, column: str, patterns: Iterable[str] = ()) -> bool:
+    """Return whether `column` is named like a secret, or meets one of `patterns`.
+
+    A pattern with a dot, such as "customers.email" or "*.salary", is compared with the table's name and its key, one
+    without a dot with the column alone; case does not matter.
+    """
+    words = _NO_LETTER.sub("_", _CAMEL.sub("_", column)).lower()
+    if any(fnmatchcase(words, pattern) for pattern in OBVIOUS):
+        return True
+    full = {f"{name}.{column}".lower() for name in (table.name, table.key)}
+    return any(
+        fnmatchcase(name, pattern.lower())
+        for pattern in patterns
+        for name in (full if "." in pattern else (column.lower(),))
+    )
+
+
+def mark_secrets(
+    tables: Mapping[str, Table], patterns: Sequence[str], definitions: Mapping[str, str | None]
+) -> dict[str, Table]:
+    """Return `tables` with `secret` set on columns, those of views over secret columns included.
+
+    A view that reads a table with secrets is secret as a whole where its definition takes one of them or every column,
+    or where it cannot be read. `definitions` has the text of the views, by the key of the view.
+    """
+    marked = {key: _marked(table, patterns) for key, table in tables.items()}
+    views = {key: definitions.get(key) for key, table in tables.items() if table.is_view}
+    changed = True
+    while changed:
+        holders = [table for table in marked.values() if any(column.secret for column in table.columns)]
+        leaking = [key for key, text in views.items() if any(_shows(text, holder) for holder in holders)]
+        changed = bool(leaking)
+        for key in leaking:
+            columns = tuple(column._replace(secret=True) for column in marked[key].columns)
+            marked[key] = replace(marked[key], columns=columns)
+            del views[key]
+    return marked
+
+
+def _marked(table: Table, patterns: Sequence[str]) -> Table:
+    secret = {column.name for column in table.columns if is_secret(table, column.name, patterns)}
+    if not secret:
+        return table
+    columns = tuple(column._replace(secret=column.name in secret) for column in table.columns)
+    return replace(table, columns=columns)
+
+
+def _shows(definition: str | None, holder: Table) -> bool:
+    if definition is None:
+        return True
+    text = definition.lower()
+    if holder.name.lower() not in text:
+        return False
+    return "*" in text or any(column.secret and column.name.lower() in text for column in holder.columns)
