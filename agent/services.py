@@ -11,6 +11,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
 from sqlalchemy import URL
 
+from agent.catalog.reflect import Progress
 from agent.catalog.source import Source, open_source
 from agent.errors import SourceNotFound
 from agent.models.client import ModelClient
@@ -24,15 +25,26 @@ SAMPLE = "sample"
 """The name of the sample shop among the sources."""
 
 _CATALOG_TTL_S = 300
+_MOST_TABLES_READ_AT_ONCE = 1000
+"""A larger schema is not read again while a question waits, but in the background."""
 
 
 class Services:
     """Settings, model and sources of one graph. Safe to share between threads."""
 
     def __init__(
-        self, settings: Settings | None = None, *, model: BaseChatModel | None = None, any_source: bool = True
+        self,
+        settings: Settings | None = None,
+        *,
+        model: BaseChatModel | None = None,
+        any_source: bool = True,
+        progress: Progress | None = None,
     ) -> None:
-        """Take `model` instead of the configured one; with `any_source` off a question cannot bring its own URL."""
+        """Take `model` instead of the configured one; with `any_source` off a question cannot bring its own URL.
+
+        `progress` hears of tables that are read and tables in all, while a schema is read for the first time.
+        """
+        self._progress = progress
         self._given_settings = settings
         self._given_model = model
         self._any_source = any_source
@@ -104,10 +116,23 @@ class Services:
         return SourceSettings(url=SecretStr(wanted), allow_writable_account=self.settings.allow_writable_account)
 
     def _open(self, wanted: str, settings: SourceSettings) -> Source:
-        source = open_source(settings, self.limits)
+        source = open_source(settings, self.limits, cache_dir=self.settings.cache_dir, progress=self._progress)
         with self._lock:
             self._sources[wanted] = source
         return source
+
+    def refreshed(self, name: str | None = None) -> Source | None:
+        """Return the source with its schema read again, from now on for everybody; None where it is as it was.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        source = self.source(name)
+        changed = source.refreshed() if len(source.catalog.tables) <= _MOST_TABLES_READ_AT_ONCE else None
+        if changed:
+            with self._lock:
+                self._sources[name or self.choices[0]] = changed
+        return changed
 
     @property
     def limits(self) -> Limits:

@@ -207,9 +207,9 @@ def test_statements_run_within_the_limits_of_an_evaluation(
 ) -> None:
     limits: list[tuple[float, int]] = []
 
-    def opened(settings: SourceSettings, given: Limits) -> Any:
+    def opened(settings: SourceSettings, given: Limits, **rest: Any) -> Any:
         limits.append((given.timeout_s, given.row_limit))
-        return real(settings, given)
+        return real(settings, given, **rest)
 
     from agent.services import open_source as real
 
