@@ -20,6 +20,16 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Запрос называет то, чего нет в базе данных: {unknown}.",
         "zh": "语句中的名称在数据库中不存在：{unknown}。",
     },
+    "statement_unsound": {
+        "en": "The statement cannot run as it stands: {problems}.",
+        "ru": "Запрос не может быть выполнен в таком виде: {problems}.",
+        "zh": "该语句无法按原样执行：{problems}。",
+    },
+    "system_catalog_refused": {
+        "en": "This needs the database's own system tables ({names}), which are not read here. Ask about the data in its tables.",
+        "ru": "Для этого нужны системные таблицы базы данных ({names}), они здесь не читаются. Спросите о данных в её таблицах.",
+        "zh": "这需要读取数据库自身的系统表（{names}），此处不予读取。请询问其表中的数据。",
+    },
     "statement_failed": {
         "en": "The database refused the statement: {reason}",
         "ru": "База данных отклонила запрос: {reason}",

@@ -5,7 +5,8 @@
     │   ├── StatementError           a statement did not run; the text goes back to SQL generation
     │   │   ├── StatementRefused     the guard refused it                     findings
     │   │   ├── NamesUnknown         it names what the catalog does not have  unknown
-    │   │   ├── StatementFailed      the database refused it                  reason
+    │   │   ├── StatementUnsound     the database would refuse it             problems
+    │   │   ├── StatementFailed      the database refused it                  reason, kind
     │   │   └── StatementTimeout     it ran past its time limit               seconds
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
@@ -20,6 +21,7 @@
         ├── SourceBusy               all its connections stayed in use        source, places
         ├── AccountCanWrite          the account may do more than read        source, rights
         ├── PermissionDenied         the account may not read this            source, reason
+        ├── SystemCatalogRefused     it reads the engine's own tables         names
         ├── StatementCancelled       a statement was stopped on request
         ├── DriverMissing            an optional package is not installed     package, extra
         ├── ModelUnreachable         the endpoint does not answer             endpoint, reason
@@ -69,6 +71,8 @@ from agent.errors.statements import (
     StatementFailed,
     StatementRefused,
     StatementTimeout,
+    StatementUnsound,
+    SystemCatalogRefused,
 )
 
 __all__ = [
@@ -103,5 +107,7 @@ __all__ = [
     "StatementFailed",
     "StatementRefused",
     "StatementTimeout",
+    "StatementUnsound",
+    "SystemCatalogRefused",
     "Terminal",
 ]

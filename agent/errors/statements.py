@@ -26,11 +26,20 @@ class NamesUnknown(StatementError):
 
 
 @dataclass(eq=False)
+class StatementUnsound(StatementError):
+    """The database would refuse a statement: types that do not meet, columns that are not grouped."""
+
+    code = "statement_unsound"
+    problems: tuple[str, ...]
+
+
+@dataclass(eq=False)
 class StatementFailed(StatementError):
-    """The database refused a statement."""
+    """The database refused a statement; `kind` is one of `agent.sql.failures.Kind`."""
 
     code = "statement_failed"
     reason: str
+    kind: str = "other"
 
 
 @dataclass(eq=False)
@@ -55,6 +64,14 @@ class PermissionDenied(Terminal):
     code = "permission_denied"
     source: str
     reason: str
+
+
+@dataclass(eq=False)
+class SystemCatalogRefused(Terminal):
+    """A statement reads the engine's own tables, which no other try at the statement would make permitted."""
+
+    code = "system_catalog_refused"
+    names: str
 
 
 @dataclass(eq=False)

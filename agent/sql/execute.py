@@ -12,8 +12,16 @@ from typing_extensions import TypedDict
 
 from agent.audit.step import StatementRun, current_step
 from agent.catalog.schema import Catalog
-from agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled, StatementFailed, StatementTimeout
+from agent.errors import (
+    DatasphinxError,
+    PermissionDenied,
+    SourceUnreachable,
+    StatementCancelled,
+    StatementFailed,
+    StatementTimeout,
+)
 from agent.sql.database import Database, reason_of
+from agent.sql.failures import kind_of
 from agent.sql.limits import Cancellation, Limits
 from agent.sql.preflight import approved
 from agent.sql.row_rules import RowRules, restrict
@@ -59,8 +67,10 @@ def execute(
     Raises:
         StatementRefused: the guard found something; the database was not asked.
         NamesUnknown: a column does not exist; the database was not asked.
+        StatementUnsound: the database would refuse it; it was not asked.
         NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: as the row rules say; the database was not asked.
         StatementFailed: the database refused it.
+        PermissionDenied: the account may not read what it needs.
         StatementTimeout: it was stopped at its time limit.
         StatementCancelled: it was cancelled.
         SourceUnreachable: the database does not answer, or stopped answering.
@@ -139,6 +149,9 @@ def _failure(
         return StatementCancelled()
     if time.perf_counter() - started >= limits.timeout_s:
         return StatementTimeout(limits.timeout_s)
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
+    kind = kind_of(error)
+    if kind == "connection" or (isinstance(error, DBAPIError) and error.connection_invalidated):
         return SourceUnreachable(database.name, reason_of(error))
-    return StatementFailed(reason_of(error))
+    if kind == "permission":
+        return PermissionDenied(database.name, reason_of(error))
+    return StatementTimeout(limits.timeout_s) if kind == "timeout" else StatementFailed(reason_of(error), kind)

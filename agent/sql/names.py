@@ -4,48 +4,38 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from sqlglot import exp
-from sqlglot.errors import OptimizeError, SqlglotError
-from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import Scope, traverse_scope
-from sqlglot.schema import MappingSchema
+from sqlglot.optimizer.scope import Scope
 
 from agent.catalog.schema import Catalog
 from agent.errors import NamesUnknown
 from agent.sql.guard import parse
+from agent.sql.resolved import Resolved, resolved, table_of
 
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
 _COMPARISONS = (exp.Binary, exp.In, exp.Between)
 
 
-def resolve(sql: str, catalog: Catalog) -> None:
-    """Check that every column of one parsable query exists in the tables that the query reads.
+def resolve(sql: str, catalog: Catalog) -> Resolved | None:
+    """Check that every column of one parsable query exists in the tables that the query reads; return it resolved.
 
-    Resolution is sqlglot's `qualify`: scopes, aliases, common table expressions and correlated subqueries included.
-    A construct that `qualify` cannot follow is left to the database.
+    A construct that sqlglot cannot follow is left to the database, and None returned.
 
     Raises:
         NamesUnknown: with each unknown column and the nearest real names, and each ambiguous one.
     """
     (tree,) = parse(sql, catalog.dialect)
-    try:
-        qualified = qualify(
-            tree,
-            dialect=catalog.dialect,
-            schema=_mapping(tree, catalog),
-            expand_stars=False,
-            quote_identifiers=False,
-            validate_qualify_columns=False,
-            allow_partial_qualification=True,
-        )
-        unknown = [
-            _explain(column, scope, catalog)
-            for scope in traverse_scope(qualified)
-            for column in _unresolved(scope, catalog)
-        ]
-    except (OptimizeError, SqlglotError, RecursionError):
-        return
+    query = resolved(tree, catalog)
+    unknown = [_explain(column, scope, catalog) for scope, column in unresolved(query)] if query else []
     if unknown:
         raise NamesUnknown("; ".join(dict.fromkeys(unknown)))
+    return query
+
+
+def unresolved(query: Resolved) -> Iterator[tuple[Scope, exp.Column]]:
+    """Return the columns of `query` that no table in sight has, or that more than one has, each with its scope."""
+    for scope in query.scopes:
+        for column in _unresolved(scope, query.catalog):
+            yield scope, column
 
 
 def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
@@ -57,23 +47,6 @@ def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
             known.setdefault(column.lower(), []).append(f"{key}.{column}")
     close = get_close_matches(name.lower(), known, n=limit, cutoff=0.5)
     return [full for match in close for full in known[match]][:limit]
-
-
-def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
-    """Return the tables that `tree` names as sqlglot's schema; names in the case that `qualify` folds them to."""
-    names = {table.name.lower() for table in tree.find_all(exp.Table)}
-    named = [(key, table) for key, table in catalog.tables.items() if table.name.lower() in names]
-    # In an empty schema sqlglot would infer columns; any table keeps it from that.
-    named = named or list(catalog.tables.items())[:1]
-    folds = catalog.dialect in {"sqlite", "duckdb"}
-    schema = MappingSchema(dialect=catalog.dialect, normalize=False)
-    # One depth for all names: where some tables have a schema, those of the default one are given it too.
-    default = catalog.default_schema if any(table.schema for table in catalog.tables.values()) else None
-    for _, table in named:
-        columns = {column.lower() if folds else column: "text" for column in table.column_names}
-        name = exp.table_(table.name.lower() if folds else table.name, db=table.schema or default, quoted=True)
-        schema.add_table(name, columns, match_depth=False)
-    return schema
 
 
 def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
@@ -88,19 +61,17 @@ def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     """Columns that say which table they are of, where that table has no such column."""
     for column in scope.columns:
-        known = _columns_of(scope.sources.get(column.table), catalog)
+        known = columns_of(scope.sources.get(column.table), catalog)
         if known and "*" not in known and column.name.lower() not in known:
             yield column
 
 
-def _columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
+def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
     """Return the columns of a table or subquery in lower case; none where they are not known."""
     if isinstance(source, Scope):
         query = source.expression
         return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
-    name, schema = (source.name.lower(), source.db.lower()) if source else ("", "")
-    wanted = {name} if schema in {"", (catalog.default_schema or "").lower()} else {f"{schema}.{name}"}
-    table = next((table for key, table in catalog.tables.items() if key.lower() in wanted), None)
+    table = table_of(source, catalog) if source else None
     return {column.lower() for column in table.column_names} if table else set()
 
 
@@ -113,7 +84,7 @@ def _is_tolerated(column: exp.Column, dialect: str) -> bool:
 
 
 def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> str:
-    having = [name for name, source in scope.sources.items() if column.name.lower() in _columns_of(source, catalog)]
+    having = [name for name, source in scope.sources.items() if column.name.lower() in columns_of(source, catalog)]
     if not column.table and len(having) > 1:
         return f"the column {column.name} is ambiguous: it is in {', '.join(having)}"
     nearest = nearest_names(column.name, catalog)

@@ -1,7 +1,8 @@
 """What can be said of a statement without running it."""
 
 from agent.catalog.schema import Catalog
-from agent.errors import StatementError, StatementRefused
+from agent.errors import StatementError, StatementRefused, StatementUnsound
+from agent.sql.checks import problems_of
 from agent.sql.guard import approve
 from agent.sql.names import resolve
 
@@ -12,11 +13,14 @@ def approved(sql: str, catalog: Catalog) -> str:
     Raises:
         StatementRefused: the guard found something.
         NamesUnknown: a column does not exist.
+        StatementUnsound: types or groups are such that the database would refuse it.
     """
     text, findings = approve(sql, catalog.dialect, catalog.readable)
     if findings:
         raise StatementRefused(tuple(map(str, findings)))
-    resolve(sql, catalog)
+    problems = problems_of(resolve(sql, catalog))
+    if problems:
+        raise StatementUnsound(problems)
     return text
 
 

@@ -1,7 +1,7 @@
 """Rules on what a statement reads: tables of the catalog alone, and of them no column that the engine adds."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
@@ -9,6 +9,9 @@ from agent.sql.finding import Finding, Statement, position_of
 
 _SYSTEM_SCHEMAS = {"pg_catalog", "information_schema", "performance_schema", "mysql", "sys", "system", "pg_toast"}
 _SYSTEM_TABLE = re.compile(r"pg_|sqlite_|duckdb_|pragma_|mysql\.|seq_\d+_to_\d+")
+_SYSTEM_READ = re.compile(r"pg_|sqlite_|duckdb_|pragma_")
+"""Beginnings of what the engines keep of themselves, and read back as a table."""
+
 _SYSTEM_COLUMNS = {
     "postgres": {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
     "clickhouse": {"_file", "_path", "_database", "_table"},
@@ -77,6 +80,19 @@ def names_cte(table: exp.Table, dialect: str) -> bool:
         child, ancestor = ancestor, ancestor.parent
         path.append(child)
     return False
+
+
+def system_names(findings: Iterable[Finding]) -> list[str]:
+    """Return the tables and row functions of the engine's own catalog among what `findings` refuse."""
+    tables = [finding.token or "" for finding in findings if finding.rule == "catalog_tables"]
+    calls = [finding.token or "" for finding in findings if finding.rule == "harmless_functions"]
+    read = [*filter(_is_system, tables), *(name for name in calls if name.startswith(("duckdb_", "pragma_")))]
+    return list(dict.fromkeys(read))
+
+
+def _is_system(name: str) -> bool:
+    schema, _, table = name.lower().rpartition(".")
+    return schema.split(".")[-1] in _SYSTEM_SCHEMAS or bool(_SYSTEM_READ.match(table))
 
 
 def _is_readable(key: str, statement: Statement) -> bool:

@@ -17,12 +17,14 @@ from typing import Any
 
 from agent.errors import (
     DatasphinxError,
+    PermissionDenied,
     SourceBusy,
     SourceUnreachable,
     StatementCancelled,
     StatementFailed,
     StatementTimeout,
 )
+from agent.sql.failures import kind_of_text
 from agent.sql.limits import Cancellation, Limits
 
 _GRACE_S = 0.25
@@ -120,7 +122,8 @@ class Workers:
         except (EOFError, OSError) as error:
             if cancellation and cancellation.requested:
                 raise StatementCancelled() from None
-            raise StatementFailed(f"the engine broke off, most likely at its limit of {self._memory_mb} MB") from error
+            reason = f"the engine broke off, most likely at its limit of {self._memory_mb} MB"
+            raise StatementFailed(reason, "resource") from error
         if "error" in message:
             raise self._failure(message, file, request["timeout_s"])
         return Rows(message["columns"], message["types"], rows, message["truncated"])
@@ -131,8 +134,11 @@ class Workers:
         if message["error"] == "unreachable":
             return SourceUnreachable(file.name, message["reason"])
         if message["error"] == "memory":
-            return StatementFailed(f"it needs more than {self._memory_mb} MB of memory")
-        return StatementFailed(message["reason"])
+            return StatementFailed(f"it needs more than {self._memory_mb} MB of memory", "resource")
+        kind = kind_of_text(message["reason"])
+        if kind == "permission":
+            return PermissionDenied(file.name, message["reason"])
+        return StatementFailed(message["reason"], kind)
 
 
 class Worker:

@@ -1,0 +1,66 @@
+"""Types: sums of text, and columns compared with literals that their type cannot hold."""
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from agent.sql.checks.remark import Remark
+from agent.sql.resolved import Place, Resolved
+
+_STRICT = {"postgres", "duckdb", "clickhouse", "trino"}
+"""Engines that refuse what the others convert, to zero or NULL where it is no number."""
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
+_NUMBER_WORDS = {"nan", "inf", "infinity"}
+_DATE_WORDS = {"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
+_DIGIT = re.compile(r"\d")
+
+
+def sums_of_text(query: Resolved) -> Iterator[Remark]:
+    """SUM and AVG of a text column, unless its values are numbers kept as text where the engine adds those up."""
+    for scope, select in query.selects():
+        for call in scope.find_all(exp.Sum, exp.Avg):
+            place = query.place(_argument(call), scope)
+            if place and place.column.type_class == "text" and not _holds_numbers(place, query):
+                text = f"{call.key.upper()} of {place}, which is text ({place.column.type})"
+                yield Remark(text, query.dialect in _STRICT)
+
+
+def comparisons(query: Resolved) -> Iterator[Remark]:
+    """A number column compared with a text that is no number, a date column with one that is no date."""
+    for scope, _ in query.selects():
+        for node in scope.find_all(*_COMPARISONS):
+            for place, literal in _compared(node, query, scope):
+                if _is_nonsense(place.column.type_class, literal):
+                    text = f"{place} is a {place.column.type_class} ({place.column.type}) and is compared with {literal!r}"
+                    yield Remark(text, query.dialect in _STRICT)
+
+
+def _argument(call: exp.Expr) -> exp.Expr | None:
+    inner = call.this
+    return inner.expressions[0] if isinstance(inner, exp.Distinct) and inner.expressions else inner
+
+
+def _holds_numbers(place: Place, query: Resolved) -> bool:
+    """True where the engine would add up texts and the values that were seen of this column look like numbers."""
+    seen = place.column.examples or query.catalog.values.get((place.table.key, place.column.name), ())
+    return query.dialect not in _STRICT and bool(seen) and all(_DIGIT.search(value) for value in seen)
+
+
+def _compared(node: exp.Expr, query: Resolved, scope: Scope) -> Iterator[tuple[Place, str]]:
+    parts = [node.this, *node.args.get("expressions", ())]
+    parts += [node.args[name] for name in ("expression", "low", "high") if node.args.get(name) is not None]
+    places = [place for part in parts if (place := query.place(part, scope))]
+    literals = [part.name for part in parts if isinstance(part, exp.Literal) and part.is_string]
+    yield from ((place, literal) for place in places[:1] for literal in literals)
+
+
+def _is_nonsense(kind: str, literal: str) -> bool:
+    if _DIGIT.search(literal):
+        return False
+    word = literal.strip().lower().lstrip("+-")
+    return (kind == "number" and word not in _NUMBER_WORDS) or (
+        kind in {"date", "datetime"} and word not in _DATE_WORDS
+    )
