@@ -139,6 +139,12 @@ class State(Input, total=False):
     """Tries at a statement."""
     assumptions: list[str]
     """What generation assumed where the question leaves something open."""
+    tried_sql: list[str]
+    """Statements that the guard or the database refused, as `agent.sql.same.same_form` writes them."""
+    sql_was_repaired: bool
+    """Whether the statement in hand was repaired without the model, which is done once."""
+    schema_was_read_again: bool
+    """Whether the schema was read again for this question, which is done once."""
     stop_words: bool
     """Whether the statement holds a forbidden operation."""
     used_stop_words: list[str]
@@ -174,6 +180,9 @@ def new_run() -> dict[str, Any]:
         "sql_request": "",
         "sql_generate_count": 0,
         "assumptions": [],
+        "tried_sql": [],
+        "sql_was_repaired": False,
+        "schema_was_read_again": False,
         "stop_words": False,
         "used_stop_words": [],
         "validation": None,

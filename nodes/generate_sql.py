@@ -4,12 +4,16 @@ from datetime import date
 from typing import Any
 
 import prompts
+from agent.audit.step import note
 from agent.catalog.describe import describe, describe_compactly
-from agent.errors import ModelAnswerUnreadable, OffTopic
+from agent.catalog.source import Source
+from agent.errors import ModelAnswerUnreadable, OffTopic, SqlNotGenerated
 from agent.failure import failure_of
 from agent.models.grammar import select_grammar
 from agent.models.schemas import GeneratedSQL
 from agent.services import Services
+from agent.sql.repair import repair
+from agent.sql.same import same_form
 from agent.state import State
 
 _FORMS = {
@@ -21,7 +25,8 @@ _FORMS = {
 def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """Write `sql_request`; where the model finds the question off topic, say so in `error` instead.
 
-    An answer that cannot be read counts as a try: an empty statement, which execution sends back.
+    An answer that cannot be read counts as a try: an empty statement, which execution sends back. A statement that was
+    refused before ends the question: asking again would give it again.
     """
     source, model = services.source(state.get("source")), services.model
     selection = state["relevant_tables_with_rel_columns"]
@@ -50,7 +55,20 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         update["error"] = "the model finds the question off topic"
         last = state["table_counter"] >= services.settings.max_table_retrievals
         return {**update, "failure": failure_of(OffTopic())} if last else update
-    return {**update, "sql_request": answer.sql, "assumptions": answer.assumptions, "sql_error_info": None}
+    return {**update, "assumptions": answer.assumptions, **_accepted(answer.sql, state, source)}
+
+
+def _accepted(sql: str, state: State, source: Source) -> dict[str, Any]:
+    """Return the statement, repaired where that needs no model; a failure where it is one that was refused before."""
+    mended = repair(sql, source.catalog)
+    if mended:
+        note(f"repaired without the model: {mended.how}")
+    sql = mended.sql if mended else sql
+    update = {"sql_request": sql, "sql_error_info": None, "sql_was_repaired": bool(mended)}
+    if same_form(sql, source.catalog.dialect) not in state.get("tried_sql", ()):
+        return update
+    reason = state.get("sql_error_info") or f"{', '.join(state.get('used_stop_words', ()))} is not allowed"
+    return {**update, "sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}
 
 
 def _context(state: State) -> str:

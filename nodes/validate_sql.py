@@ -11,10 +11,14 @@ from agent.catalog.source import Source
 from agent.errors import StatementRefused
 from agent.models.schemas import SQLValidation
 from agent.services import Services
+from agent.sql.checks import warnings_of
 from agent.sql.preflight import objection
+from agent.sql.repair import repair
 from agent.state import State, Validation
 
 logger = logging.getLogger("datasphinx")
+
+_SHOWN_WARNINGS = 10
 
 
 def validate_sql(state: State, services: Services) -> dict[str, Any]:
@@ -61,10 +65,18 @@ def _is_on(state: State, services: Services) -> bool:
     return wanted and services.model.profile != "embedded"
 
 
+def _findings(sql: str, source: Source) -> str:
+    """Return what the static checks warn of, as a part of the prompt; empty where that is nothing."""
+    warnings = warnings_of(sql, source.catalog, lambda: source.values)
+    lines = "".join(f"\n- {_line(warning)}" for warning in warnings[:_SHOWN_WARNINGS])
+    return f"\nDoubts of a mechanical check, which may be unfounded:{lines}" if lines else ""
+
+
 def _judge(state: State, services: Services, source: Source) -> Validation | None:
     """Return the model's verdict, cached by statement, question and schema; None where there is none to be had."""
     sql, question = state["sql_request"], state["question"]
     schema = describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote)
+    findings = _findings(sql, source)
 
     def ask() -> Validation:
         messages = prompts.render(
@@ -75,16 +87,19 @@ def _judge(state: State, services: Services, source: Source) -> Validation | Non
             schema=schema,
             question=question,
             sql=sql,
+            findings=findings,
         )
         answer = services.model.ask(SQLValidation, messages)
         corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
+        mended = repair(corrected, source.catalog) if corrected else None
+        corrected = mended.sql if mended else corrected
         problem = corrected and objection(corrected, source.catalog)
         if problem:
             raise StatementRefused((f"the correction cannot run: {problem}",))
         return Validation(is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected)
 
     try:
-        return services.validation((sql, question, schema), ask)
+        return services.validation((sql, question, schema + findings), ask)
     except Exception as error:
         # Whatever goes wrong here, the question has a statement to go on with.
         note(f"the check of the statement failed: {error}")

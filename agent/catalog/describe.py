@@ -13,10 +13,15 @@ _SHOWN_VALUES = 5
 
 
 def describe(catalog: Catalog, selection: Selection, quote: Callable[[str], str], *, values: bool = True) -> str:
-    """Return the tables and columns of `selection`, one column a line, with types, keys, comments and a few values."""
+    """Return the tables and columns of `selection`, one column a line, with types, keys, comments and a few values.
+
+    A table that is gone since it was selected is left out.
+    """
     blocks = []
     for key, names in selection.items():
-        table = catalog.tables[key]
+        table = catalog.tables.get(key)
+        if table is None:
+            continue
         chosen = [column for column in table.columns if column.name in set(names)]
         lines = [_column_line(catalog, table, column, quote, values) for column in chosen]
         blocks.append("\n".join([f"table {quoted_key(table, quote)}{_remark(table.comment)}", *lines]))
@@ -27,7 +32,9 @@ def describe_compactly(catalog: Catalog, selection: Selection, quote: Callable[[
     """Return the tables and columns of `selection`, one table a line, followed by the joins between them."""
     lines, joins = [], []
     for key, names in selection.items():
-        table = catalog.tables[key]
+        table = catalog.tables.get(key)
+        if table is None:
+            continue
         lines.append(f"{quoted_key(table, quote)}({', '.join(quote(name) for name in names)})")
         for foreign_key in table.foreign_keys:
             pairs = zip(foreign_key.columns, foreign_key.target_columns, strict=False)

@@ -12,7 +12,7 @@ TEMPLATES = sorted(
 )
 VARIABLES = {
     "generate_sql": {"dialect", "today", "schema", "question", "context"},
-    "validate_sql": {"dialect", "today", "schema", "question", "sql"},
+    "validate_sql": {"dialect", "today", "schema", "question", "sql", "findings"},
     "select_tables": {"tables", "question"},
     "select_columns": {"schema", "question"},
     "narrate": {"language", "output_type", "question", "count", "cut", "rows"},

@@ -4,6 +4,7 @@ A problem is what the database would refuse; a warning is what whoever judges th
 a function from the resolved statement to remarks.
 """
 
+import logging
 from collections.abc import Callable
 
 from agent.catalog.schema import Catalog
@@ -16,6 +17,8 @@ from agent.sql.guard import parse
 from agent.sql.resolved import Resolved, resolved
 
 __all__ = ["CHECKS", "Remark", "problems_of", "warnings_of"]
+
+_log = logging.getLogger(__name__)
 
 CHECKS: tuple[Check, ...] = (sums_of_text, comparisons, grouping, keyless_joins, products)
 
@@ -35,10 +38,24 @@ def warnings_of(sql: str, catalog: Catalog, values: Callable[[], KnownValues] | 
     if query is None:
         return ()
     found = [remark for remark in _remarks(query) if not remark.is_problem]
-    if values and compares_text(query):
-        found += literals(query, values())
-    return tuple(dict.fromkeys(remark.text for remark in found))
+    return tuple(dict.fromkeys(remark.text for remark in [*found, *_about_literals(query, values)]))
 
 
 def _remarks(query: Resolved) -> list[Remark]:
-    return list(dict.fromkeys(remark for check in CHECKS for remark in check(query)))
+    try:
+        return list(dict.fromkeys(remark for check in CHECKS for remark in check(query)))
+    except Exception:
+        # What a check trips over is left to the database: a defect here must not stop a statement.
+        _log.exception("the static checks failed on a statement")
+        return []
+
+
+def _about_literals(query: Resolved, values: Callable[[], KnownValues] | None) -> list[Remark]:
+    if values is None or not compares_text(query):
+        return []
+    try:
+        return list(literals(query, values()))
+    except Exception:
+        # The index may have to be read from a database that does not answer just now.
+        _log.exception("the literals of a statement could not be looked up")
+        return []

@@ -7,6 +7,7 @@ from sqlglot.optimizer.scope import Scope
 
 from agent.catalog.schema import Catalog
 from agent.sql.checks.remark import Remark
+from agent.sql.joined import connected
 from agent.sql.resolved import Place, Resolved
 
 Column = tuple[str, str]
@@ -28,7 +29,7 @@ def products(query: Resolved) -> Iterator[Remark]:
     """Tables in one FROM that no condition connects."""
     for scope, select in query.selects():
         names = {name for name, (_, source) in scope.selected_sources.items() if _has_rows(source)}
-        apart = _components(names, _conditions(select, scope))
+        apart = connected(names, _conditions(select, scope))
         if len(apart) > 1:
             groups = " and ".join(", ".join(sorted(group)) for group in sorted(apart, key=sorted))
             yield Remark(f"no condition connects {groups}: every row is paired with every row")
@@ -101,12 +102,3 @@ def _conditions(select: exp.Select, scope: Scope) -> list[set[str]]:
         parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
         found += [{column.table for column in part.find_all(exp.Column)} for part in parts if part is not None]
     return found
-
-
-def _components(names: set[str], conditions: list[set[str]]) -> list[set[str]]:
-    groups = [{name} for name in names]
-    for condition in conditions:
-        touched = [group for group in groups if group & condition]
-        if len(touched) > 1:
-            groups = [group for group in groups if not group & condition] + [set().union(*touched)]
-    return groups

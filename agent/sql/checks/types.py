@@ -20,7 +20,7 @@ _DIGIT = re.compile(r"\d")
 
 def sums_of_text(query: Resolved) -> Iterator[Remark]:
     """SUM and AVG of a text column, unless its values are numbers kept as text where the engine adds those up."""
-    for scope, select in query.selects():
+    for scope, _ in query.selects():
         for call in scope.find_all(exp.Sum, exp.Avg):
             place = query.place(_argument(call), scope)
             if place and place.column.type_class == "text" and not _holds_numbers(place, query):
@@ -34,13 +34,15 @@ def comparisons(query: Resolved) -> Iterator[Remark]:
         for node in scope.find_all(*_COMPARISONS):
             for place, literal in _compared(node, query, scope):
                 if _is_nonsense(place.column.type_class, literal):
-                    text = f"{place} is a {place.column.type_class} ({place.column.type}) and is compared with {literal!r}"
+                    text = (
+                        f"{place} is a {place.column.type_class} ({place.column.type}) and is compared with {literal!r}"
+                    )
                     yield Remark(text, query.dialect in _STRICT)
 
 
 def _argument(call: exp.Expr) -> exp.Expr | None:
-    inner = call.this
-    return inner.expressions[0] if isinstance(inner, exp.Distinct) and inner.expressions else inner
+    inner: exp.Expr | None = call.this
+    return inner.expressions[0] if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1 else inner
 
 
 def _holds_numbers(place: Place, query: Resolved) -> bool:
