@@ -17,7 +17,7 @@ OFF_TOPIC = {"sql": "", "off_topic": True}
 DROP = {"sql": "DROP TABLE orders"}
 UPDATE = {"sql": "WITH gone AS (SELECT 1) UPDATE orders SET status = 'cancelled'"}
 UNKNOWN_COLUMN = {"sql": "SELECT SUM(total_amunt) FROM orders"}
-FAILS_IN_DATABASE = {"sql": "SELECT no_such_function(order_id) FROM orders"}
+FAILS_IN_DATABASE = {"sql": "SELECT abs(-9223372036854775808) FROM orders"}
 UNREADABLE = ["I would rather talk.", "Really."]
 
 
@@ -171,7 +171,7 @@ def test_stop_words_inside_names_and_values_are_none(scripted: Scripted, word: s
     ("bad", "told"),
     [
         (UNKNOWN_COLUMN, ["total_amunt", "nearest: orders.total_amount"]),
-        (FAILS_IN_DATABASE, ["no such function: no_such_function"]),
+        (FAILS_IN_DATABASE, ["integer overflow"]),
         ({"sql": "SELECT FROM WHERE"}, ["cannot be parsed"]),
         ({"sql": "SELECT * FROM invoices"}, ["invoices is not in the catalog"]),
         ({"sql": "SELECT 1; SELECT 2"}, ["exactly one statement"]),
@@ -198,7 +198,7 @@ def test_two_execution_errors_then_rows(scripted: Scripted) -> None:
     assert nodes(steps) == [*TO_GENERATION, *once * 2, *TO_THE_END]
     assert [update["sql_request_is_valid"] for update in updates_of(steps, "execute_sql")] == [False, False, True]
     last = prompts(agent, "GeneratedSQL")[2]
-    assert "no_such_function" in last
+    assert "integer overflow" in last
     assert "total_amunt" not in last
 
 
@@ -228,7 +228,7 @@ def test_tries_at_a_statement_are_a_setting(scripted: Scripted, limit: int) -> N
 
 
 def test_statement_that_runs_too_long_is_told_to_generation(scripted: Scripted) -> None:
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+    endless = "SELECT COUNT(*) FROM orders AS a JOIN orders AS b ON a.order_id > 0 JOIN orders AS c ON b.order_id > 0"
     agent = scripted({"GeneratedSQL": [{"sql": endless}, COUNT]}, statement_timeout_s=0.1, enable_sql_validation=False)
     steps = walk(agent)
 
@@ -361,7 +361,9 @@ def test_longest_way_through_ends_by_its_counters(scripted: Scripted) -> None:
     """Every limit but the recursion limit is what ends a question."""
     answers: dict[str, Any] = {
         "GeneratedSQL": [{"sql": FAILS_IN_DATABASE["sql"].replace("order_id", str(number))} for number in range(3)],
-        "SQLValidation": [objection(f"SELECT no_such_function({number})") for number in range(10, 13)],
+        "SQLValidation": [
+            objection(f"SELECT abs(-9223372036854775808), {number} FROM orders") for number in range(10, 13)
+        ],
     }
     steps = walk(scripted(answers))
 
