@@ -46,6 +46,15 @@ class Evidence:
         met = {term: postings.frequency(term) or count for term, count in zip(self.terms, counts, strict=True)}
         return Frequencies(postings.tables, met)
 
+    def without(self, other: "Evidence") -> "Evidence":
+        """Return this evidence where `other` has none for the same term."""
+        known = dict(zip(other.terms, other.rows, strict=True))
+        rows = [
+            np.where(known[term] > 0, 0, row) if term in known else row
+            for term, row in zip(self.terms, self.rows, strict=True)
+        ]
+        return Evidence(self.terms, np.stack(rows).astype(np.float32) if rows else self.rows)
+
 
 def gather(postings: Postings, met: Met) -> Evidence:
     """Return for each term of `met` the best strength that what stands for it has in each table."""

@@ -16,7 +16,6 @@ from agent.catalog.semantic import Embedder, Meanings
 from agent.catalog.spelling import Spelling
 from agent.catalog.words import asks_for_data, content_words
 
-_MEANING_SHARE = 0.5
 _MEANS_THE_SAME = 0.35
 
 
@@ -26,12 +25,13 @@ class Reading(NamedTuple):
     asked: Asked
     words: Evidence
     phrases: Evidence
+    synonyms: Evidence
     meaning: NDArray[np.float32]
 
     def frequencies(self, postings: Postings) -> Frequencies:
         """Return how many tables of `postings` each term meets."""
-        words, phrases = self.words.frequencies(postings), self.phrases.frequencies(postings)
-        return Frequencies(postings.tables, words.met | phrases.met)
+        parts = [part.frequencies(postings).met for part in (self.synonyms, self.phrases, self.words)]
+        return Frequencies(postings.tables, {term: count for met in parts for term, count in met.items()})
 
 
 class SchemaIndex:
@@ -43,14 +43,14 @@ class SchemaIndex:
         Raises:
             ModelUnreachable, ModelRejected: an embedder that is an endpoint gave no vectors.
         """
-        self._postings = Postings(catalog)
+        self.postings = Postings(catalog)
         self._joins = JoinGraph(catalog)
-        self._meanings = Meanings(self._postings, embedder) if embedder else None
-        self._spelling = Spelling(self._postings.names())
-        terms = self._postings.terms
+        self._meanings = Meanings(self.postings, embedder) if embedder else None
+        self._spelling = Spelling(self.postings.names())
+        terms = self.postings.terms
         self._is_latin = 2 * sum(term.isascii() for term in terms) > len(terms)
         tables = catalog.tables.values()
-        split = self._postings.identifiers.words
+        split = self.postings.identifiers.words
         self._words_in_name = np.array([max(1, len(split(table.name))) for table in tables], np.float32)
         columns = np.array([len(table.columns) for table in tables], np.float32)
         self._shape = np.stack([np.log1p(columns), np.log(self._joins.surroundings), np.log1p(self._joins.degrees)])
@@ -72,33 +72,43 @@ class SchemaIndex:
             ModelUnreachable, ModelRejected: an embedder that is an endpoint gave no vectors.
         """
         reading = self.read(question, fuzzy=fuzzy)
-        features = self.features(reading, frequencies or reading.frequencies(self._postings))
+        features = self.features(reading, frequencies or reading.frequencies(self.postings))
         fused = fuse(features, with_meaning=self._meanings is not None)
-        return {self._joins.keys[number]: float(fused[number]) for number in np.flatnonzero(features[0] > 0).tolist()}
+        return {
+            self._joins.keys[number]: float(fused[number])
+            for number in np.flatnonzero(features[:3].any(axis=0)).tolist()
+        }
 
     def frequencies(self, question: str, *, fuzzy: int = 0) -> Frequencies:
         """Return how many tables each term of `question` meets."""
-        return self.read(question, fuzzy=fuzzy).frequencies(self._postings)
+        return self.read(question, fuzzy=fuzzy).frequencies(self.postings)
+
+    def met_words(self, question: str, *, fuzzy: int = 0) -> tuple[str, ...]:
+        """Return the words of `question`, as it spells them, that names, comments or values of the catalog hold."""
+        reading = self.read(question, fuzzy=fuzzy)
+        return tuple(reading.asked.spellings.get(term, term) for term in reading.words.terms)
 
     def read(self, question: str, *, fuzzy: int = 0) -> Reading:
         """Return what the terms of `question` meet."""
         asked = read_question(question)
         meant, meaning = self._meant(asked)
-        standing = {word: self._spelled(word, fuzzy) | meant.get(word, {}) for word in asked.words}
-        phrases = {phrase: {phrase: 1.0} for phrase in asked.phrases}
-        return Reading(asked, gather(self._postings, standing), gather(self._postings, phrases), meaning)
+        words = gather(self.postings, {word: self._spelled(word, fuzzy) for word in asked.words})
+        phrases = gather(self.postings, {phrase: {phrase: 1.0} for phrase in asked.phrases})
+        synonyms = gather(self.postings, meant).without(words)
+        return Reading(asked, words, phrases, synonyms, meaning)
 
     def features(self, reading: Reading, frequencies: Frequencies) -> NDArray[np.float32]:
         """Return what the score of each table is made of: a row for each of `agent.catalog.fusion.FEATURES`."""
-        asked, words, phrases = reading.asked, reading.words, reading.phrases
+        asked, words, phrases, synonyms = reading.asked, reading.words, reading.phrases, reading.synonyms
         named = named_share(words, asked.words, self._words_in_name)
-        near = self._joins.spread(np.concatenate([words.rows, phrases.rows, named[None], reading.meaning[None]]))
-        weights = [asked.words[term] * frequencies.rarity(term) for term in words.terms]
-        rare = [frequencies.rarity(term) for term in phrases.terms]
-        split = len(words.terms)
-        said = np.array(weights, np.float32) @ near[:split]
-        phrased = np.array(rare, np.float32) @ near[split:-2]
-        return np.concatenate([np.stack([said, phrased, near[-2], reading.meaning, near[-1]]), self._shape])
+        parts = [words.rows, phrases.rows, synonyms.rows, named[None], reading.meaning[None]]
+        near = np.split(self._joins.spread(np.concatenate(parts)), np.cumsum([len(part) for part in parts])[:-1])
+        sums = [
+            np.array([asked.words.get(term, 1.0) * frequencies.rarity(term) for term in evidence.terms], np.float32)
+            @ rows
+            for evidence, rows in zip((words, phrases, synonyms), near, strict=False)
+        ]
+        return np.concatenate([np.stack([*sums, near[3][0], reading.meaning, near[4][0]]), self._shape])
 
     def may_concern(self, question: str, *, fuzzy: int = 0) -> bool:
         """False where no word of `question` meets the catalog and nothing in its wording asks for data.
@@ -125,16 +135,15 @@ class SchemaIndex:
         return [*keys, *self._joins.bridges(keys)]
 
     def _spelled(self, word: str, fuzzy: int) -> dict[str, float]:
-        if self._postings.frequency(word):
+        if self.postings.frequency(word):
             return {word: 1.0}
         return dict.fromkeys(self._spelling.near(word, fuzzy), 1.0) if fuzzy else {}
 
     def _meant(self, asked: Asked) -> tuple[dict[str, dict[str, float]], NDArray[np.float32]]:
         """Return for each word those that are near in meaning, with their shares, and each table's nearness."""
         if self._meanings is None:
-            return {}, np.zeros(self._postings.tables, np.float32)
+            return {}, np.zeros(self.postings.tables, np.float32)
         vectors, known = self._meanings.of_question(asked)
         near = self._meanings.near_words(vectors)
-        shares = [{other: _MEANING_SHARE * by for other, by in found.items()} for found in near]
         nearness = self._meanings.nearness(vectors, [asked.words[word] for word in known])
-        return {word: found for word, found in zip(known, shares, strict=True)}, nearness
+        return {word: found for word, found in zip(known, near, strict=True)}, nearness

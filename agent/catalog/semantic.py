@@ -62,11 +62,11 @@ def packaged_embedder() -> PackagedEmbedder | None:
 
 
 class Meanings:
-    """The vectors of a schema: one for each word of its names and comments, and of each table their weighted mean.
+    """The vectors of a schema: one for each word of its names and comments, and of each table their mean.
 
     The mean of all words is taken off first, since the words of a schema are alike in being words of a schema (the
-    simple form of "all but the top", Mu and Viswanath 2018). Tables are composed of words (arithmetic mean weighted
-    by inverse document frequency, Arora et al. 2017), so that ten thousand of them cost no more than their vocabulary.
+    simple form of "all but the top", Mu and Viswanath 2018). Tables are composed of their words, so that ten thousand
+    of them cost no more calls than their vocabulary.
     """
 
     def __init__(self, postings: Postings, embedder: Embedder) -> None:
@@ -109,9 +109,7 @@ class Meanings:
     def _compose(self, postings: Postings) -> Vectors:
         sums = np.zeros((postings.tables, self._vectors.shape[1]), np.float32)
         for word, vector in zip(self._words, self._vectors, strict=True):
-            tables, strengths = postings.of(word)
-            rarity = np.log1p(postings.tables / max(1, len(tables)))
-            sums[tables] += np.outer(strengths * rarity, vector)
+            sums[postings.of(word)[0]] += vector
         return _unit(sums)
 
 
