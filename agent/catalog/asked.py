@@ -35,7 +35,7 @@ def read_question(question: str) -> Asked:
     spellings = {stem(word): word for word in reversed(spelt) if not is_function_word(word)}
     words = {root: _DATA_WORD_WEIGHT if is_data_word(spellings[root]) else 1.0 for root in reversed(spellings)}
     pairs = dict.fromkeys(han_pairs(question), 1.0)
-    phrases = [a + stem(b) for a, b in zip(spelt, spelt[1:], strict=False) if not _says_nothing(a, b)]
+    phrases = [stem(a + b) for a, b in zip(spelt, spelt[1:], strict=False) if not _says_nothing(a, b)]
     return Asked(words | pairs, tuple(dict.fromkeys(phrases)), spellings)
 
 

@@ -22,18 +22,17 @@ class JoinGraph:
         self.keys = list(catalog.tables)
         self._numbers = {key: number for number, key in enumerate(self.keys)}
         self._neighbours = self._read(catalog)
-        pairs = [(number, other) for number, others in enumerate(self._neighbours) for other in others]
-        edges = np.array(pairs, np.int64).reshape(-1, 2)
-        self._others = edges[:, 1]
-        self._targets, self._starts = np.unique(edges[:, 0], return_index=True)
-        self.degrees = np.array([len(others) for others in self._neighbours], np.float32)
+        counts = [len(others) for others in self._neighbours]
+        self._counts = np.array(counts, np.int64)
+        self._starts = np.concatenate([[0], np.cumsum(self._counts)])
+        self._others = np.array([other for others in self._neighbours for other in others], np.int64)
+        self.degrees = self._counts.astype(np.float32)
 
     @property
     def surroundings(self) -> NDArray[np.float32]:
         """For each table about how many are within two joins of it, itself included."""
         around = np.ones(len(self.keys), np.float32)
-        if len(self._targets):
-            around[self._targets] += np.add.reduceat(self.degrees[self._others], self._starts)
+        np.add.at(around, np.repeat(np.arange(len(self.keys)), self._counts), self.degrees[self._others])
         return around
 
     def spread(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -42,13 +41,12 @@ class JoinGraph:
         What a question says is then counted for all tables that can be joined to say it, the nearer the more. It is
         max-product propagation; PageRank would add up, and favour hubs.
         """
-        if not len(self._targets):
-            return rows
+        width = len(self.keys)
+        best = rows.ravel().copy()
+        reached = np.flatnonzero(best)
         for _ in range(_HOPS):
-            best = np.maximum.reduceat(rows[:, self._others], self._starts, axis=1)
-            rows = rows.copy()
-            rows[:, self._targets] = np.maximum(rows[:, self._targets], _DECAY * best)
-        return rows
+            reached = self._step(best, reached, width)
+        return best.reshape(rows.shape)
 
     def neighbours(self, key: str) -> list[str]:
         """Return the tables that a foreign key joins to `key`, in the order of their names."""
@@ -84,6 +82,19 @@ class JoinGraph:
                     before[other] = (number, depth)
                     waiting.append(other)
         return []
+
+    def _step(self, best: NDArray[np.float32], reached: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+        """Carry the values at `reached` over one join into `best`, rows of `width` end to end; return what changed."""
+        tables = reached % width
+        counts = self._counts[tables]
+        inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        others = self._others[np.repeat(self._starts[tables], counts) + inside]
+        places = np.repeat(reached - tables, counts) + others
+        carried = np.repeat(best[reached] * np.float32(_DECAY), counts)
+        better = carried > best[places]
+        np.maximum.at(best, places[better], carried[better])
+        changed: NDArray[np.int64] = places[better]
+        return changed
 
     def _read(self, catalog: Catalog) -> list[list[int]]:
         joined: list[set[int]] = [set() for _ in self.keys]

@@ -43,7 +43,7 @@ class Identifiers:
         parts = [part for word in spelt for part in self._split(word)]
         for word in (*parts, *spelt):
             self.spellings.setdefault(stem(word), word)
-        joined = [a + stem(b) for a, b in zip(parts, parts[1:], strict=False)]
+        joined = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
         return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spelt), *joined, *han_pairs(name)]))
 
     def _split(self, word: str) -> list[str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from agent.catalog.asked import Asked, read_question
 from agent.catalog.closure import JoinGraph
 from agent.catalog.evidence import Evidence, Frequencies, gather, named_share
-from agent.catalog.fusion import fuse
+from agent.catalog.fusion import FEATURES, fuse
 from agent.catalog.postings import Postings
 from agent.catalog.schema import Catalog
 from agent.catalog.semantic import Embedder, Meanings
@@ -17,6 +17,8 @@ from agent.catalog.spelling import Spelling
 from agent.catalog.words import asks_for_data, content_words
 
 _MEANS_THE_SAME = 0.35
+_SAID = FEATURES.index("named")
+"""The features before it are above 0 where a term of the question meets a table."""
 
 
 class Reading(NamedTuple):
@@ -53,15 +55,19 @@ class SchemaIndex:
         split = self.postings.identifiers.words
         self._words_in_name = np.array([max(1, len(split(table.name))) for table in tables], np.float32)
         columns = np.array([len(table.columns) for table in tables], np.float32)
+        self._by_key = np.argsort(np.argsort(np.array(self._joins.keys, object)))
         self._shape = np.stack([np.log1p(columns), np.log(self._joins.surroundings), np.log1p(self._joins.degrees)])
 
-    def rank(self, question: str, *, fuzzy: int = 0) -> list[str]:
+    def rank(self, question: str, *, fuzzy: int = 0, limit: int | None = None) -> list[str]:
         """Return the keys of the tables that `question` meets, itself or through a join or two, best first.
+
+        They are at most `limit`; equal ones stand in the order of their keys.
 
         With `fuzzy` above 0 names that are spelt almost so, or cut short, are met too: 1 is strict about it, 2 less so.
         """
-        found = self.scores(question, fuzzy=fuzzy)
-        return sorted(found, key=lambda key: (-found[key], key))
+        met, scores = self._score(self.read(question, fuzzy=fuzzy), None)
+        order = np.lexsort((self._by_key[met], -scores))
+        return [self._joins.keys[number] for number in met[order][:limit].tolist()]
 
     def scores(self, question: str, *, fuzzy: int = 0, frequencies: Frequencies | None = None) -> dict[str, float]:
         """Return a score for each table that `question` meets: log-odds up to a constant of the question.
@@ -71,13 +77,9 @@ class SchemaIndex:
         Raises:
             ModelUnreachable, ModelRejected: an embedder that is an endpoint gave no vectors.
         """
-        reading = self.read(question, fuzzy=fuzzy)
-        features = self.features(reading, frequencies or reading.frequencies(self.postings))
-        fused = fuse(features, with_meaning=self._meanings is not None)
-        return {
-            self._joins.keys[number]: float(fused[number])
-            for number in np.flatnonzero(features[:3].any(axis=0)).tolist()
-        }
+        met, scores = self._score(self.read(question, fuzzy=fuzzy), frequencies)
+        keys = self._joins.keys
+        return {keys[number]: score for number, score in zip(met.tolist(), scores.tolist(), strict=True)}
 
     def frequencies(self, question: str, *, fuzzy: int = 0) -> Frequencies:
         """Return how many tables each term of `question` meets."""
@@ -133,6 +135,14 @@ class SchemaIndex:
     def connected(self, keys: Sequence[str]) -> list[str]:
         """Return `keys`, then the tables on the shortest paths of foreign keys between them."""
         return [*keys, *self._joins.bridges(keys)]
+
+    def _score(
+        self, reading: Reading, frequencies: Frequencies | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the numbers of the tables that are met, and their scores."""
+        features = self.features(reading, frequencies or reading.frequencies(self.postings))
+        met = np.flatnonzero(features[:_SAID].any(axis=0))
+        return met, fuse(features[:, met], with_meaning=self._meanings is not None)
 
     def _spelled(self, word: str, fuzzy: int) -> dict[str, float]:
         if self.postings.frequency(word):

@@ -45,9 +45,12 @@ class Postings:
         return len(self.of(term)[0])
 
     def names(self) -> list[str]:
-        """Return the terms that stand in a name or a comment, not only in values."""
+        """Return the single words that stand in a name or a comment, not only in values."""
+        single = self.identifiers.spellings
         strongest = np.maximum.reduceat(self._strengths, self._starts[:-1]) if self._slots else np.zeros(0)
-        return [term for term, strength in zip(self._slots, strongest, strict=True) if strength > VALUE]
+        return [
+            term for term, strength in zip(self._slots, strongest, strict=True) if strength > VALUE and term in single
+        ]
 
     def matrix(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         """Return starts by term, table numbers and strengths: the columns of a sparse tables-by-terms matrix."""

@@ -1,6 +1,7 @@
 """Schema linking: the tables and columns that a question is about, decided by the catalog as far as it can."""
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import prompts
 from agent.catalog.describe import describe, describe_compactly, estimate_tokens, quoted_key
@@ -43,8 +44,9 @@ def link_tables(question: str, source: Source, services: Services, attempt: int)
     whole = ((key, table.column_names) for key, table in tables.items())
     if len(tables) == 1 or fits_budget(source, whole, budget):
         return list(tables) if source.index.may_concern(question, fuzzy=fuzzy) else []
-    ranked = source.index.rank(question, fuzzy=fuzzy) or list(tables)
-    candidates = source.index.with_neighbours(ranked[: _CANDIDATES * attempt])
+    limit = _CANDIDATES * attempt
+    ranked = source.index.rank(question, fuzzy=fuzzy, limit=limit) or list(islice(tables, limit))
+    candidates = source.index.with_neighbours(ranked)
     if services.model.profile == "embedded":
         return candidates[:_UNREAD_TABLES] if source.index.may_concern(question, fuzzy=fuzzy) else []
     return _choose_tables(question, source, services, candidates, budget * attempt)

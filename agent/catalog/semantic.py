@@ -76,7 +76,7 @@ class Meanings:
         self._words = [term for term in postings.terms if term in spellings and not term.isdigit()]
         raw = embedder.embed([spellings[word] for word in self._words]) if self._words else np.zeros((0, 1), np.float32)
         self._centre = raw.mean(axis=0) if len(raw) else np.zeros(1, np.float32)
-        self._vectors = _unit(raw - self._centre)
+        self._vectors = self._centred(raw)
         self._tables = self._compose(postings)
 
     def of_question(self, asked: Asked) -> tuple[Vectors, list[str]]:
@@ -85,7 +85,7 @@ class Meanings:
         if not known or not self._words:
             return np.zeros((0, self._vectors.shape[1]), np.float32), []
         raw = self._embedder.embed([asked.spellings.get(word, word) for word in known])
-        return _unit(raw - self._centre), known
+        return self._centred(raw), known
 
     def near_words(self, vectors: Vectors) -> list[dict[str, float]]:
         """Return for each vector up to eight words of the schema with their nearness: above 0, at most 1."""
@@ -102,6 +102,10 @@ class Meanings:
             return np.zeros(len(self._tables), np.float32)
         mean = np.average(vectors, axis=0, weights=list(weights)).astype(np.float32)
         return np.asarray(self._tables @ (mean / max(float(np.linalg.norm(mean)), _TINY)), np.float32)
+
+    def _centred(self, raw: Vectors) -> Vectors:
+        # A text that the embedder knows nothing of has zeros, and stays unlike everything.
+        return np.where(raw.any(axis=1, keepdims=True), _unit(raw - self._centre), np.float32(0))
 
     def _above(self, similar: NDArray[np.float32], columns: list[int]) -> dict[str, float]:
         return {self._words[at]: float(similar[at] - _NEAR) / (1 - _NEAR) for at in columns if similar[at] > _NEAR}

@@ -19,6 +19,7 @@ TRAIN = SHARED / "training" / "spider_train.jsonl.gz"
 DEV = SHARED / "benchmarks" / "spider_dev"
 
 _SEED = 20_26
+_COLUMNS = 20
 
 
 class Linked(NamedTuple):
@@ -74,8 +75,8 @@ def dev_values(tables: Mapping[str, Table]) -> dict[tuple[str, str], tuple[str, 
 def with_distractors(tables: Mapping[str, Table], size: int) -> dict[str, Table]:
     """Return `tables` and as many more as make `size`.
 
-    Each further database has the keys and the numbers of columns of a real one; its tables are named by one word each
-    of two real names, and its columns are drawn from all real columns. The draw is the same each time.
+    Each further database has the keys of a real one; its tables are named by one word each of two real names, and have
+    20 columns drawn from all real columns. The draw is the same each time.
     """
     chance = random.Random(_SEED)
     names = [word for table in tables.values() for word in table.name.split("_")]
@@ -96,7 +97,7 @@ def _disguised(
     name: str, table: Table, renamed: Mapping[str, str], columns: list[Column], chance: random.Random
 ) -> Table:
     keys = tuple(ForeignKey(key.columns, renamed[key.target], key.target_columns) for key in table.foreign_keys)
-    return Table(name, tuple(chance.choices(columns, k=len(table.columns))), foreign_keys=keys)
+    return Table(name, tuple(chance.choices(columns, k=_COLUMNS)), foreign_keys=keys)
 
 
 def _tables(schema: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
