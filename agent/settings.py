@@ -68,6 +68,12 @@ class Settings(BaseSettings):
         "auto",
         description="Form of structured answers: `json_schema`, `json_object`, `text`, or `auto`: found out once.",
     )
+    embeddings_model: str | None = Field(
+        None, description="Embeddings model at an endpoint, to find tables by meaning; without it the packaged vectors."
+    )
+    embeddings_base_url: str | None = Field(
+        None, description="Base URL of the embeddings endpoint; left out: that of the model."
+    )
     enable_sql_validation: bool = Field(True, description="Let the model check each statement against the question.")
     sql_validation_max_retries: int = Field(
         2, ge=0, le=10, description="How often a statement is checked again after a correction."
