@@ -160,7 +160,13 @@ class Services:
     def limits(self) -> Limits:
         """What one statement may take."""
         settings = self.settings
-        return Limits(settings.statement_timeout_s, settings.row_limit, settings.byte_limit, settings.worker_memory_mb)
+        return Limits(
+            settings.statement_timeout_s,
+            settings.row_limit,
+            settings.byte_limit,
+            settings.worker_memory_mb,
+            settings.max_planned_rows,
+        )
 
     def _sample_url(self) -> str:
         from agent.sample.shop import shop_path

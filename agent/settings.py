@@ -99,6 +99,11 @@ class Settings(BaseSettings):
     byte_limit: int = Field(
         50_000_000, ge=1000, description="Bytes of a result that are read; more are cut and said to be."
     )
+    max_planned_rows: float = Field(
+        1e10,
+        gt=0,
+        description="Rows that PostgreSQL, MySQL or MariaDB may expect at the widest place of a statement's plan.",
+    )
     worker_memory_mb: int = Field(
         1024, ge=128, description="Megabytes that one statement on a SQLite or DuckDB file may take."
     )

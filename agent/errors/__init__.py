@@ -6,7 +6,8 @@
     │   │   ├── StatementRefused     the guard refused it                     findings
     │   │   ├── NamesUnknown         it names what the catalog does not have  unknown
     │   │   ├── StatementFailed      the database refused it                  reason
-    │   │   └── StatementTimeout     it ran past its time limit               seconds
+    │   │   ├── StatementTimeout     it ran past its time limit               seconds
+    │   │   └── StatementTooCostly   its plan goes through too many rows      rows, limit
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
         ├── InvalidQuestion          empty, without words, not text           reason
@@ -69,6 +70,7 @@ from agent.errors.statements import (
     StatementFailed,
     StatementRefused,
     StatementTimeout,
+    StatementTooCostly,
 )
 
 __all__ = [
@@ -103,5 +105,6 @@ __all__ = [
     "StatementFailed",
     "StatementRefused",
     "StatementTimeout",
+    "StatementTooCostly",
     "Terminal",
 ]
