@@ -101,8 +101,11 @@ def ask(
 
     from agent import terminal
     from agent.graph import build_graph
+    from agent.services import Services
 
-    services = _services(llm_model=model, llm_base_url=base_url)
+    services = Services(
+        _settings(llm_model=model, llm_base_url=base_url), progress=terminal.ReadingBar(Console(stderr=True))
+    )
     given: dict[str, Any] = {"question": question, "source": source, "clarify": clarify.value}
     given |= {"output_type": output_type and output_type.value, "enable_sql_validation": validation}
     output = terminal.ask(build_graph(services), cast("Input", given), None if as_json else Console(stderr=True))

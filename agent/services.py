@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from sqlalchemy import URL
 
 from agent.catalog.reflect import Progress
+from agent.catalog.semantic import Embedder, packaged_embedder
 from agent.catalog.source import Source, open_source
 from agent.errors import SourceNotFound
 from agent.models.client import ModelClient
@@ -72,6 +73,21 @@ class Services:
 
         return connect_model(self.settings)
 
+    @cached_property
+    def _embedder(self) -> Embedder | None:
+        settings = self.settings
+        if settings.embeddings_model is None:
+            return packaged_embedder()
+        from agent.models.chat import OPENAI_URL
+        from agent.models.embeddings import EndpointEmbedder
+
+        return EndpointEmbedder(
+            base_url=settings.embeddings_base_url or settings.llm_base_url or OPENAI_URL,
+            model=settings.embeddings_model,
+            api_key=settings.llm_api_key,
+            timeout_s=settings.llm_timeout_s,
+        )
+
     @property
     def choices(self) -> tuple[str, ...]:
         """The names of the sources that a question is put to when it names none; one is no choice."""
@@ -116,7 +132,13 @@ class Services:
         return SourceSettings(url=SecretStr(wanted), allow_writable_account=self.settings.allow_writable_account)
 
     def _open(self, wanted: str, settings: SourceSettings) -> Source:
-        source = open_source(settings, self.limits, cache_dir=self.settings.cache_dir, progress=self._progress)
+        source = open_source(
+            settings,
+            self.limits,
+            cache_dir=self.settings.cache_dir,
+            embedder=self._embedder,
+            progress=self._progress,
+        )
         with self._lock:
             self._sources[wanted] = source
         return source
@@ -138,7 +160,13 @@ class Services:
     def limits(self) -> Limits:
         """What one statement may take."""
         settings = self.settings
-        return Limits(settings.statement_timeout_s, settings.row_limit, settings.byte_limit, settings.worker_memory_mb)
+        return Limits(
+            settings.statement_timeout_s,
+            settings.row_limit,
+            settings.byte_limit,
+            settings.worker_memory_mb,
+            settings.max_planned_rows,
+        )
 
     def _sample_url(self) -> str:
         from agent.sample.shop import shop_path

@@ -68,6 +68,12 @@ class Settings(BaseSettings):
         "auto",
         description="Form of structured answers: `json_schema`, `json_object`, `text`, or `auto`: found out once.",
     )
+    embeddings_model: str | None = Field(
+        None, description="Embeddings model at an endpoint, to find tables by meaning; without it the packaged vectors."
+    )
+    embeddings_base_url: str | None = Field(
+        None, description="Base URL of the embeddings endpoint; left out: that of the model."
+    )
     enable_sql_validation: bool = Field(True, description="Let the model check each statement against the question.")
     sql_validation_max_retries: int = Field(
         2, ge=0, le=10, description="How often a statement is checked again after a correction."
@@ -92,6 +98,11 @@ class Settings(BaseSettings):
     row_limit: int = Field(10_000, ge=1, description="Rows of a result that are read; more are cut and said to be.")
     byte_limit: int = Field(
         50_000_000, ge=1000, description="Bytes of a result that are read; more are cut and said to be."
+    )
+    max_planned_rows: float = Field(
+        1e10,
+        gt=0,
+        description="Rows that PostgreSQL, MySQL or MariaDB may expect at the widest place of a statement's plan.",
     )
     worker_memory_mb: int = Field(
         1024, ge=128, description="Megabytes that one statement on a SQLite or DuckDB file may take."

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +15,7 @@ from agent.messages import Language, language_of
 from agent.state import AnswerTable, Input, Output
 
 _SHOWN_ROWS = 20
+_SLOW_TABLES = 200
 
 
 def ask(graph: Graph, given: Input, console: Console | None) -> Output:
@@ -27,6 +29,28 @@ def ask(graph: Graph, given: Input, console: Console | None) -> Output:
             for node, update in state.items():
                 console.print(_step(node, update))
     return output
+
+
+class ReadingBar:
+    """A progress bar for a schema that is read for the first time; a small one is read before it would show."""
+
+    def __init__(self, console: Console) -> None:
+        """Draw on `console` if it is a terminal."""
+        self._bar = Progress(
+            TextColumn("reading the schema"), BarColumn(), MofNCompleteColumn(), console=console, transient=True
+        )
+        self._task: TaskID | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show that `done` tables of `total` were read."""
+        if total < _SLOW_TABLES:
+            return
+        if self._task is None:
+            self._task = self._bar.add_task("", total=total)
+            self._bar.start()
+        self._bar.update(self._task, completed=done)
+        if done >= total:
+            self._bar.stop()
 
 
 def show(output: Output, console: Console) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.catalog.retrieval import link_tables
+from agent.catalog.retrieval import link_source, link_tables
 from agent.errors import OffTopic, SourceEmpty
 from agent.failure import failure_of
 from agent.question import clean_question
@@ -11,21 +11,25 @@ from agent.state import State
 
 
 def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
-    """Find tables; where none is found, say why in `error`, and after the last try end as off topic.
+    """Find the source, where none is named, and tables in it.
+
+    Where none is found, say why in `error`, and after the last try end as off topic.
 
     A try that follows generation's verdict "off topic" can only succeed where it has more tables to show than before;
     so `relevant_tables` stays as it is where none is found.
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
-    source = services.source(state.get("source"))
+    name = state.get("source") or link_source(question, services)
+    source = services.source(name)
     if not source.catalog.tables:
         raise SourceEmpty(source.database.name)
     attempt = state.get("table_counter", 0) + 1
     found = link_tables(question, source, services, attempt)
     if state.get("error") and set(found) <= set(state.get("relevant_tables") or ()):
         found = []
-    update: dict[str, Any] = {"question": question, "table_counter": attempt}
+    given = {**(state.get("given") or state), "source": name}
+    update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": given}
     if found:
         tables = {key: list(source.catalog.tables[key].column_names) for key in found}
         return {**update, "relevant_tables": tables, "error": None}

@@ -41,17 +41,17 @@ def reflect(
     with database.inspector() as inspector, warnings.catch_warnings():
         # A foreign key that a database declares and does not keep is nothing that a user has to hear of.
         warnings.simplefilter("ignore", SAWarning)
-        reader = _Reader(inspector, progress)
-        tables = reader.read(_schemas(inspector, schemas))
+        default = inspector.default_schema_name or database.default_schema
+        reader = _Reader(inspector, default, progress)
+        tables = reader.read(_schemas(inspector, default, schemas))
         definitions = reader.definitions(tables)
     tables = mark_secrets(tables, secret_columns, definitions)
     found = with_inferred_joins(dict(sorted(tables.items())))
-    return Catalog(database.dialect, found, inspector.default_schema_name, warnings=tuple(reader.warnings))
+    return Catalog(database.dialect, found, default, warnings=tuple(reader.warnings))
 
 
-def _schemas(inspector: Inspector, wanted: Collection[str] | None) -> list[str | None]:
+def _schemas(inspector: Inspector, default: str | None, wanted: Collection[str] | None) -> list[str | None]:
     """Return the schemas to read, the default one as None and first."""
-    default = inspector.default_schema_name
     if wanted is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
         return [None]
     names = inspector.get_schema_names() if wanted is None else wanted
@@ -63,11 +63,11 @@ def _schemas(inspector: Inspector, wanted: Collection[str] | None) -> list[str |
 class _Reader:
     """Reads tables through one inspector and keeps account of what could not be read."""
 
-    def __init__(self, inspector: Inspector, progress: Progress | None) -> None:
+    def __init__(self, inspector: Inspector, default: str | None, progress: Progress | None) -> None:
         self.warnings: list[str] = []
         self._inspector = inspector
         self._progress = progress or (lambda done, total: None)
-        self._default = inspector.default_schema_name
+        self._default = default
 
     def read(self, schemas: Sequence[str | None]) -> dict[str, Table]:
         names = {schema: self._names(schema) for schema in schemas}

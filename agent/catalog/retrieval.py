@@ -1,10 +1,15 @@
 """Schema linking: the tables and columns that a question is about, decided by the catalog as far as it can."""
 
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
 import prompts
+from agent.audit.step import note
+from agent.catalog.choose import choose_source
 from agent.catalog.describe import describe, describe_compactly, estimate_tokens, quoted_key
 from agent.catalog.source import Source
 from agent.catalog.words import content_words, words
-from agent.errors import ModelAnswerUnreadable
+from agent.errors import ModelAnswerUnreadable, Terminal
 from agent.models.schemas import ColumnSelection, TableSelection
 from agent.services import Services
 
@@ -13,9 +18,42 @@ _UNREAD_TABLES = 5
 _LINKED_COLUMNS = 12
 
 
-def fits_budget(source: Source, selection: dict[str, list[str]], budget: int) -> bool:
-    """Return whether the names, types and keys of `selection` fit into `budget` tokens of a prompt."""
-    return estimate_tokens(describe(source.catalog, selection, source.database.quote, values=False)) <= budget
+def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], budget: int) -> bool:
+    """Return whether names, types and keys of the tables and columns in `selection` fit into `budget` tokens.
+
+    It stops at the first table that does not, so that its time is bounded by the budget and not by the schema.
+    """
+    tokens = 0
+    for key, columns in selection:
+        tokens += estimate_tokens(describe(source.catalog, {key: columns}, source.database.quote, values=False))
+        if tokens > budget:
+            return False
+    return True
+
+
+def link_source(question: str, services: Services) -> str:
+    """Return the name of the source that `question` is about; among several the choice is noted on the audit.
+
+    A source that cannot be opened is left out, and that is noted too.
+
+    Raises:
+        Terminal: no source can be opened; the error is that of the first.
+    """
+    names = services.choices
+    if len(names) == 1:
+        return names[0]
+    indexes, errors = {}, []
+    for name in names:
+        try:
+            indexes[name] = services.source(name).index
+        except Terminal as error:
+            errors.append(error)
+            note(f"the source {name} was left out: {error}")
+    if not indexes:
+        raise errors[0]
+    chosen = choose_source(question, indexes)
+    note(f"asked the source {chosen}, chosen among {', '.join(indexes)}")
+    return chosen
 
 
 def link_tables(question: str, source: Source, services: Services, attempt: int) -> list[str]:
@@ -23,17 +61,19 @@ def link_tables(question: str, source: Source, services: Services, attempt: int)
 
     A schema within the token budget, and a single table, is taken whole, or not at all where no word of the question
     meets it. From a larger one the model chooses among candidates that the index ranks. Each further attempt (from 1)
-    sees more.
+    sees more and is laxer about spelling. Tables that are needed to join the chosen ones come along.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: a choice was needed and could not be had.
     """
-    everything, budget = source.catalog.selection(), services.settings.schema_token_budget
-    fuzzy = attempt > 1
-    if len(everything) == 1 or fits_budget(source, everything, budget):
-        return list(everything) if source.index.may_concern(question, fuzzy=fuzzy) else []
-    ranked = source.index.rank(question, fuzzy=fuzzy) or list(everything)
-    candidates = source.index.with_neighbours(ranked[: _CANDIDATES * attempt])
+    tables, budget = source.catalog.tables, services.settings.schema_token_budget
+    fuzzy = attempt - 1
+    whole = ((key, table.column_names) for key, table in tables.items())
+    if len(tables) == 1 or fits_budget(source, whole, budget):
+        return list(tables) if source.index.may_concern(question, fuzzy=fuzzy) else []
+    limit = _CANDIDATES * attempt
+    ranked = source.index.rank(question, fuzzy=fuzzy, limit=limit) or list(islice(tables, limit))
+    candidates = source.index.with_neighbours(ranked)
     if services.model.profile == "embedded":
         return candidates[:_UNREAD_TABLES] if source.index.may_concern(question, fuzzy=fuzzy) else []
     return _choose_tables(question, source, services, candidates, budget * attempt)
@@ -50,7 +90,7 @@ def link_columns(
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: a choice was needed and could not be had.
     """
-    if fits_budget(source, tables, services.settings.schema_token_budget):
+    if fits_budget(source, tables.items(), services.settings.schema_token_budget):
         return tables
     if services.model.profile == "embedded":
         return _columns_by_words(question, source, tables)
@@ -78,7 +118,8 @@ def _choose_tables(question: str, source: Source, services: Services, candidates
         chosen = {name.lower() for name in services.model.ask(TableSelection, messages).tables}
     except ModelAnswerUnreadable:
         return shown[:_UNREAD_TABLES]
-    return [key for key in source.catalog.tables if key.lower() in chosen]
+    wanted = [key for key in source.catalog.tables if key.lower() in chosen]
+    return source.index.connected(wanted)
 
 
 def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from agent.catalog.index import SchemaIndex
 from agent.catalog.learning import Learning
 from agent.catalog.reflect import Progress
 from agent.catalog.schema import Catalog
+from agent.catalog.semantic import Embedder
 from agent.catalog.value_index import ValueIndex
 from agent.errors import AccountCanWrite
 from agent.source_settings import SourceSettings
@@ -36,6 +37,8 @@ class Source:
     """How its catalog is read again."""
     access: RowAccess | None = None
     """The row rules that every statement gets."""
+    embedder: Embedder | None = None
+    """What gives words their meaning in the index."""
     background: Background | None = None
     """The refresh that was started when the catalog came from the cache; `background.error` says how it failed."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
@@ -69,7 +72,8 @@ class Source:
         self.learning.forget_values()
         self.learning.store(catalog)
         access = self.learning.access(catalog)
-        return Source(self.database, catalog, SchemaIndex(catalog), self.limits, self.learning, access)
+        index = SchemaIndex(catalog, self.embedder)
+        return Source(self.database, catalog, index, self.limits, self.learning, access, self.embedder)
 
     def close(self) -> None:
         """Stop what goes on in the background and let go of files and connections."""
@@ -86,6 +90,7 @@ def open_source(
     limits: Limits,
     *,
     cache_dir: Path | None = None,
+    embedder: Embedder | None = None,
     progress: Progress | None = None,
     refresh_after_s: float = _REFRESH_AFTER_S,
     profile_budget_s: float = 3.0,
@@ -114,7 +119,8 @@ def open_source(
     due = entry is None or _is_old(entry, database, refresh_after_s)
     background = learning.start(catalog, is_fresh=entry is None) if due and cache_dir else None
     access = learning.access(catalog)
-    return Source(database, catalog, SchemaIndex(catalog), limits, learning, access, background)
+    index = SchemaIndex(catalog, embedder)
+    return Source(database, catalog, index, limits, learning, access, embedder, background)
 
 
 def _refuse_writers(database: Database) -> None:

@@ -6,6 +6,7 @@ from functools import lru_cache
 import snowballstemmer
 
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
+_WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
@@ -39,9 +40,29 @@ def words(text: str) -> set[str]:
     Chinese text gives each pair of neighbouring characters, since it has no spaces between words.
     """
     spaced = _CAMEL.sub(" ", text.replace("_", " "))
-    stems = {_stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", spaced))}
-    pairs = {run[at : at + 2] for run in _HAN.findall(text) for at in range(max(1, len(run) - 1))}
-    return stems | pairs
+    stems = {stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", spaced))}
+    return stems | set(han_pairs(text))
+
+
+def spelt_words(text: str) -> list[str]:
+    """Return the words and numbers of `text` in order and lower case, not stemmed, without Chinese ones."""
+    spaced = _CAMEL.sub(" ", _HAN.sub(" ", text))
+    return [word.lower() for word in _WORD_OR_NUMBER.findall(spaced)]
+
+
+def han_pairs(text: str) -> list[str]:
+    """Return each pair of neighbouring Chinese characters in `text`; a single one stands for itself."""
+    return [run[at : at + 2] for run in _HAN.findall(text) for at in range(max(1, len(run) - 1))]
+
+
+def is_function_word(word: str) -> bool:
+    """True for articles, pronouns and the like, which name nothing."""
+    return word in _FUNCTION_WORDS
+
+
+def is_data_word(word: str) -> bool:
+    """True for words such as "average" and "list": they say what to do with data more often than they name any."""
+    return stem(word) in _DATA_STEMS
 
 
 def content_words(question: str) -> set[str]:
@@ -54,8 +75,9 @@ def asks_for_data(question: str) -> bool:
     return bool(words(question) & _DATA_STEMS) or bool(_DATA_PHRASES.search(question.lower()))
 
 
-@lru_cache(maxsize=20_000)
-def _stem(word: str) -> str:
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """Return the stem of a word in lower case: Snowball's for Russian where it is Cyrillic, else for English."""
     language = "russian" if _CYRILLIC.search(word) else "english"
     return str(_stemmer(language).stemWord(word))
 
@@ -65,5 +87,5 @@ def _stemmer(language: str) -> snowballstemmer.stemmer:
     return snowballstemmer.stemmer(language)
 
 
-_FUNCTION_STEMS = frozenset(map(_stem, _FUNCTION_WORDS))
-_DATA_STEMS = frozenset(map(_stem, _DATA_WORDS))
+_FUNCTION_STEMS = frozenset(map(stem, _FUNCTION_WORDS))
+_DATA_STEMS = frozenset(map(stem, _DATA_WORDS))

@@ -7,7 +7,8 @@
     │   │   ├── NamesUnknown         it names what the catalog does not have  unknown
     │   │   ├── StatementUnsound     the database would refuse it             problems
     │   │   ├── StatementFailed      the database refused it                  reason, kind
-    │   │   └── StatementTimeout     it ran past its time limit               seconds
+    │   │   ├── StatementTimeout     it ran past its time limit               seconds
+    │   │   └── StatementTooCostly   its plan goes through too many rows      rows, limit
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
         ├── InvalidQuestion          empty, without words, not text           reason
@@ -71,6 +72,7 @@ from agent.errors.statements import (
     StatementFailed,
     StatementRefused,
     StatementTimeout,
+    StatementTooCostly,
     StatementUnsound,
     SystemCatalogRefused,
 )
@@ -109,5 +111,6 @@ __all__ = [
     "StatementTimeout",
     "StatementUnsound",
     "SystemCatalogRefused",
+    "StatementTooCostly",
     "Terminal",
 ]

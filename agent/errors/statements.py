@@ -51,6 +51,15 @@ class StatementTimeout(StatementError):
 
 
 @dataclass(eq=False)
+class StatementTooCostly(StatementError):
+    """The server expects `rows` rows at the widest place of the plan, where `limit` are allowed."""
+
+    code = "statement_too_costly"
+    rows: float
+    limit: float
+
+
+@dataclass(eq=False)
 class StatementCancelled(Terminal):
     """A statement was stopped because somebody asked for it."""
 

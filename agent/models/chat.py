@@ -13,7 +13,7 @@ from agent.settings import Settings
 _ANY_KEY = "not-needed"
 """Servers of one's own mostly want no key, but the client insists on one."""
 
-_OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -34,7 +34,7 @@ def connect_model(settings: Settings) -> ModelClient:
         raise ConfigurationError(
             "DATASPHINX_LLM_MODEL", "an endpoint is configured, but not which of its models to use"
         )
-    url = settings.llm_base_url or _OPENAI_URL
+    url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     return ModelClient(chat, settings, name=settings.llm_model, endpoint=url)
 

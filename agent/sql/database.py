@@ -48,6 +48,13 @@ class Database:
         """The name that sqlglot has for the SQL of this database."""
         return self.kind.dialect
 
+    @property
+    def default_schema(self) -> str | None:
+        """The schema of unqualified names, for engines whose inspector does not say it; None for the others."""
+        if self.dialect == "clickhouse" and self.kind.scheme == "chdb":
+            return "default"
+        return self.url.database or "default" if self.dialect in {"clickhouse", "spark"} else None
+
     @cached_property
     def file(self) -> File:
         """The file, for an engine whose statements run in workers."""

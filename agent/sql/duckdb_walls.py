@@ -7,7 +7,7 @@ LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
-    "max_temp_directory_size": "0KB",
+    "temp_directory": "",
     "lock_configuration": True,
 }
 """No file, network or extension can be reached, nothing spills to disk, and none of this can be changed."""

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from typing_extensions import TypedDict
 
@@ -19,10 +19,12 @@ from agent.errors import (
     StatementCancelled,
     StatementFailed,
     StatementTimeout,
+    StatementTooCostly,
 )
 from agent.sql.database import Database, reason_of
 from agent.sql.failures import kind_of
 from agent.sql.limits import Cancellation, Limits
+from agent.sql.plan import EXPLAIN, planned_rows
 from agent.sql.preflight import approved
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
@@ -72,6 +74,7 @@ def execute(
         StatementFailed: the database refused it.
         PermissionDenied: the account may not read what it needs.
         StatementTimeout: it was stopped at its time limit.
+        StatementTooCostly: the server expects too many rows on the way; it did not run.
         StatementCancelled: it was cancelled.
         SourceUnreachable: the database does not answer, or stopped answering.
         SourceBusy: no connection or worker became free.
@@ -132,6 +135,7 @@ def _run_on_server(
     with database.connect() as connection, stopped_in_time(connection, limits, cancellation):
         for statement in opening_statements(connection, database.dialect, limits):
             connection.exec_driver_sql(statement)
+        _refuse_costly(connection, sql, parameters, database.dialect, limits)
         with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
             columns = list(cursor.keys())
             reader = RowReader(len(columns), limits.row_limit, limits.byte_limit)
@@ -140,6 +144,16 @@ def _run_on_server(
                 # Its cursor reads all that is left before it closes.
                 stop_on_server(connection.engine, connection.connection.driver_connection)
         return Rows(columns, reader.types, rows, reader.truncated)
+
+
+def _refuse_costly(connection: Connection, sql: str, parameters: Parameters, dialect: str, limits: Limits) -> None:
+    if limits.max_planned_rows is None or dialect not in EXPLAIN:
+        return
+    options = connection.execution_options(no_parameters=not parameters)
+    plan = options.exec_driver_sql(f"{EXPLAIN[dialect]}{sql}", parameters or None).fetchall()
+    rows = planned_rows(dialect, plan)
+    if rows > limits.max_planned_rows:
+        raise StatementTooCostly(rows, limits.max_planned_rows)
 
 
 def _failure(

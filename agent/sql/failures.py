@@ -31,7 +31,7 @@ _ERRNO: dict[int, Kind] = {
 }  # fmt: skip
 
 _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("permission", re.compile(r"permission|access.?denied|not authorized|prohibited|not enough privileges|readonly")),
+    ("permission", re.compile(r"permission denied|insufficient.permission|access.?denied|not enough privileges")),
     ("timeout", re.compile(r"interrupted|timeout|time limit|\(code:? 159\)|code: 159\b")),
     ("resource", re.compile(r"out of memory|memory.?limit|disk (is )?full|too big|no space|too many (terms|columns)")),
     ("connection", re.compile(r"connection (refused|reset|closed|lost)|broken pipe|unable to open database")),

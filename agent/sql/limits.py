@@ -8,12 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What one statement may take: seconds, rows and bytes of its result, megabytes of memory in a worker process."""
+    """What one statement may take: seconds, rows and bytes of its result, megabytes of memory in a worker process.
+
+    `max_planned_rows` bounds the rows that a server expects at the widest place of the plan; None: it is not asked.
+    """
 
     timeout_s: float
     row_limit: int
     byte_limit: int = 50_000_000
     memory_mb: int = 1024
+    max_planned_rows: float | None = None
 
 
 class Cancellation:

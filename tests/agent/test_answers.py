@@ -404,14 +404,16 @@ def test_audit_counts_calls_and_tokens_by_node(scripted: Scripted) -> None:
 
 
 def test_audit_has_each_step_in_order_and_each_statement(scripted: Scripted) -> None:
-    audit = scripted({"GeneratedSQL": [{"sql": "SELECT no_such_function(1)"}, COUNT]}).ask(HOW_MANY)["audit"]
+    audit = scripted({"GeneratedSQL": [{"sql": "SELECT abs(-9223372036854775808) FROM orders"}, COUNT]}).ask(HOW_MANY)[
+        "audit"
+    ]
 
     once = ["generate_sql", "check_stop_words", "validate_sql", "execute_sql"]
     assert [step["node"] for step in audit["steps"]] == [
         "retrieve_tables", "select_columns", "ask_clarification", *once, *once, "answer",
     ]  # fmt: skip
     failed, ran = (step["statements"][0] for step in audit["steps"] if step["node"] == "execute_sql")
-    assert "no_such_function" in failed["error"]
+    assert "integer overflow" in failed["error"]
     assert (ran["sql"], ran["rows"], ran["error"]) == (COUNT["sql"], 1, None)
 
 

@@ -15,7 +15,12 @@ from agent.services import SAMPLE, Services
 from agent.settings import load_settings
 from agent.sql.grants import beyond_reading
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
-from tests.databases import make_table, url
+from tests.databases import make_database, make_table, url
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -202,3 +207,75 @@ def check(target: str, *, code: int) -> dict[str, Any]:
     assert result.exit_code == code
     found: dict[str, Any] = json.loads(result.stdout)
     return found
+
+
+# Which source a question is about
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> dict[str, str]:
+    """Two sources that have a table `names` each, and one table of their own."""
+    zoo = make_database(tmp_path, "CREATE TABLE animals (species TEXT, weight REAL)", name="zoo.db")
+    bank = make_database(tmp_path, "CREATE TABLE accounts (holder TEXT, balance REAL)", name="bank.db")
+    return {"zoo": url(zoo), "bank": url(bank)}
+
+
+@pytest.mark.parametrize(
+    ("question", "sql", "chosen"),
+    [
+        ("What is the highest balance?", "SELECT MAX(balance) FROM accounts", "bank"),
+        ("How much does the heaviest species weigh?", "SELECT MAX(weight) FROM animals", "zoo"),
+    ],
+)
+def test_the_source_is_found_by_its_tables(
+    scripted: Any, two: dict[str, str], question: str, sql: str, chosen: str
+) -> None:
+    output = scripted({"GeneratedSQL": [{"sql": sql}]}, sources=two).ask(question)
+    assert output["error"] is None
+    assert output["sql"] == sql
+    assert f"asked the source {chosen}, chosen among zoo, bank" in output["audit"]["notes"]
+
+
+def test_a_question_may_name_its_source(scripted: Any, two: dict[str, str]) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS n FROM animals"}]}, sources=two)
+    output = agent.ask("How many holders have a balance?", source="zoo")
+    assert output["value"] == 0
+    assert not any("chosen among" in note for note in output["audit"]["notes"])
+
+
+def test_a_source_that_cannot_be_opened_is_left_out(scripted: Any, two: dict[str, str]) -> None:
+    sources = {"gone": "sqlite:///gone.db", **two}
+    output = scripted({"GeneratedSQL": [{"sql": "SELECT MAX(balance) FROM accounts"}]}, sources=sources).ask(
+        "What is the highest balance?"
+    )
+    assert output["error"] is None
+    assert any(note.startswith("the source gone was left out") for note in output["audit"]["notes"])
+
+
+def test_where_no_source_can_be_opened_the_first_says_why(scripted: Any) -> None:
+    sources = {"gone": "sqlite:///gone.db", "lost": "sqlite:///lost.db"}
+    output = scripted(sources=sources).ask("How many?")
+    assert output["error"]["code"] == "source_not_found"
+    assert "gone.db" in output["error"]["message"]
+
+
+TOTAL = {"sql": "SELECT SUM(amount) AS total FROM orders"}
+
+
+def test_row_rules_hold_in_answers_and_in_what_the_model_sees(scripted: Any, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "region TEXT, amount INTEGER", [("north", 5), ("south", 7)], table="orders")
+    rules = {"row_rules": {"orders": "region = :region"}, "row_parameters": {"region": "north"}}
+    agent = scripted(
+        {"GeneratedSQL": [{"sql": "SELECT SUM(amount) AS total FROM orders"}]},
+        sources={"s": {"url": url(path), **rules}},
+    )
+    output = agent.ask("What is the total amount of all orders?")
+    assert output["value"] == 5
+    seen = str([call.prompt for call in agent.model.calls])
+    assert "north" in seen and "south" not in seen
+
+
+def test_a_table_that_is_closed_is_not_permitted(scripted: Any, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "region TEXT, amount INTEGER", [("north", 5)], table="orders")
+    agent = scripted({"GeneratedSQL": [TOTAL]}, sources={"s": {"url": url(path), "row_rules": {"orders": "deny"}}})
+    assert agent.ask("What is the total amount of all orders?")["error"]["code"] == "not_permitted"

@@ -1,7 +1,8 @@
 """How much time datasphinx itself takes, beside the model: `make bench` prints it.
 
 CPU and wall time per question in the warm graph, with a model that answers at once, on the sample shop; and the
-start-up time of `datasphinx ask`, whole, against a model endpoint on loopback that answers at once.
+start-up time of `datasphinx ask`, whole, against a model endpoint on loopback that answers at once; and what it costs
+that statements on SQLite and DuckDB files run in a process that can be killed.
 """
 
 import json
@@ -11,18 +12,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
+
+import duckdb
 
 from agent.demo import QUESTIONS
 from agent.graph import build_graph
 from agent.models.scripted import ScriptedModel
+from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import load_settings
+from agent.sql.limits import Limits
+from agent.sql.worker import DuckDBFile, sqlite_cursor
+from agent.sql.workers import File, shared_workers
 from tests.fake_openai import FakeOpenAI
 
 _VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
 _ROUNDS = 40
+_STATEMENTS = 300
 _STARTS = 7
 
 
@@ -30,7 +39,12 @@ def main() -> None:
     """Print the figures as one JSON object."""
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)
-        figures = {"cpus": os.cpu_count(), "per_question": per_question(cache), "ask_command": ask_command(cache)}
+        figures = {
+            "cpus": os.cpu_count(),
+            "per_question": per_question(cache),
+            "ask_command": ask_command(cache),
+            "worker": worker(cache),
+        }
     print(json.dumps(figures, indent=2))
 
 
@@ -63,6 +77,28 @@ def ask_command(cache: Path) -> dict[str, float]:
     return {"runs": _STARTS, "median_s": _median(seconds), "bare_python_s": _median(bare)}
 
 
+def worker(cache: Path) -> dict[str, dict[str, float]]:
+    """Return medians of one small statement, in milliseconds: inside this process, and in a worker process."""
+    sqlite_path, duckdb_path = shop_path(cache), cache / "bench.duckdb"
+    with closing(duckdb.connect(str(duckdb_path))) as connection:
+        connection.execute("CREATE TABLE orders AS SELECT range AS order_id FROM range(1000)")
+    sql, limits = "SELECT order_id FROM orders LIMIT 20", Limits(30, 100)
+    figures = {}
+    for engine, path, cursor in (
+        ("sqlite", sqlite_path, lambda: sqlite_cursor(str(sqlite_path), 30)),
+        ("duckdb", duckdb_path, lambda: DuckDBFile(512).cursor(str(duckdb_path), 30)),
+    ):
+        file = File(engine, str(path), engine)
+        with cursor() as opened:
+            inside = [_timed(lambda opened=opened: opened.execute(sql).fetchall())[0] for _ in range(_STATEMENTS)]
+        shared_workers(512).run(file, sql, (), limits)
+        outside = [
+            _timed(lambda file=file: shared_workers(512).run(file, sql, (), limits))[0] for _ in range(_STATEMENTS)
+        ]
+        figures[engine] = {"inside_ms": _median_ms(inside), "worker_ms": _median_ms(outside)}
+    return figures
+
+
 def _sql_for(messages: list[object]) -> dict[str, object]:
     prompt = str(messages[-1])
     asked = next(question for question in QUESTIONS if question.question in prompt)
@@ -81,8 +117,8 @@ def _seconds(command: list[str], environment: dict[str, str]) -> float:
     return time.perf_counter() - started
 
 
-def _median_ms(seconds: tuple[float, ...]) -> float:
-    return round(statistics.median(seconds) * 1000, 1)
+def _median_ms(seconds: Sequence[float]) -> float:
+    return round(statistics.median(seconds) * 1000, 2)
 
 
 def _median(seconds: list[float]) -> float:

@@ -1,0 +1,140 @@
+"""Worker processes: what they stop that no limit inside the engine stops, what they know, and that none is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
+from agent.sql.limits import Limits
+from agent.sql.workers import File, Workers
+from tests.databases import make_database
+
+ONE_LONG_CALL = "SELECT instr(printf('%.900000c', 'a'), printf('%.400000c', 'a') || 'b')"
+"""No progress handler runs inside one call of a function, and this one takes minutes."""
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    pool = Workers(memory_mb=512)
+    yield pool
+    del pool
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> File:
+    path = make_database(tmp_path, "CREATE TABLE t (a INTEGER)", "INSERT INTO t VALUES (1), (2)")
+    return File("sqlite", str(path), "t")
+
+
+@pytest.fixture
+def duckdb(tmp_path: Path) -> File:
+    import duckdb as driver
+
+    path = str(tmp_path / "t.duckdb")
+    with driver.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT range AS a FROM range(2)")
+    return File("duckdb", path, "t")
+
+
+def children() -> set[int]:
+    command = ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {int(line.split()[0]) for line in found.splitlines() if "agent.sql.worker" in line}
+
+
+def test_one_long_call_is_killed_and_the_next_statement_runs(workers: Workers, sqlite: File) -> None:
+    started = time.monotonic()
+    with pytest.raises(StatementTimeout):
+        workers.run(sqlite, ONE_LONG_CALL, (), Limits(0.3, 10))
+    assert time.monotonic() - started < 5
+    assert workers.run(sqlite, "SELECT COUNT(*) FROM t", (), Limits(5, 10)).rows == [[2]]
+
+
+def test_memory_is_bounded(workers: Workers, duckdb: File) -> None:
+    with pytest.raises(StatementFailed, match="512 MB"):
+        workers.run(duckdb, "SELECT length(repeat('a', 2000000000)) FROM t", (), Limits(20, 10))
+    assert workers.run(duckdb, "SELECT COUNT(*) FROM t", (), Limits(5, 10)).rows == [[2]]
+
+
+def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: File, tmp_path: Path) -> None:
+    workers = Workers(memory_mb=128)
+    big = "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY hash(range)) AS r, range FROM range(10000000))"
+    with pytest.raises(StatementFailed, match="memory"):
+        workers.run(duckdb, big, (), Limits(60, 10))
+    assert [path.name for path in tmp_path.iterdir()] == ["t.duckdb"]
+
+
+def test_parameters_are_bound(workers: Workers, sqlite: File, duckdb: File) -> None:
+    assert workers.run(sqlite, "SELECT a FROM t WHERE a > ?", [1], Limits(5, 10)).rows == [[2]]
+    assert workers.run(duckdb, "SELECT a FROM t WHERE a = $1", [1], Limits(5, 10)).rows == [[1]]
+
+
+def test_a_worker_serves_one_file_after_another(workers: Workers, sqlite: File, duckdb: File) -> None:
+    for _ in range(2):
+        assert workers.run(sqlite, "SELECT MAX(a) FROM t", (), Limits(5, 10)).rows == [[2]]
+        assert workers.run(duckdb, "SELECT MAX(a) FROM t", (), Limits(5, 10)).rows == [[1]]
+
+
+def test_a_file_that_is_gone(workers: Workers, sqlite: File) -> None:
+    Path(sqlite.path).unlink()
+    with pytest.raises(SourceUnreachable, match="unable to open"):
+        workers.run(sqlite, "SELECT 1", (), Limits(5, 10))
+
+
+def test_duckdb_types(workers: Workers, duckdb: File) -> None:
+    sql = """SELECT 9007199254740993, 1.50::DECIMAL(5,2), 'nan'::DOUBLE, DATE '2024-02-29',
+        TIMESTAMPTZ '2024-02-29 12:00:00+02', [1, 2], {'a': 1}, 'ab'::BLOB, INTERVAL 3 DAYS, TRUE,
+        NULL, TIME '12:30:00'"""
+    rows = workers.run(duckdb, sql, (), Limits(5, 10))
+    types = "integer decimal float date datetime array json bytes interval boolean null time"
+    assert rows.types == types.split()
+    (row,) = rows.rows
+    assert row[:4] == ["9007199254740993", 1.5, None, "2024-02-29"]
+    assert row[4] in {"2024-02-29T10:00:00+00:00", "2024-02-29T12:00:00+02:00"}
+    assert row[5:] == [[1, 2], {"a": 1}, "6162", "P3D", True, None, "12:30:00"]
+
+
+def test_a_worker_knows_nothing_of_the_environment(sqlite: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_LLM_API_KEY", "sk-secret")
+    before = children()
+    pool = Workers(memory_mb=512)
+    pool.run(sqlite, "SELECT 1", (), Limits(5, 10))
+    (worker,) = children() - before
+    assert b"sk-secret" not in Path(f"/proc/{worker}/environ").read_bytes()
+
+
+def test_no_process_outlives_its_pool(sqlite: File) -> None:
+    before = children()
+    pool = Workers(memory_mb=512)
+    with pytest.raises(DatasphinxError):
+        pool.run(sqlite, ONE_LONG_CALL, (), Limits(0.2, 10))
+    pool.run(sqlite, "SELECT 1", (), Limits(5, 10))
+    assert children() > before
+    del pool
+    assert children() == before
+
+
+def test_no_process_outlives_a_killed_parent(sqlite: File) -> None:
+    program = f"""
+        import os, signal, subprocess
+        from agent.sql.limits import Limits
+        from agent.sql.workers import File, Workers
+        pool = Workers(memory_mb=512)
+        pool.run(File("sqlite", {sqlite.path!r}, "t"), "SELECT 1", (), Limits(5, 10))
+        print(pool._idle.queue[0]._process.pid, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL
+    worker = Path(f"/proc/{int(done.stdout)}/stat")
+    deadline = time.monotonic() + 10
+    while worker.exists() and worker.read_text().split()[2] != "Z" and time.monotonic() < deadline:
+        os.sched_yield()
+    assert not worker.exists() or worker.read_text().split()[2] == "Z"

@@ -1,0 +1,134 @@
+"""Spider's schemas as one catalog, its questions with the tables of their gold SQL, and tables that only distract."""
+
+import gzip
+import json
+import random
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlglot
+from sqlglot import exp
+
+from agent.catalog.schema import Catalog, Column, ForeignKey, Table
+from agent.catalog.source import open_source
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+SCHEMAS = SHARED / "benchmarks" / "spider_schemas.json.gz"
+TRAIN = SHARED / "training" / "spider_train.jsonl.gz"
+DEV = SHARED / "benchmarks" / "spider_dev"
+
+_SEED = 20_26
+_COLUMNS = 20
+
+
+class Linked(NamedTuple):
+    """A question and the keys of the tables that its gold SQL reads."""
+
+    database: str
+    question: str
+    gold: frozenset[str]
+
+
+def read_tables() -> dict[str, Table]:
+    """Return the tables of all schemas; keys are `database.table`, which no name of a table or column repeats."""
+    with gzip.open(SCHEMAS, "rt", encoding="utf-8") as file:
+        schemas = json.load(file)
+    return {key: table for schema in schemas for key, table in _tables(schema)}
+
+
+def one_database(tables: Mapping[str, Table], database: str) -> dict[str, Table]:
+    """Return the tables of one database."""
+    return {key: table for key, table in tables.items() if key.split(".")[0] == database}
+
+
+def catalog_of(tables: Mapping[str, Table], values: Mapping[tuple[str, str], tuple[str, ...]] | None = None) -> Catalog:
+    """Return `tables` as one catalog."""
+    return Catalog("sqlite", tables, values=values or {})
+
+
+def read_train(tables: Mapping[str, Table]) -> list[Linked]:
+    """Return the questions of the training part; one whose SQL reads a table that is not there is left out."""
+    with gzip.open(TRAIN, "rt", encoding="utf-8") as file:
+        return list(_linked(file, tables))
+
+
+def read_dev(tables: Mapping[str, Table]) -> list[Linked]:
+    """Return the questions of the ten databases that nothing is fitted to."""
+    with (DEV / "questions.jsonl").open(encoding="utf-8") as file:
+        return list(_linked(file, tables))
+
+
+def dev_values(tables: Mapping[str, Table]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return sampled values of the ten databases that have rows, by (table key, column name)."""
+    spelt = {key.lower(): key for key in tables}
+    found = {}
+    for path in sorted((DEV / "databases").glob("*.sqlite")):
+        catalog = open_source(f"sqlite:///{path}", timeout_s=10, row_limit=1000).catalog
+        for (table, column), values in catalog.values.items():
+            key = spelt.get(f"{path.stem}.{table}".lower())
+            if key:
+                found[key, column] = values
+    return found
+
+
+def with_distractors(tables: Mapping[str, Table], size: int) -> dict[str, Table]:
+    """Return `tables` and as many more as make `size`.
+
+    Each further database has the keys of a real one; its tables are named by one word each of two real names, and have
+    20 columns drawn from all real columns. The draw is the same each time.
+    """
+    chance = random.Random(_SEED)
+    names = [word for table in tables.values() for word in table.name.split("_")]
+    columns = [column for table in tables.values() for column in table.columns]
+    databases: dict[str, dict[str, Table]] = {}
+    for key, table in tables.items():
+        databases.setdefault(key.split(".")[0], {})[key] = table
+    found = dict(tables)
+    while len(found) < size:
+        copied = databases[chance.choice(sorted(databases))]
+        new = {key: f"{chance.choice(names)}_{chance.choice(names)}" for key in copied}
+        renamed = {key: f"{len(found)}.{number}.{name}" for number, (key, name) in enumerate(new.items())}
+        found |= {renamed[key]: _disguised(new[key], table, renamed, columns, chance) for key, table in copied.items()}
+    return dict(list(found.items())[:size])
+
+
+def _disguised(
+    name: str, table: Table, renamed: Mapping[str, str], columns: list[Column], chance: random.Random
+) -> Table:
+    keys = tuple(ForeignKey(key.columns, renamed[key.target], key.target_columns) for key in table.foreign_keys)
+    return Table(name, tuple(chance.choices(columns, k=_COLUMNS)), foreign_keys=keys)
+
+
+def _tables(schema: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
+    names, columns = schema["table_names_original"], schema["column_names_original"]
+    keys = [f"{schema['db_id']}.{name}" for name in names]
+    for number, name in enumerate(names):
+        references = [(a, b) for a, b in schema["foreign_keys"] if columns[a][0] == number]
+        yield (
+            keys[number],
+            Table(
+                name,
+                tuple(Column(column, "TEXT") for owner, column in columns if owner == number),
+                primary_key=tuple(columns[at][1] for at in schema["primary_keys"] if columns[at][0] == number),
+                foreign_keys=tuple(
+                    ForeignKey((columns[a][1],), keys[columns[b][0]], (columns[b][1],)) for a, b in references
+                ),
+            ),
+        )
+
+
+def _linked(lines: Iterator[str], tables: Mapping[str, Table]) -> Iterator[Linked]:
+    spelt = {key.lower(): key for key in tables}
+    for line in lines:
+        if line.strip():
+            record = json.loads(line)
+            gold = {spelt.get(f"{record['db_id']}.{name}".lower(), "") for name in _read_by(record["sql"])}
+            if "" not in gold:
+                yield Linked(record["db_id"], record["question"], frozenset(gold))
+
+
+def _read_by(sql: str) -> set[str]:
+    statement = sqlglot.parse_one(sql, read="sqlite")
+    named = {expression.alias.lower() for expression in statement.find_all(exp.CTE)}
+    return {table.name.lower() for table in statement.find_all(exp.Table)} - named
