@@ -19,6 +19,8 @@ class Outcome:
     sql: str | None = None
     llm_calls: int = 0
     tokens: int = 0
+    generations: int = 0
+    """How often the model was asked for a statement."""
 
     @property
     def refused(self) -> bool:
@@ -63,6 +65,11 @@ class Report:
         return sum(outcome.llm_calls for outcome in self.outcomes)
 
     @property
+    def asked_again(self) -> int:
+        """Questions whose first statement was not the last: the model was asked for another."""
+        return sum(outcome.generations > 1 for outcome in self.outcomes)
+
+    @property
     def tokens(self) -> int:
         """Prompt and completion tokens."""
         return sum(outcome.tokens for outcome in self.outcomes)
@@ -74,7 +81,7 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """Return the totals, and for each question without an answer its id, code, reason and statement."""
-        totals = ("n", "execution_match", "refused", "errors", "llm_calls", "tokens")
+        totals = ("n", "execution_match", "refused", "errors", "llm_calls", "asked_again", "tokens")
         unanswered = [
             {"id": outcome.id, "error": outcome.error, "reason": outcome.reason, "sql": outcome.sql}
             for outcome in self.unanswered

@@ -139,7 +139,14 @@ def _judge(question: Question, source: Source, output: Output) -> Outcome:
     """Return the outcome for what the graph said, by running the reference statement through the same choke point."""
     audit = output["audit"]
     tokens = audit["prompt_tokens"] + audit["completion_tokens"]
-    outcome = Outcome(question.id, sql=output.get("sql"), llm_calls=audit["llm_calls"], tokens=tokens)
+    generations = sum(call["schema"] == "GeneratedSQL" for step in audit["steps"] for call in step["calls"])
+    outcome = Outcome(
+        question.id,
+        sql=output.get("sql"),
+        llm_calls=audit["llm_calls"],
+        tokens=tokens,
+        generations=generations,
+    )
     code, reason = _why_unanswered(output, source)
     if code:
         return replace(outcome, error=code, reason=reason)

@@ -29,15 +29,14 @@ def sums_of_text(query: Resolved) -> Iterator[Remark]:
 
 
 def comparisons(query: Resolved) -> Iterator[Remark]:
-    """A number column compared with a text that is no number, a date column with one that is no date."""
+    """A number column compared with a text that is no number, a date column with one that is no date, and the like."""
+    is_strict = query.dialect in _STRICT
     for scope, _ in query.selects():
         for node in scope.find_all(*_COMPARISONS):
             for place, literal in _compared(node, query, scope):
-                if _is_nonsense(place.column.type_class, literal):
-                    text = (
-                        f"{place} is a {place.column.type_class} ({place.column.type}) and is compared with {literal!r}"
-                    )
-                    yield Remark(text, query.dialect in _STRICT)
+                if _is_nonsense(place.column.type_class, literal, is_strict):
+                    shown = literal.sql(dialect=query.dialect)
+                    yield Remark(f"{place} ({place.column.type}) is compared with {shown}", is_strict)
 
 
 def _argument(call: exp.Expr) -> exp.Expr | None:
@@ -51,18 +50,18 @@ def _holds_numbers(place: Place, query: Resolved) -> bool:
     return query.dialect not in _STRICT and bool(seen) and all(_DIGIT.search(value) for value in seen)
 
 
-def _compared(node: exp.Expr, query: Resolved, scope: Scope) -> Iterator[tuple[Place, str]]:
+def _compared(node: exp.Expr, query: Resolved, scope: Scope) -> Iterator[tuple[Place, exp.Literal]]:
     parts = [node.this, *node.args.get("expressions", ())]
     parts += [node.args[name] for name in ("expression", "low", "high") if node.args.get(name) is not None]
     places = [place for part in parts if (place := query.place(part, scope))]
-    literals = [part.name for part in parts if isinstance(part, exp.Literal) and part.is_string]
-    yield from ((place, literal) for place in places[:1] for literal in literals)
+    yield from ((place, part) for place in places[:1] for part in parts if isinstance(part, exp.Literal))
 
 
-def _is_nonsense(kind: str, literal: str) -> bool:
-    if _DIGIT.search(literal):
+def _is_nonsense(kind: str, literal: exp.Literal, is_strict: bool) -> bool:
+    if not literal.is_string:
+        return is_strict and kind == "text"
+    if _DIGIT.search(literal.name):
         return False
-    word = literal.strip().lower().lstrip("+-")
-    return (kind == "number" and word not in _NUMBER_WORDS) or (
-        kind in {"date", "datetime"} and word not in _DATE_WORDS
-    )
+    word = literal.name.strip().lower().lstrip("+-")
+    is_number, is_moment = kind == "number", kind in {"date", "datetime"}
+    return (is_number and word not in _NUMBER_WORDS) or (is_moment and word not in _DATE_WORDS)
