@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.errors import StatementRefused
+from agent.errors import StatementRefused, SystemCatalogRefused
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Outcome:
     @property
     def refused(self) -> bool:
         """True where the guard refused the last statement."""
-        return self.error == StatementRefused.code
+        return self.error in {StatementRefused.code, SystemCatalogRefused.code}
 
 
 @dataclass

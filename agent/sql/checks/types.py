@@ -12,6 +12,9 @@ from agent.sql.resolved import Place, Resolved
 _STRICT = {"postgres", "duckdb", "clickhouse", "trino"}
 """Engines that refuse what the others convert, to zero or NULL where it is no number."""
 
+_REFUSES_NUMBER_FOR_TEXT = {"postgres", "trino"}
+"""Engines that compare a text with no number at all."""
+
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
 _NUMBER_WORDS = {"nan", "inf", "infinity"}
 _DATE_WORDS = {"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
@@ -34,7 +37,7 @@ def comparisons(query: Resolved) -> Iterator[Remark]:
     for scope, _ in query.selects():
         for node in scope.find_all(*_COMPARISONS):
             for place, literal in _compared(node, query, scope):
-                if _is_nonsense(place.column.type_class, literal, is_strict):
+                if _is_nonsense(place.column.type_class, literal, query.dialect):
                     shown = literal.sql(dialect=query.dialect)
                     yield Remark(f"{place} ({place.column.type}) is compared with {shown}", is_strict)
 
@@ -57,9 +60,9 @@ def _compared(node: exp.Expr, query: Resolved, scope: Scope) -> Iterator[tuple[P
     yield from ((place, part) for place in places[:1] for part in parts if isinstance(part, exp.Literal))
 
 
-def _is_nonsense(kind: str, literal: exp.Literal, is_strict: bool) -> bool:
+def _is_nonsense(kind: str, literal: exp.Literal, dialect: str) -> bool:
     if not literal.is_string:
-        return is_strict and kind == "text"
+        return dialect in _REFUSES_NUMBER_FOR_TEXT and kind == "text"
     if _DIGIT.search(literal.name):
         return False
     word = literal.name.strip().lower().lstrip("+-")

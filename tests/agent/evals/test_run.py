@@ -16,7 +16,7 @@ from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
 
 WriteLines = Callable[..., Path]
-TOTALS = ["n", "execution_match", "refused", "errors", "llm_calls", "tokens"]
+TOTALS = ["n", "execution_match", "refused", "errors", "llm_calls", "asked_again", "tokens"]
 
 
 @pytest.fixture
