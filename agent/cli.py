@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
+from agent.cli_eval import eval_app
+from agent.cli_options import AsJson, BaseUrl, ModelName
 from agent.errors import DatasphinxError
 
 if TYPE_CHECKING:
-    from agent.evals.run import Report
     from agent.services import Services
     from agent.settings import Settings
     from agent.state import Input
@@ -24,9 +25,6 @@ _USAGE_CODES = {"configuration", "dataset_invalid"}
 _UNREACHABLE_CODES = {"source_unreachable", "model_unreachable", "embedded_model_unavailable", "driver_missing"}
 
 app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-eval_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with known statements."
-)
 app.add_typer(eval_app, name="eval")
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look at the databases that can be asked.")
 app.add_typer(source_app, name="source")
@@ -47,14 +45,6 @@ class ClarifyMode(StrEnum):
     never = "never"
     auto = "auto"
     always = "always"
-
-
-Questions = Annotated[Path, typer.Option(help="JSON lines: id, db_id, question, sql.")]
-Databases = Annotated[Path, typer.Option(help="Folder of SQLite files named by db_id.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first questions.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
-ModelName = Annotated[str | None, typer.Option(help="Model name at the endpoint.")]
-BaseUrl = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible endpoint.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -177,41 +167,6 @@ def check(
     raise typer.Exit(DOMAIN if found.can_write else ANSWERED)
 
 
-@eval_app.command()
-def replay(
-    questions: Questions,
-    databases: Databases,
-    predictions: Annotated[Path, typer.Option(help="JSON lines: id, sql; the recorded statements.")],
-    limit: Limit = None,
-    as_json: AsJson = False,
-) -> None:
-    """Run recorded statements through the whole graph as the model's answers."""
-    from agent.evals import run as evals
-
-    settings = _settings()
-    with evals.progress_bar() as advance:
-        report = evals.replay(questions, databases, predictions, limit, settings, advance)
-    _print_report(report, as_json)
-
-
-@eval_app.command("run")
-def run_eval(
-    questions: Questions,
-    databases: Databases,
-    limit: Limit = None,
-    as_json: AsJson = False,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-) -> None:
-    """Run questions through the whole graph with the configured model; without one, the embedded model."""
-    from agent.evals import run as evals
-
-    settings = _settings(llm_model=model, llm_base_url=base_url)
-    with evals.progress_bar() as advance:
-        report = evals.run(questions, databases, limit, settings, advance)
-    _print_report(report, as_json)
-
-
 def main() -> NoReturn:
     """Run the command line; an error is one line on standard error and an exit code, never a traceback."""
     try:
@@ -244,9 +199,3 @@ def _code_of(code: str) -> int:
     if code in _USAGE_CODES:
         return USAGE
     return UNREACHABLE if code in _UNREACHABLE_CODES else DOMAIN
-
-
-def _print_report(report: "Report", as_json: bool) -> None:
-    if not as_json:
-        typer.echo(f"execution match {report.execution_match:.2%} of {report.n}", err=True)
-    sys.stdout.write(json.dumps(report.as_json(), ensure_ascii=False) + "\n")

@@ -96,9 +96,9 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "{source} 的全部 {places} 个连接都在使用中。请稍后再试。",
     },
     "account_can_write": {
-        "en": "The account of {source} may do more than read: {rights}. Use a role that can only SELECT (`datasphinx source check` shows how), or set allow_writable_account = true for this source.",
-        "ru": "Учётная запись {source} может не только читать: {rights}. Возьмите роль, которой разрешён только SELECT (`datasphinx source check` покажет, как), или задайте allow_writable_account = true для этого источника.",
-        "zh": "{source} 的账户不只能读取：{rights}。请使用只能 SELECT 的角色（`datasphinx source check` 会说明做法），或为该数据源设置 allow_writable_account = true。",
+        "en": "The account of {source} may do more than read: {rights}. Use a role that can only SELECT (`datasphinx source check` shows how), or set allow_writable_account = true for this source (for a bare URL DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
+        "ru": "Учётная запись {source} может не только читать: {rights}. Возьмите роль, которой разрешён только SELECT (`datasphinx source check` покажет, как), или задайте allow_writable_account = true для этого источника (для URL — DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
+        "zh": "{source} 的账户不只能读取：{rights}。请使用只能 SELECT 的角色（`datasphinx source check` 会说明做法），或为该数据源设置 allow_writable_account = true（直接用 URL 时设置 DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true）。",
     },
     "permission_denied": {
         "en": "The account of {source} may not read what this needs: {reason}. Ask whoever runs the database for the SELECT right.",

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
@@ -94,8 +94,8 @@ class PlainJSON:
 def create_app(services: Services | None = None) -> "FastAPI":
     """Return the web application: LangServe's routes under /agent, /docs and /healthz.
 
-    A client cannot choose the database: inputs that are not in the schema, `source` among them, are refused with 422
-    instead of being ignored, since the answer would then be about other data than was asked for. What LangServe's
+    A client can choose among the named sources and bring no other: inputs that are not in the schema are refused with
+    422 instead of being ignored, since the answer would then be about other data than was asked for. What LangServe's
     client sends as a run's configuration is ignored.
 
     Raises:
@@ -103,7 +103,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         ConfigurationError: a setting is wrong.
     """
     services = services or Services(any_source=False)
-    question = question_schema(services.settings.max_question_chars)
+    question = question_schema(services.settings)
     try:
         from fastapi import FastAPI
         from fastapi.exceptions import RequestValidationError
@@ -140,11 +140,15 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     uvicorn.run(app, host=host, port=port, log_level="info")
 
 
-def question_schema(max_chars: int) -> type[BaseModel]:
-    """Return the schema of an input, with a question of 1 to `max_chars` characters and nothing unknown."""
-    text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=max_chars)]
-    question: Any = (text, Field(description="The question, in English, Russian or Chinese."))
-    return create_model("Question", __config__=ConfigDict(extra="forbid"), question=question, **_OPTIONAL_INPUTS)
+def question_schema(settings: Settings) -> type[BaseModel]:
+    """Return the schema of an input: a question that is not too long, a named source if any is, nothing unknown."""
+    length = StringConstraints(strip_whitespace=True, min_length=1, max_length=settings.max_question_chars)
+    fields = {**_OPTIONAL_INPUTS}
+    fields["question"] = (Annotated[str, length], Field(description="The question, in English, Russian or Chinese."))
+    if settings.sources:
+        named: Any = Literal[tuple(settings.sources)]
+        fields["source"] = (named | None, Field(None, description="Which source to ask; left out: chosen."))
+    return create_model("Question", __config__=ConfigDict(extra="forbid"), **fields)
 
 
 def health(services: Services) -> dict[str, Any]:

@@ -124,6 +124,16 @@ def test_the_configured_database_is_asked(cache_dir: Path, tmp_path: Path) -> No
         assert server.invoke(question="How many moons has the planet Mars?")["value"] == 2
 
 
+def test_a_client_names_a_source_and_brings_none(cache_dir: Path, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "planet TEXT, moons INTEGER", [["Mars", 2]], table="planets")
+    sql = {"GeneratedSQL": [{**COUNT, "sql": "SELECT moons FROM planets"}]}
+    with serving(cache_dir, sql, sources={"the sky": url(path), "none": "sqlite:///none.db"}) as server:
+        assert server.invoke(question="How many moons has the planet Mars?", source="the sky")["value"] == 2
+        for other in ("the sea", url(path), ""):
+            response = server.post("/agent/invoke", input={**ASKED, "source": other})
+            assert response.status_code == 422, other
+
+
 def test_validation_is_switched_off_for_one_question(served: Served) -> None:
     assert served.invoke(**ASKED, enable_sql_validation=False)["audit"]["llm_calls"] == 1
     assert served.invoke(**ASKED)["audit"]["llm_calls"] == 2

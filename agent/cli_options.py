@@ -1,0 +1,9 @@
+"""Options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
+ModelName = Annotated[str | None, typer.Option(help="Model name at the endpoint.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible endpoint.")]
