@@ -71,13 +71,19 @@ def test_numbers_stored_as_text_are_numbers(replayed: Callable[..., Report]) -> 
 
 
 @pytest.mark.parametrize(
-    "sql", ["DELETE FROM product", "SELECT * FROM sqlite_master", "SELECT 1; SELECT 2", "SELECT name FROM"]
+    ("sql", "code"),
+    [
+        ("DELETE FROM product", "statement_refused"),
+        ("SELECT * FROM sqlite_master", "system_catalog_refused"),
+        ("SELECT 1; SELECT 2", "statement_refused"),
+        ("SELECT name FROM", "statement_refused"),
+    ],
 )
-def test_what_the_guard_refuses_is_counted_as_refused(replayed: Callable[..., Report], sql: str) -> None:
+def test_what_the_guard_refuses_is_counted_as_refused(replayed: Callable[..., Report], sql: str, code: str) -> None:
     report = replayed(("SELECT name FROM product", sql))
     (outcome,) = report.outcomes
     assert (report.refused, report.errors, report.matched) == (1, 0, 0)
-    assert (outcome.error, outcome.sql) == ("statement_refused", sql)
+    assert (outcome.error, outcome.sql) == (code, sql)
     assert outcome.reason
 
 
@@ -95,8 +101,10 @@ def test_what_fails_for_another_reason_is_an_error(replayed: Callable[..., Repor
     assert report.outcomes[0].error == code
 
 
-def test_the_recorded_statement_is_said_at_every_try(replayed: Callable[..., Report]) -> None:
-    assert replayed(("SELECT name FROM product", "SELECT colour FROM product")).llm_calls == 3
+def test_the_recorded_statement_is_said_at_every_try_and_ends_the_question_as_it_repeats(
+    replayed: Callable[..., Report],
+) -> None:
+    assert replayed(("SELECT name FROM product", "SELECT colour FROM product")).llm_calls == 2
 
 
 def test_each_question_gets_its_own_statement(replayed: Callable[..., Report]) -> None:
