@@ -59,12 +59,13 @@ _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 def kind_of(error: Exception) -> Kind:
     """Return the class of what a driver raised, by its code where it has one and else by its words."""
     original = getattr(error, "orig", None) or error
+    first = original.args[0] if original.args else None
+    if isinstance(first, int):
+        # MySQL's numbers say more than the SQLSTATE that comes with them.
+        return _ERRNO.get(first, "other")
     state = getattr(original, "sqlstate", None)
     if isinstance(state, str):
         return next((kind for start, kind in _SQLSTATE if state.startswith(start)), "other")
-    first = original.args[0] if original.args else None
-    if isinstance(first, int):
-        return _ERRNO.get(first, "other")
     return kind_of_text(str(original), type(original).__name__)
 
 

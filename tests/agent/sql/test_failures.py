@@ -33,7 +33,8 @@ def test_by_sqlstate(state: str, kind: str) -> None:
     ("number", "kind"),
     [
         (1142, "permission"), (1143, "permission"), (1054, "unknown name"), (1146, "unknown name"), (1064, "syntax"),
-        (1055, "syntax"), (1292, "type"), (1969, "timeout"), (3024, "timeout"), (2013, "connection"), (1114, "resource"),
+        (1055, "syntax"), (1292, "type"), (1969, "timeout"), (3024, "timeout"), (2013, "connection"),
+        (1114, "resource"),
         (1690, "other"),
     ],
 )  # fmt: skip
