@@ -87,10 +87,11 @@ def _mend_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
         if _NUMBER not in column.meta or meant is None:
             return None
         changes[column.meta[_NUMBER]] = meant
+    said = [f"{columns[number].sql(comments=False)} as {source}.{name}" for number, (source, name) in changes.items()]
     for number, (source, name) in changes.items():
         columns[number].set("table", exp.to_identifier(source, quoted=True))
         columns[number].set("this", exp.to_identifier(name, quoted=True))
-    return [f"a column as {source}.{name}" for source, name in changes.values()]
+    return said
 
 
 def _meant(column: exp.Column, scope: Scope, catalog: Catalog) -> tuple[str, str] | None:

@@ -31,7 +31,7 @@ def test_pairs(dialect: str, pair: Pair) -> None:
 def test_what_was_done_is_said() -> None:
     found = repair("SELECT TOP 3 Names FROM customer", catalog("sqlite"))
     assert found is not None
-    assert found.how == "read as tsql; took customer as customers; took a column as customers.name"
+    assert found.how == "read as tsql; took customer as customers; took Names as customers.name"
 
 
 def test_a_statement_that_the_database_refused_is_mended_even_where_nothing_speaks_against_it() -> None:
