@@ -14,7 +14,6 @@ _STRICT = {"postgres", "duckdb", "clickhouse", "spark", "trino"}
 _FOLLOWS_KEY = {"postgres", "mysql", "sqlite"}
 """Engines where a grouped primary key stands for all columns of its table, by their rule or by what they return."""
 
-_SPECIAL = ("grouping_sets", "cube", "rollup", "all", "totals")
 _TRANSPARENT = (
     exp.Alias, exp.Paren, exp.Binary, exp.Unary, exp.Cast, exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower,
     exp.Round, exp.Concat, exp.Extract, exp.Substring, exp.Trim, exp.Abs, exp.Ordered, exp.Between,
@@ -26,8 +25,11 @@ def grouping(query: Resolved) -> Iterator[Remark]:
     """A column that is neither grouped nor aggregated has no one value for a group."""
     for scope, select in query.selects():
         group = select.args.get("group")
-        special = group is not None and any(group.args.get(name) for name in _SPECIAL)
-        if special or not (group or _aggregates(select)) or _takes_the_row_of_an_extreme(select, query.dialect):
+        if (
+            _is_special(group)
+            or not (group or _aggregates(select))
+            or _takes_the_row_of_an_extreme(select, query.dialect)
+        ):
             continue
         grouped = _grouped(select)
         stray = [column for item in _items(select) for column in _bare(item, grouped)]
@@ -36,6 +38,14 @@ def grouping(query: Resolved) -> Iterator[Remark]:
             text = f"{name} is neither in GROUP BY nor aggregated"
             more = "" if query.dialect in _STRICT else ", so that any row of its group may give the value"
             yield Remark(text + more, query.dialect in _STRICT)
+
+
+def _is_special(group: exp.Group | None) -> bool:
+    """True for sets of groupings, ROLLUP, CUBE, ALL and TOTALS, which have rules of their own."""
+    if group is None:
+        return False
+    sets = any(isinstance(item, exp.GroupingSets | exp.Rollup | exp.Cube) for item in group.expressions)
+    return sets or any(value for name, value in group.args.items() if name != "expressions")
 
 
 def _items(select: exp.Select) -> list[exp.Expr]:
