@@ -9,8 +9,8 @@ from agent.catalog.source import Source
 from agent.errors import NamesUnknown, StatementError, StatementFailed, StatementRefused
 from agent.services import Services
 from agent.sql.checks import warnings_of
-from agent.sql.execute import Result
 from agent.sql.repair import repair
+from agent.sql.result import Result
 from agent.state import State
 
 _MENDABLE = {"unknown name", "syntax", "type"}

@@ -6,7 +6,7 @@ from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 from agent.audit.step import Audit, merge_audit
-from agent.sql.execute import Result
+from agent.sql.result import Result
 
 OutputType = Literal["number", "string", "dataframe", "plot"]
 Clarify = Literal["never", "auto", "always"]

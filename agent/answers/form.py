@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from agent.errors import InvalidOutputType
-from agent.sql.execute import Result
+from agent.sql.result import Result
 from agent.state import AnswerChart, AnswerTable, OutputType
 
 _ASKS_FOR_CHART = re.compile(

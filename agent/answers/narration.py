@@ -8,7 +8,7 @@ from agent.audit.step import note
 from agent.messages import Language
 from agent.models.client import ModelClient
 from agent.models.schemas import NarratedAnswer
-from agent.sql.execute import Result
+from agent.sql.result import Result
 from agent.state import OutputType
 
 _LANGUAGES = {"en": "English", "ru": "Russian", "zh": "Chinese"}

@@ -4,7 +4,7 @@ from typing import Any
 
 from agent.catalog.describe import one_line
 from agent.messages import Language, render
-from agent.sql.execute import Result
+from agent.sql.result import Result
 
 _GROUPING = {"en": ",", "ru": "\u00a0", "zh": ","}
 _DECIMAL_POINT = {"en": ".", "ru": ",", "zh": "."}

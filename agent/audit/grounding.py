@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agent.messages import Language, language_of
-from agent.sql.execute import Result
+from agent.sql.result import Result
 
 _FIGURE = re.compile(
     r"(?:(?<![\w.,])[-−])?\d+(?:[ ,.\u00a0\u202f]\d{3}(?!\d))*(?:[.,]\d+)?(?:[eE][-+]?\d+)?",

@@ -8,8 +8,9 @@ from agent.catalog.describe import quoted_key
 from agent.catalog.schema import Catalog, Column, Table
 from agent.errors import DatasphinxError, SourceUnreachable
 from agent.sql.database import Database
-from agent.sql.execute import Result, RowAccess, execute
+from agent.sql.execute import RowAccess, execute
 from agent.sql.limits import Limits
+from agent.sql.result import Result
 
 LONGEST_VALUE = 200
 """Characters of a text that are read; longer texts are prose, which nobody looks up by value."""

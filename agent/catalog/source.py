@@ -17,9 +17,10 @@ from agent.catalog.value_index import ValueIndex
 from agent.errors import AccountCanWrite
 from agent.source_settings import SourceSettings
 from agent.sql.database import Database
-from agent.sql.execute import Result, RowAccess, execute
+from agent.sql.execute import RowAccess, execute
 from agent.sql.grants import grants_of
 from agent.sql.limits import Cancellation, Limits
+from agent.sql.result import Result
 
 _REFRESH_AFTER_S = 300.0
 _SHOWN_RIGHTS = 3

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from agent.sql.execute import Result
+from agent.sql.result import Result
 from agent.state import AnswerChart
 
 _MAX_POINTS = 1000

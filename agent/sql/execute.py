@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from typing_extensions import TypedDict
 
 from agent.audit.step import StatementRun, current_step
 from agent.catalog.schema import Catalog
@@ -26,22 +25,14 @@ from agent.sql.failures import kind_of
 from agent.sql.limits import Cancellation, Limits
 from agent.sql.plan import EXPLAIN, planned_rows
 from agent.sql.preflight import approved
+from agent.sql.result import Result
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
 from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_time
-from agent.sql.workers import Rows, shared_workers
+from agent.sql.workers import shared_workers
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 """Values of a statement's parameters, by place or by name."""
-
-
-class Result(TypedDict):
-    """Rows of JSON-safe values; `types` has a type for each column; `truncated` is True where more rows exist."""
-
-    columns: list[str]
-    types: list[str]
-    rows: list[list[Any]]
-    truncated: bool
 
 
 @dataclass(frozen=True)
@@ -86,12 +77,12 @@ def execute(
             written, parameters = _restricted(written, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        rows = _run(written, parameters, database, limits, cancellation)
+        result = _run(written, parameters, database, limits, cancellation)
     except DatasphinxError as error:
         _record(sql, 0, started, str(error))
         raise
-    _record(sql, len(rows.rows), started, None)
-    return Result(columns=rows.columns, types=rows.types, rows=rows.rows, truncated=rows.truncated)
+    _record(sql, len(result["rows"]), started, None)
+    return result
 
 
 def _restricted(sql: str, access: RowAccess, database: Database) -> tuple[str, Parameters]:
@@ -113,24 +104,24 @@ def _record(sql: str, rows: int, started: float, error: str | None) -> None:
 
 def _run(
     sql: str, parameters: Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
-) -> Rows:
+) -> Result:
     if database.kind.in_worker:
         return shared_workers(limits.memory_mb).run(database.file, sql, parameters, limits, cancellation)
     started = time.perf_counter()
     try:
-        rows = _run_on_server(sql, parameters, database, limits, cancellation)
+        result = _run_on_server(sql, parameters, database, limits, cancellation)
     except (SQLAlchemyError, OverflowError, RuntimeError) as error:
         # chDB raises errors of its own, which SQLAlchemy does not know.
         raise _failure(error, started, database, limits, cancellation) from error
     # MariaDB ends some functions at the time limit with a value instead of an error.
     if time.perf_counter() - started >= limits.timeout_s:
         raise StatementTimeout(limits.timeout_s)
-    return rows
+    return result
 
 
 def _run_on_server(
     sql: str, parameters: Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
-) -> Rows:
+) -> Result:
     options = {"no_parameters": not parameters, "stream_results": True}
     with database.connect() as connection, stopped_in_time(connection, limits, cancellation):
         for statement in opening_statements(connection, database.dialect, limits):
@@ -143,7 +134,7 @@ def _run_on_server(
             if reader.truncated and database.dialect == "mysql":
                 # Its cursor reads all that is left before it closes.
                 stop_on_server(connection.engine, connection.connection.driver_connection)
-        return Rows(columns, reader.types, rows, reader.truncated)
+        return Result(columns=columns, types=reader.types, rows=rows, truncated=reader.truncated)
 
 
 def _refuse_costly(connection: Connection, sql: str, parameters: Parameters, dialect: str, limits: Limits) -> None:

@@ -26,6 +26,7 @@ from agent.errors import (
 )
 from agent.sql.failures import kind_of_text
 from agent.sql.limits import Cancellation, Limits
+from agent.sql.result import Result
 
 _GRACE_S = 0.25
 """How long a worker may take, past its limit, to say that it stopped by itself."""
@@ -33,16 +34,6 @@ _GRACE_S = 0.25
 _START_S = 30.0
 _POOL_SIZE = 4
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Columns, the type of each, rows of JSON-safe values, and whether more rows exist."""
-
-    columns: list[str]
-    types: list[str]
-    rows: list[list[Any]]
-    truncated: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +64,7 @@ class Workers:
 
     def run(
         self, file: File, sql: str, parameters: Any, limits: Limits, cancellation: Cancellation | None = None
-    ) -> Rows:
+    ) -> Result:
         """Return the rows of one statement.
 
         Raises:
@@ -111,7 +102,7 @@ class Workers:
         else:
             worker.end()
 
-    def _ask(self, worker: "Worker", file: File, request: dict[str, Any], cancellation: Cancellation | None) -> Rows:
+    def _ask(self, worker: "Worker", file: File, request: dict[str, Any], cancellation: Cancellation | None) -> Result:
         rows: list[list[Any]] = []
         try:
             worker.send(request)
@@ -126,7 +117,7 @@ class Workers:
             raise StatementFailed(reason, "resource") from error
         if "error" in message:
             raise self._failure(message, file, request["timeout_s"])
-        return Rows(message["columns"], message["types"], rows, message["truncated"])
+        return Result(columns=message["columns"], types=message["types"], rows=rows, truncated=message["truncated"])
 
     def _failure(self, message: dict[str, Any], file: File, timeout_s: float) -> DatasphinxError:
         if message["error"] == "timeout":

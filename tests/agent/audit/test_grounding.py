@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.audit.grounding import ungrounded_figures
-from agent.sql.execute import Result
+from agent.sql.result import Result
 
 
 def rows_of(*rows: tuple[Any, ...], columns: tuple[str, ...] = ("city", "revenue")) -> Result:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from agent.charts.echarts import chart_of
-from agent.sql.execute import Result
+from agent.sql.result import Result
 
 
 def result(columns: dict[str, str], *rows: tuple[Any, ...]) -> Result:

@@ -9,8 +9,9 @@ import pytest
 
 from agent.catalog.source import Source
 from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, StatementTimeout, StatementTooCostly
-from agent.sql.execute import Result, execute
+from agent.sql.execute import execute
 from agent.sql.limits import Cancellation, Limits
+from agent.sql.result import Result
 from tests.agent.sql.engines import CANCELLABLE, ENGINES, QUICK, WALLED, EngineUnderTest, shop
 from tests.databases import open_url
 

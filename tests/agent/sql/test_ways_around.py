@@ -8,8 +8,9 @@ import pytest
 
 from agent.catalog.source import Source
 from agent.errors import DatasphinxError, StatementFailed, StatementTimeout
-from agent.sql.execute import Result, execute
+from agent.sql.execute import execute
 from agent.sql.limits import Limits
+from agent.sql.result import Result
 from tests.agent.sql.engines import EngineUnderTest, shop
 from tests.databases import open_url
 

@@ -54,13 +54,13 @@ def test_one_long_call_is_killed_and_the_next_statement_runs(workers: Workers, s
     with pytest.raises(StatementTimeout):
         workers.run(sqlite, ONE_LONG_CALL, (), Limits(0.3, 10))
     assert time.monotonic() - started < 5
-    assert workers.run(sqlite, "SELECT COUNT(*) FROM t", (), Limits(5, 10)).rows == [[2]]
+    assert workers.run(sqlite, "SELECT COUNT(*) FROM t", (), Limits(5, 10))["rows"] == [[2]]
 
 
 def test_memory_is_bounded(workers: Workers, duckdb: File) -> None:
     with pytest.raises(StatementFailed, match="512 MB"):
         workers.run(duckdb, "SELECT length(repeat('a', 2000000000)) FROM t", (), Limits(20, 10))
-    assert workers.run(duckdb, "SELECT COUNT(*) FROM t", (), Limits(5, 10)).rows == [[2]]
+    assert workers.run(duckdb, "SELECT COUNT(*) FROM t", (), Limits(5, 10))["rows"] == [[2]]
 
 
 def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: File, tmp_path: Path) -> None:
@@ -72,14 +72,14 @@ def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: File, tmp_path: Path) -
 
 
 def test_parameters_are_bound(workers: Workers, sqlite: File, duckdb: File) -> None:
-    assert workers.run(sqlite, "SELECT a FROM t WHERE a > ?", [1], Limits(5, 10)).rows == [[2]]
-    assert workers.run(duckdb, "SELECT a FROM t WHERE a = $1", [1], Limits(5, 10)).rows == [[1]]
+    assert workers.run(sqlite, "SELECT a FROM t WHERE a > ?", [1], Limits(5, 10))["rows"] == [[2]]
+    assert workers.run(duckdb, "SELECT a FROM t WHERE a = $1", [1], Limits(5, 10))["rows"] == [[1]]
 
 
 def test_a_worker_serves_one_file_after_another(workers: Workers, sqlite: File, duckdb: File) -> None:
     for _ in range(2):
-        assert workers.run(sqlite, "SELECT MAX(a) FROM t", (), Limits(5, 10)).rows == [[2]]
-        assert workers.run(duckdb, "SELECT MAX(a) FROM t", (), Limits(5, 10)).rows == [[1]]
+        assert workers.run(sqlite, "SELECT MAX(a) FROM t", (), Limits(5, 10))["rows"] == [[2]]
+        assert workers.run(duckdb, "SELECT MAX(a) FROM t", (), Limits(5, 10))["rows"] == [[1]]
 
 
 def test_a_file_that_is_gone(workers: Workers, sqlite: File) -> None:
@@ -94,8 +94,8 @@ def test_duckdb_types(workers: Workers, duckdb: File) -> None:
         NULL, TIME '12:30:00'"""
     rows = workers.run(duckdb, sql, (), Limits(5, 10))
     types = "integer decimal float date datetime array json bytes interval boolean null time"
-    assert rows.types == types.split()
-    (row,) = rows.rows
+    assert rows["types"] == types.split()
+    (row,) = rows["rows"]
     assert row[:4] == ["9007199254740993", 1.5, None, "2024-02-29"]
     assert row[4] in {"2024-02-29T10:00:00+00:00", "2024-02-29T12:00:00+02:00"}
     assert row[5:] == [[1, 2], {"a": 1}, "6162", "P3D", True, None, "12:30:00"]
