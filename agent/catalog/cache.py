@@ -19,7 +19,7 @@ from typing import Any
 from agent.catalog.schema import Catalog, Column, ForeignKey, Table
 from agent.sql.database import Database
 
-_FORMAT = 1
+_FORMAT = 2
 _BOOLEANS, _LISTS = frozenset([bool]), frozenset([list])
 _TEXTS, _NUMBERS = frozenset([str, type(None)]), frozenset([int, float, type(None)])
 _make_column = partial(tuple.__new__, Column)
@@ -34,6 +34,8 @@ class Entry:
     catalog: Catalog
     stored_at: float
     stamp: str
+    digest: str
+    """What tells this catalog, samples included, from any other."""
 
 
 class CatalogCache:
@@ -45,6 +47,7 @@ class CatalogCache:
         name = _digest(source_identity(database))[:32]
         self.path = folder / "catalogs" / f"{name}.catalog"
         self.values_path = folder / "catalogs" / f"{name}.values"
+        self.index_path = folder / "catalogs" / f"{name}.index"
 
     def load(self) -> Entry | None:
         """Return what is stored; None where there is nothing usable, and then the files are removed."""
@@ -52,19 +55,21 @@ class CatalogCache:
             with _no_collection():
                 return self._read()
         except FileNotFoundError:
-            _remove(self.values_path)
+            self.clear()
         except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError, zlib.error):
             self.clear()
         return None
 
-    def store(self, catalog: Catalog, stamp: str) -> None:
-        """Write `catalog` at once or not at all.
+    def store(self, catalog: Catalog, stamp: str) -> str:
+        """Write `catalog` at once or not at all, and return its digest.
 
         Raises:
             OSError: the folder cannot be written, or the disk is full.
         """
-        head = {"options": self._options, "stored_at": time.time(), "stamp": stamp}
-        document = json.dumps({**head, **_encode(catalog)}, ensure_ascii=False, separators=(",", ":"))
+        contents = _encode(catalog)
+        digest = _digest(json.dumps(contents))
+        head = {"options": self._options, "stored_at": time.time(), "stamp": stamp, "digest": digest}
+        document = json.dumps({**head, **contents}, ensure_ascii=False, separators=(",", ":"))
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(dir=self.path.parent, suffix=".part")
         try:
@@ -74,10 +79,12 @@ class CatalogCache:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+        return digest
 
     def clear(self) -> None:
-        """Remove the catalog and the values of this source."""
+        """Remove all that is stored of this source."""
         _remove(self.path)
+        _remove(self.index_path)
         self.forget_values()
 
     def forget_values(self) -> None:
@@ -94,7 +101,7 @@ class CatalogCache:
         document = json.loads(text.decode("utf-8", "surrogatepass"))
         if document["options"] != self._options:
             raise ValueError("the file was made for other options")
-        return Entry(_decode(document), float(document["stored_at"]), str(document["stamp"]))
+        return Entry(_decode(document), float(document["stored_at"]), str(document["stamp"]), _text(document["digest"]))
 
 
 def source_identity(database: Database) -> str:
