@@ -55,7 +55,7 @@ class Learning:
 
     def load(self) -> Entry | None:
         """Return the stored catalog; None where there is none."""
-        return self._cache.load() if self._cache else None
+        return self._cache.load(self.reflect) if self._cache else None
 
     def reflect(self, progress: Progress | None = None) -> Catalog:
         """Return the schema as it is now, without samples.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import islice
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
@@ -51,9 +52,9 @@ def resolve(sql: str, catalog: Catalog) -> None:
 def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
     """Return up to `limit` columns (`table.column`) and tables whose name is closest to `name`, best first."""
     known: dict[str, list[str]] = {}
-    for key, table in catalog.tables.items():
-        known.setdefault(table.name.lower(), []).append(key)
-        for column in table.column_names:
+    for key, columns in catalog.selection().items():
+        known.setdefault(catalog.full_names[key].name.lower(), []).append(key)
+        for column in columns:
             known.setdefault(column.lower(), []).append(f"{key}.{column}")
     close = get_close_matches(name.lower(), known, n=limit, cutoff=0.5)
     return [full for match in close for full in known[match]][:limit]
@@ -61,15 +62,14 @@ def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
 
 def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
     """Return the tables that `tree` names as sqlglot's schema; names in the case that `qualify` folds them to."""
-    names = {table.name.lower() for table in tree.find_all(exp.Table)}
-    named = [(key, table) for key, table in catalog.tables.items() if table.name.lower() in names]
+    names = dict.fromkeys(table.name.lower() for table in tree.find_all(exp.Table))
     # In an empty schema sqlglot would infer columns; any table keeps it from that.
-    named = named or list(catalog.tables.items())[:1]
+    named = [key for name in names for key in catalog.keys_named(name)] or list(islice(catalog.tables, 1))
     folds = catalog.dialect in {"sqlite", "duckdb"}
     schema = MappingSchema(dialect=catalog.dialect, normalize=False)
     # One depth for all names: where some tables have a schema, those of the default one are given it too.
-    default = catalog.default_schema if any(table.schema for table in catalog.tables.values()) else None
-    for _, table in named:
+    default = catalog.default_schema if catalog.has_schemas else None
+    for table in map(catalog.tables.__getitem__, named):
         columns = {column.lower() if folds else column: "text" for column in table.column_names}
         name = exp.table_(table.name.lower() if folds else table.name, db=table.schema or default, quoted=True)
         schema.add_table(name, columns, match_depth=False)
@@ -99,9 +99,8 @@ def _columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
         query = source.expression
         return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
     name, schema = (source.name.lower(), source.db.lower()) if source else ("", "")
-    wanted = {name} if schema in {"", (catalog.default_schema or "").lower()} else {f"{schema}.{name}"}
-    table = next((table for key, table in catalog.tables.items() if key.lower() in wanted), None)
-    return {column.lower() for column in table.column_names} if table else set()
+    key = catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}")
+    return set() if key is None else {column.lower() for column in catalog.tables[key].column_names}
 
 
 def _is_tolerated(column: exp.Column, dialect: str) -> bool:
