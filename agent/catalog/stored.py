@@ -44,13 +44,14 @@ def decode(arrays: Arrays, rebuild: Callable[[], Catalog]) -> tuple["StoredTable
 
 
 class _Blocks:
-    """Blocks of tables and of values, each kept once it was decoded. Threads may decode the same one, to no harm."""
+    """Blocks of tables and of values, each kept once it was decoded. Threads that decode the same one do no harm."""
 
     def __init__(self, arrays: Arrays, rebuild: Callable[[], Catalog]) -> None:
         rows = unpacked(arrays["names"])
         names = [FullName(None if schema is None else as_text(schema), as_text(name)) for schema, name in rows]
         self.names = {name.key: name for name in names}
-        self.numbers = {key: number for number, key in enumerate(self.names)}
+        self.keys = list(self.names)
+        self.numbers = {key: number for number, key in enumerate(self.keys)}
         if len(self.names) != len(names):
             raise ValueError("two tables have one name")
         self._arrays, self._rebuild, self._lock = arrays, rebuild, threading.Lock()
@@ -114,7 +115,7 @@ class _Blocks:
         return unpacked(self._arrays[f"{kind}_blocks"][start:end])
 
     def _keys(self, block: int) -> list[str]:
-        return list(islice(self.names, block * _TABLES_A_BLOCK, (block + 1) * _TABLES_A_BLOCK))
+        return self.keys[block * _TABLES_A_BLOCK : (block + 1) * _TABLES_A_BLOCK]
 
     def _tables_anew(self, block: int) -> dict[str, Table]:
         fresh = self._fresh().tables
