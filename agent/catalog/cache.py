@@ -1,30 +1,21 @@
 """A catalog on disk: compressed JSON that is checked as it is read, so that a broken or foreign file does no harm."""
 
-import gc
 import hashlib
 import json
 import os
-import tempfile
 import time
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from pathlib import Path
-from sys import intern
-from typing import Any
 
-from agent.catalog.schema import Catalog, Column, ForeignKey, Table
+from agent.catalog.archive import UNUSABLE, packed, read_arrays, unpacked, write_arrays
+from agent.catalog.encoding import as_text
+from agent.catalog.schema import Catalog
+from agent.catalog.stored import decode, encode
 from agent.sql.database import Database
 
-_FORMAT = 1
-_BOOLEANS, _LISTS = frozenset([bool]), frozenset([list])
-_TEXTS, _NUMBERS = frozenset([str, type(None)]), frozenset([int, float, type(None)])
-_make_column = partial(tuple.__new__, Column)
-_MAX_BYTES = 512 * 1024 * 1024
-"""No catalog that is worth reading unpacks to more."""
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -34,6 +25,8 @@ class Entry:
     catalog: Catalog
     stored_at: float
     stamp: str
+    digest: str
+    """What tells this catalog, samples included, from any other."""
 
 
 class CatalogCache:
@@ -45,56 +38,59 @@ class CatalogCache:
         name = _digest(source_identity(database))[:32]
         self.path = folder / "catalogs" / f"{name}.catalog"
         self.values_path = folder / "catalogs" / f"{name}.values"
+        self.index_path = folder / "catalogs" / f"{name}.index"
 
-    def load(self) -> Entry | None:
-        """Return what is stored; None where there is nothing usable, and then the files are removed."""
+    def load(self, reread: Callable[[], Catalog]) -> Entry | None:
+        """Return what is stored; None where there is nothing usable, and then the files are removed.
+
+        The tables and values of the catalog are decoded when they are asked for. Damage to the file shows here; should
+        a table be unreadable for another reason, the files are removed and `reread` reads the database.
+        """
         try:
-            with _no_collection():
-                return self._read()
-        except FileNotFoundError:
-            _remove(self.values_path)
-        except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError, zlib.error):
+            return self._read(reread)
+        except UNUSABLE:
             self.clear()
         return None
 
-    def store(self, catalog: Catalog, stamp: str) -> None:
-        """Write `catalog` at once or not at all.
+    def store(self, catalog: Catalog, stamp: str) -> str:
+        """Write `catalog` at once or not at all, and return its digest.
 
         Raises:
             OSError: the folder cannot be written, or the disk is full.
         """
-        head = {"options": self._options, "stored_at": time.time(), "stamp": stamp}
-        document = json.dumps({**head, **_encode(catalog)}, ensure_ascii=False, separators=(",", ":"))
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(zlib.compress(document.encode("utf-8", "surrogatepass"), 1))
-            os.replace(name, self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        contents = encode(catalog)
+        facts = [catalog.dialect, catalog.default_schema, catalog.warnings]
+        digest = hashlib.sha256(json.dumps([self._options, facts]).encode())
+        for array in contents.values():
+            digest.update(array.tobytes())
+        head = [self._options, time.time(), stamp, digest.hexdigest(), *facts]
+        write_arrays(self.path, {"head": packed(head), **contents})
+        return digest.hexdigest()
 
     def clear(self) -> None:
-        """Remove the catalog and the values of this source."""
+        """Remove all that is stored of this source."""
         _remove(self.path)
+        _remove(self.index_path)
         self.forget_values()
 
     def forget_values(self) -> None:
         """Remove the values alone."""
         _remove(self.values_path)
 
-    def _read(self) -> Entry:
-        if hasattr(os, "getuid") and self.path.stat().st_uid != os.getuid():
-            raise ValueError("the file is another user's")
-        unpacker = zlib.decompressobj()
-        text = unpacker.decompress(self.path.read_bytes(), _MAX_BYTES)
-        if not unpacker.eof:
-            raise ValueError("the file is cut, or far too large")
-        document = json.loads(text.decode("utf-8", "surrogatepass"))
-        if document["options"] != self._options:
+    def _read(self, reread: Callable[[], Catalog]) -> Entry:
+        arrays = read_arrays(self.path)
+        options, stored_at, stamp, digest, dialect, default, warnings = unpacked(arrays["head"])
+        if options != self._options:
             raise ValueError("the file was made for other options")
-        return Entry(_decode(document), float(document["stored_at"]), str(document["stamp"]))
+
+        def rebuild() -> Catalog:
+            self.clear()
+            return reread()
+
+        tables, values = decode(arrays, rebuild)
+        default = None if default is None else as_text(default)
+        catalog = Catalog(as_text(dialect), tables, default, values, tuple(map(as_text, warnings)))
+        return Entry(catalog, float(stored_at), as_text(stamp), as_text(digest))
 
 
 def source_identity(database: Database) -> str:
@@ -137,85 +133,3 @@ def _remove(path: Path) -> None:
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _encode(catalog: Catalog) -> dict[str, Any]:
-    return {
-        "dialect": catalog.dialect,
-        "default_schema": catalog.default_schema,
-        "warnings": catalog.warnings,
-        "tables": [_encode_table(table) for table in catalog.tables.values()],
-        "values": [[*place, *values] for place, values in catalog.values.items()],
-    }
-
-
-def _encode_table(table: Table) -> list[Any]:
-    keys = [[key.columns, key.target, key.target_columns, key.inferred] for key in table.foreign_keys]
-    return [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view, table.rows]
-
-
-def _decode(document: dict[str, Any]) -> Catalog:
-    tables = [_decode_table(row) for row in document["tables"]]
-    values = {(key, name): tuple(rest) for key, name, *rest in document["values"]}
-    if not {str}.issuperset(map(type, chain(chain.from_iterable(values), chain.from_iterable(values.values())))):
-        raise TypeError("a value is no text")
-    default = document["default_schema"]
-    return Catalog(
-        _text(document["dialect"]),
-        {table.key: table for table in tables},
-        None if default is None else _text(default),
-        values,
-        tuple(map(_text, document["warnings"])),
-    )
-
-
-def _decode_table(row: list[Any]) -> Table:
-    name, columns, schema, primary, keys, comment, is_view, rows = row
-    return Table(
-        _text(name),
-        _decode_columns(columns),
-        None if schema is None else _text(schema),
-        tuple(map(_text, primary)),
-        tuple(
-            ForeignKey(tuple(map(_text, own)), _text(to), tuple(map(_text, its)), bool(i)) for own, to, its, i in keys
-        ),
-        None if comment is None else _text(comment),
-        bool(is_view),
-        None if rows is None else int(rows),
-    )
-
-
-def _decode_columns(rows: list[Any]) -> tuple[Column, ...]:
-    """Column by column of the rows, since calls for each of 200,000 columns would take most of a second."""
-    if not rows:
-        return ()
-    names, kinds, nullable, comments, shares, distincts, examples, secret = zip(*rows, strict=True)
-    checked = (
-        (nullable, _BOOLEANS), (secret, _BOOLEANS), (comments, _TEXTS), (shares, _NUMBERS), (distincts, _NUMBERS),
-        (examples, _LISTS), (chain.from_iterable(examples), frozenset([str])),
-    )  # fmt: skip
-    if not all(allowed.issuperset(map(type, values)) for values, allowed in checked):
-        raise TypeError("not the columns of a table")
-    shown = map(tuple, examples)
-    fields = zip(
-        map(intern, names), map(intern, kinds), nullable, comments, shares, distincts, shown, secret, strict=True
-    )
-    return tuple(map(Column._make, fields))
-
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise TypeError("not a text")
-    return value
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Hundreds of thousands of new objects, none of them garbage: looking through them again and again takes longer."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.catalog.archive import Arrays, check_numbers, flat
 from agent.catalog.schema import Catalog
 
 _DECAY = 0.8
@@ -19,14 +20,28 @@ class JoinGraph:
 
     def __init__(self, catalog: Catalog) -> None:
         """Read the keys; those that point out of the catalog join nothing."""
-        self.keys = list(catalog.tables)
-        self._numbers = {key: number for number, key in enumerate(self.keys)}
-        self._neighbours = self._read(catalog)
-        counts = [len(others) for others in self._neighbours]
-        self._counts = np.array(counts, np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(self._counts)])
-        self._others = np.array([other for others in self._neighbours for other in others], np.int64)
-        self.degrees = self._counts.astype(np.float32)
+        joined = _read(catalog)
+        counts = np.array([len(others) for others in joined], np.int64)
+        self._take(list(catalog.tables), counts, np.array([other for others in joined for other in others], np.int64))
+
+    @classmethod
+    def of_arrays(cls, keys: Sequence[str], arrays: Arrays) -> "JoinGraph":
+        """Return what `arrays` was called on; `keys` are those of the catalog.
+
+        Raises:
+            UNUSABLE: these are arrays of another catalog.
+        """
+        counts = flat(arrays, "join_counts", np.int64, len(keys))
+        others = flat(arrays, "joined", np.int64, int(counts.sum()))
+        check_numbers(counts, len(keys) + 1)
+        check_numbers(others, len(keys))
+        graph = cls.__new__(cls)
+        graph._take(list(keys), counts, others)
+        return graph
+
+    def arrays(self) -> Arrays:
+        """Return the graph as arrays, for a file, without the keys."""
+        return {"join_counts": self._counts, "joined": self._others}
 
     @property
     def surroundings(self) -> NDArray[np.float32]:
@@ -51,7 +66,7 @@ class JoinGraph:
     def neighbours(self, key: str) -> list[str]:
         """Return the tables that a foreign key joins to `key`, in the order of their names."""
         number = self._numbers.get(key)
-        return [] if number is None else sorted(self.keys[other] for other in self._neighbours[number])
+        return [] if number is None else sorted(self.keys[other] for other in self._neighbours(number))
 
     def bridges(self, keys: Sequence[str]) -> list[str]:
         """Return the tables that have to come along so that `keys` can be joined: those on shortest paths between them.
@@ -77,7 +92,7 @@ class JoinGraph:
             if number in goals:
                 return _walk_back(number, start, before)
             depth = before[number][1] + 1
-            for other in self._neighbours[number] if depth <= _LONGEST_PATH else ():
+            for other in self._neighbours(number) if depth <= _LONGEST_PATH else ():
                 if other not in before:
                     before[other] = (number, depth)
                     waiting.append(other)
@@ -96,15 +111,28 @@ class JoinGraph:
         changed: NDArray[np.int64] = places[better]
         return changed
 
-    def _read(self, catalog: Catalog) -> list[list[int]]:
-        joined: list[set[int]] = [set() for _ in self.keys]
-        for key, table in catalog.tables.items():
-            for foreign_key in table.foreign_keys:
-                one, other = self._numbers[key], self._numbers.get(foreign_key.target)
-                if other is not None and one != other:
-                    joined[one].add(other)
-                    joined[other].add(one)
-        return [sorted(others) for others in joined]
+    def _take(self, keys: list[str], counts: NDArray[np.int64], others: NDArray[np.int64]) -> None:
+        self.keys, self._counts, self._others = keys, counts, others
+        self._numbers = {key: number for number, key in enumerate(keys)}
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self.degrees = counts.astype(np.float32)
+
+    def _neighbours(self, number: int) -> list[int]:
+        found: list[int] = self._others[self._starts[number] : self._starts[number + 1]].tolist()
+        return found
+
+
+def _read(catalog: Catalog) -> list[list[int]]:
+    """Return by table the numbers of those that a foreign key joins to it, in order."""
+    numbers = {key: number for number, key in enumerate(catalog.tables)}
+    joined: list[set[int]] = [set() for _ in numbers]
+    for key, table in catalog.tables.items():
+        for foreign_key in table.foreign_keys:
+            one, other = numbers[key], numbers.get(foreign_key.target)
+            if other is not None and one != other:
+                joined[one].add(other)
+                joined[other].add(one)
+    return [sorted(others) for others in joined]
 
 
 def _walk_back(number: int, start: int, before: dict[int, tuple[int, int]]) -> list[int]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.catalog.archive import Arrays, flat
 from agent.catalog.asked import Asked, read_question
 from agent.catalog.closure import JoinGraph
 from agent.catalog.evidence import Evidence, Frequencies, gather, named_share
@@ -45,18 +46,40 @@ class SchemaIndex:
         Raises:
             ModelUnreachable, ModelRejected: an embedder that is an endpoint gave no vectors.
         """
-        self.postings = Postings(catalog)
-        self._joins = JoinGraph(catalog)
-        self._meanings = Meanings(self.postings, embedder) if embedder else None
-        self._spelling = Spelling(self.postings.names())
-        terms = self.postings.terms
-        self._is_latin = 2 * sum(term.isascii() for term in terms) > len(terms)
-        tables = catalog.tables.values()
-        split = self.postings.identifiers.words
-        self._words_in_name = np.array([max(1, len(split(table.name))) for table in tables], np.float32)
-        columns = np.array([len(table.columns) for table in tables], np.float32)
-        self._by_key = np.argsort(np.argsort(np.array(self._joins.keys, object)))
-        self._shape = np.stack([np.log1p(columns), np.log(self._joins.surroundings), np.log1p(self._joins.degrees)])
+        postings = Postings.of_catalog(catalog)
+        columns = [len(table.columns) for table in catalog.tables.values()]
+        meanings = Meanings(postings, embedder) if embedder else None
+        self._take(postings, JoinGraph(catalog), meanings, np.array(columns, np.float32))
+
+    @classmethod
+    def of_arrays(cls, keys: Sequence[str], arrays: Arrays, embedder: Embedder | None = None) -> "SchemaIndex":
+        """Return the index that `arrays` was called on, with the same `embedder`; `keys` are those of its catalog.
+
+        Raises:
+            UNUSABLE: these are arrays of another catalog or format.
+        """
+        postings = Postings.of_arrays(arrays)
+        columns = flat(arrays, "columns", np.float32, len(keys))
+        if postings.tables != len(keys):
+            raise ValueError("the index is of other tables")
+        index = cls.__new__(cls)
+        meanings = Meanings(postings, embedder, arrays) if embedder else None
+        index._take(postings, JoinGraph.of_arrays(keys, arrays), meanings, columns)
+        return index
+
+    def arrays(self) -> Arrays:
+        """Return all that was built as arrays, for a file, without the keys of the tables."""
+        meanings = self._meanings.arrays() if self._meanings else {}
+        return {**self.postings.arrays(), **self._joins.arrays(), **meanings, "columns": self._columns}
+
+    def _take(
+        self, postings: Postings, joins: JoinGraph, meanings: Meanings | None, columns: NDArray[np.float32]
+    ) -> None:
+        self.postings, self._joins, self._meanings, self._columns = postings, joins, meanings, columns
+        self._spelling = Spelling(postings.names())
+        self._is_latin = 2 * sum(map(str.isascii, postings.slots)) > len(postings.slots)
+        self._by_key = np.argsort(np.argsort(np.array(joins.keys, object)))
+        self._shape = np.stack([np.log1p(columns), np.log(joins.surroundings), np.log1p(joins.degrees)])
 
     def rank(self, question: str, *, fuzzy: int = 0, limit: int | None = None) -> list[str]:
         """Return the keys of the tables that `question` meets, itself or through a join or two, best first.
@@ -102,7 +125,7 @@ class SchemaIndex:
     def features(self, reading: Reading, frequencies: Frequencies) -> NDArray[np.float32]:
         """Return what the score of each table is made of: a row for each of `agent.catalog.fusion.FEATURES`."""
         asked, words, phrases, synonyms = reading.asked, reading.words, reading.phrases, reading.synonyms
-        named = named_share(words, asked.words, self._words_in_name)
+        named = named_share(words, asked.words, self.postings.words_in_name)
         parts = [words.rows, phrases.rows, synonyms.rows, named[None], reading.meaning[None]]
         near = np.split(self._joins.spread(np.concatenate(parts)), np.cumsum([len(part) for part in parts])[:-1])
         sums = [

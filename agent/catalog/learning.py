@@ -6,9 +6,12 @@ from pathlib import Path
 
 from agent.catalog.background import Background, start_once
 from agent.catalog.cache import CatalogCache, Entry, file_stamp
+from agent.catalog.index import SchemaIndex
+from agent.catalog.index_cache import IndexCache
 from agent.catalog.profile import profile
 from agent.catalog.reflect import Progress, reflect
 from agent.catalog.schema import Catalog
+from agent.catalog.semantic import Embedder
 from agent.catalog.value_index import ValueIndex
 from agent.catalog.values import read_values
 from agent.source_settings import SourceSettings
@@ -21,16 +24,23 @@ _BACKGROUND_BUDGET_S = 60.0
 
 
 class Learning:
-    """Reads the catalog and the values of one source, and keeps them in a folder where one is given."""
+    """Reads the catalog and the values of one source, indexes them, and keeps all in a folder where one is given."""
 
-    def __init__(self, database: Database, settings: SourceSettings, cache_dir: Path | None = None) -> None:
-        """Take what is set for the source: secret columns, schemas to read, row rules."""
-        self._database, self._settings = database, settings
+    def __init__(
+        self,
+        database: Database,
+        settings: SourceSettings,
+        cache_dir: Path | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Take what is set for the source: secret columns, schemas to read, row rules; and what gives words meaning."""
+        self._database, self._settings, self._embedder = database, settings, embedder
         # Taken before anything is read: what is written meanwhile must make the cache look old.
         self._stamp = file_stamp(database)
         # What may be seen decides what was stored.
         seen = settings.model_dump_json(include={"secret_columns", "schemas", "row_rules", "row_parameters"})
         self._cache = CatalogCache(cache_dir, database, (seen,)) if cache_dir else None
+        self._indexes = IndexCache(self._cache.index_path, embedder) if self._cache else None
 
     def access(self, catalog: Catalog) -> RowAccess | None:
         """Return the row rules as they hold for `catalog`; None where the source has none.
@@ -45,7 +55,7 @@ class Learning:
 
     def load(self) -> Entry | None:
         """Return the stored catalog; None where there is none."""
-        return self._cache.load() if self._cache else None
+        return self._cache.load(self.reflect) if self._cache else None
 
     def reflect(self, progress: Progress | None = None) -> Catalog:
         """Return the schema as it is now, without samples.
@@ -64,11 +74,25 @@ class Learning:
         """Return `catalog` with what samples tell, as far as they can be read in `budget_s` seconds."""
         return profile(self._database, catalog, access=self.access(catalog), budget_s=budget_s, stop=stop)
 
-    def store(self, catalog: Catalog) -> None:
-        """Keep `catalog` for the next time; a folder that cannot be written is no reason to fail."""
-        if self._cache:
-            with suppress(OSError):
-                self._cache.store(catalog, self._stamp)
+    def store(self, catalog: Catalog) -> str | None:
+        """Keep `catalog` for the next time and return its digest; None where it could not be kept."""
+        with suppress(OSError):
+            return self._cache.store(catalog, self._stamp) if self._cache else None
+        return None
+
+    def index(self, catalog: Catalog, digest: str | None) -> SchemaIndex:
+        """Return the index over `catalog`: from the cache where that with `digest` is there, else built and kept.
+
+        Raises:
+            ModelUnreachable, ModelRejected: an embedder that is an endpoint gave no vectors.
+        """
+        if self._indexes is None or digest is None:
+            return SchemaIndex(catalog, self._embedder)
+        known = self._indexes.load(list(catalog.tables), digest)
+        if known is None:
+            known = SchemaIndex(catalog, self._embedder)
+            self._indexes.store(known, digest)
+        return known
 
     def values(self, catalog: Catalog) -> ValueIndex:
         """Return the index of stored values, from the cache where it is there."""
@@ -94,7 +118,7 @@ class Learning:
         if known is None or not _is_profiled(known):
             catalog = self.profile(catalog, _BACKGROUND_BUDGET_S, stop)
         if not stop():
-            self.store(catalog)
+            self.index(catalog, self.store(catalog))
             if self._cache:
                 self._build(catalog, self._cache.values_path, stop).close()
 

@@ -1,9 +1,9 @@
 """What a source holds: tables, columns and keys, as plain values that nodes, prompts and checks share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from agent.catalog.type_class import TypeClass, type_class
 
@@ -62,7 +62,7 @@ class Table:
     @property
     def key(self) -> str:
         """The name the catalog knows it by: `name`, or `schema.name`."""
-        return f"{self.schema}.{self.name}" if self.schema else self.name
+        return FullName(self.schema, self.name).key
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -74,6 +74,29 @@ class Table:
         """Columns of the primary key and of foreign keys: those that joins need."""
         joined = (column for foreign_key in self.foreign_keys for column in foreign_key.columns)
         return tuple(dict.fromkeys((*self.primary_key, *joined)))
+
+
+class FullName(NamedTuple):
+    """What a table is called. `schema` is None in the schema that the connection looks in by itself."""
+
+    schema: str | None
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The name the catalog knows it by: `name`, or `schema.name`."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+
+@runtime_checkable
+class Directory(Protocol):
+    """Tables that tell their names without being read."""
+
+    def full_names(self) -> Mapping[str, FullName]:
+        """Return schema and name of every table by its key."""
+
+    def column_names(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the columns of every table by its key."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +113,44 @@ class Catalog:
     """What could not be read, and why."""
 
     @cached_property
+    def full_names(self) -> Mapping[str, FullName]:
+        """Schema and name of every table by its key."""
+        if isinstance(self.tables, Directory):
+            return self.tables.full_names()
+        return {key: FullName(table.schema, table.name) for key, table in self.tables.items()}
+
+    @cached_property
     def readable(self) -> frozenset[str]:
         """Every way to name a table of this catalog, in lower case: by its key and with its default schema."""
-        qualified = {f"{self.default_schema}.{key}".lower() for key, table in self.tables.items() if not table.schema}
+        qualified = {f"{self.default_schema}.{key}".lower() for key, full in self.full_names.items() if not full.schema}
         return frozenset(key.lower() for key in self.tables) | (qualified if self.default_schema else frozenset())
+
+    @cached_property
+    def has_schemas(self) -> bool:
+        """True where a table has a schema in its key."""
+        return any(full.schema for full in self.full_names.values())
+
+    def keys_named(self, name: str) -> Sequence[str]:
+        """Return the keys of the tables called `name`, in whatever schema and case."""
+        return self._keys_by_name.get(name.lower(), ())
+
+    def key_of(self, key: str) -> str | None:
+        """Return the key that is `key` but for the case, the first of them; None where there is none."""
+        return self._keys_by_lower.get(key.lower())
 
     def selection(self) -> dict[str, list[str]]:
         """Return every table with all its columns."""
+        if isinstance(self.tables, Directory):
+            return {key: list(names) for key, names in self.tables.column_names().items()}
         return {key: list(table.column_names) for key, table in self.tables.items()}
+
+    @cached_property
+    def _keys_by_name(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for key, full in self.full_names.items():
+            found.setdefault(full.name.lower(), []).append(key)
+        return found
+
+    @cached_property
+    def _keys_by_lower(self) -> Mapping[str, str]:
+        return {key.lower(): key for key in reversed(list(self.tables))}

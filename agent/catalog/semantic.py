@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.catalog.archive import Arrays
 from agent.catalog.asked import Asked
 from agent.catalog.postings import Postings
 
@@ -26,6 +28,11 @@ class Embedder(Protocol):
         """Return one row for each text."""
 
 
+def identity_of(embedder: Embedder | None) -> str | None:
+    """Return what tells the vectors of one embedder from another's: its `identity`; None where it has none to tell."""
+    return "" if embedder is None else getattr(embedder, "identity", None)
+
+
 class PackagedEmbedder:
     """The static token vectors (256 dimensions) that the package `wordllama` brings: a text is the mean of its tokens.
 
@@ -41,6 +48,7 @@ class PackagedEmbedder:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
         self._tokenizer.no_padding()
         self._vectors = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
+        self.identity = f"wordllama {version('wordllama')} l2_supercat_256"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each text, of length 1; a text without tokens has zeros."""
@@ -69,15 +77,22 @@ class Meanings:
     of them cost no more calls than their vocabulary.
     """
 
-    def __init__(self, postings: Postings, embedder: Embedder) -> None:
-        """Embed the vocabulary of `postings`: one call."""
+    def __init__(self, postings: Postings, embedder: Embedder, stored: Arrays | None = None) -> None:
+        """Embed the vocabulary of `postings`, which is one call, or take what `arrays` gave before.
+
+        Raises:
+            UNUSABLE: what is stored belongs to other postings.
+        """
         self._embedder = embedder
-        spellings = postings.identifiers.spellings
-        self._words = [term for term in postings.terms if term in spellings and not term.isdigit()]
-        raw = embedder.embed([spellings[word] for word in self._words]) if self._words else np.zeros((0, 1), np.float32)
-        self._centre = raw.mean(axis=0) if len(raw) else np.zeros(1, np.float32)
-        self._vectors = self._centred(raw)
-        self._tables = self._compose(postings)
+        self._words = [term for term in postings.slots if term in postings.spellings and not term.isdigit()]
+        if stored is None:
+            self._embed(postings)
+        else:
+            self._restore(postings, stored)
+
+    def arrays(self) -> Arrays:
+        """Return the vectors as arrays, for a file."""
+        return {"centre": self._centre, "word_vectors": self._vectors, "table_vectors": self._tables}
 
     def of_question(self, asked: Asked) -> tuple[Vectors, list[str]]:
         """Return the vectors of the question's words, and the words that they belong to: one call of the embedder."""
@@ -102,6 +117,24 @@ class Meanings:
             return np.zeros(len(self._tables), np.float32)
         mean = np.average(vectors, axis=0, weights=list(weights)).astype(np.float32)
         return np.asarray(self._tables @ (mean / max(float(np.linalg.norm(mean)), _TINY)), np.float32)
+
+    def _embed(self, postings: Postings) -> None:
+        texts = [postings.spellings[word] for word in self._words]
+        raw = self._embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
+        self._centre = raw.mean(axis=0) if len(raw) else np.zeros(1, np.float32)
+        self._vectors = self._centred(raw)
+        self._tables = self._compose(postings)
+
+    def _restore(self, postings: Postings, stored: Arrays) -> None:
+        self._centre, self._vectors, self._tables = (
+            stored[name] for name in ("centre", "word_vectors", "table_vectors")
+        )
+        width = len(self._centre)
+        shapes = (self._centre.shape, self._vectors.shape, self._tables.shape)
+        if shapes != ((width,), (len(self._words), width), (postings.tables, width)):
+            raise ValueError("the vectors are of other words or tables")
+        if {array.dtype for array in (self._centre, self._vectors, self._tables)} != {np.dtype(np.float32)}:
+            raise TypeError("not vectors")
 
     def _centred(self, raw: Vectors) -> Vectors:
         # A text that the embedder knows nothing of has zeros, and stays unlike everything.

@@ -38,8 +38,6 @@ class Source:
     """How its catalog is read again."""
     access: RowAccess | None = None
     """The row rules that every statement gets."""
-    embedder: Embedder | None = None
-    """What gives words their meaning in the index."""
     background: Background | None = None
     """The refresh that was started when the catalog came from the cache; `background.error` says how it failed."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
@@ -71,10 +69,8 @@ class Source:
             self.background.stop()
         catalog = self.learning.profile(catalog)
         self.learning.forget_values()
-        self.learning.store(catalog)
-        access = self.learning.access(catalog)
-        index = SchemaIndex(catalog, self.embedder)
-        return Source(self.database, catalog, index, self.limits, self.learning, access, self.embedder)
+        index = self.learning.index(catalog, self.learning.store(catalog))
+        return Source(self.database, catalog, index, self.limits, self.learning, self.learning.access(catalog))
 
     def close(self) -> None:
         """Stop what goes on in the background and let go of files and connections."""
@@ -110,18 +106,14 @@ def open_source(
     database = Database(settings.url.get_secret_value())
     if not settings.allow_writable_account:
         _refuse_writers(database)
-    learning = Learning(database, settings, cache_dir)
+    learning = Learning(database, settings, cache_dir, embedder)
     entry = learning.load()
-    if entry is None:
-        catalog = learning.profile(learning.reflect(progress), profile_budget_s)
-        learning.store(catalog)
-    else:
-        catalog = entry.catalog
+    catalog = entry.catalog if entry else learning.profile(learning.reflect(progress), profile_budget_s)
+    access = learning.access(catalog)
+    index = learning.index(catalog, entry.digest if entry else learning.store(catalog))
     due = entry is None or _is_old(entry, database, refresh_after_s)
     background = learning.start(catalog, is_fresh=entry is None) if due and cache_dir else None
-    access = learning.access(catalog)
-    index = SchemaIndex(catalog, embedder)
-    return Source(database, catalog, index, limits, learning, access, embedder, background)
+    return Source(database, catalog, index, limits, learning, access, background)
 
 
 def _refuse_writers(database: Database) -> None:

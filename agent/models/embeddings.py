@@ -23,6 +23,7 @@ class EndpointEmbedder:
     def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None = None, timeout_s: float = 30.0) -> None:
         """Take the endpoint's URL (as for chat, it ends with `/v1`), the model's name and the key, if it wants one."""
         self._endpoint = base_url
+        self.identity = f"{base_url} {model}"
         self._client = OpenAIEmbeddings(
             openai_api_base=base_url,
             model=model,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 
 from agent.audit.step import StatementRun, current_step
 from agent.catalog.schema import Catalog
@@ -110,8 +110,10 @@ def _run(
     started = time.perf_counter()
     try:
         result = _run_on_server(sql, parameters, database, limits, cancellation)
-    except (SQLAlchemyError, OverflowError, RuntimeError) as error:
-        # chDB raises errors of its own, which SQLAlchemy does not know.
+    except DatasphinxError:
+        raise
+    except Exception as error:
+        # Drivers raise errors of their own beside those that SQLAlchemy knows: chDB's, Thrift's, OverflowError.
         raise _failure(error, started, database, limits, cancellation) from error
     # MariaDB ends some functions at the time limit with a value instead of an error.
     if time.perf_counter() - started >= limits.timeout_s:

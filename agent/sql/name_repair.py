@@ -47,7 +47,7 @@ def _mend_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
         if isinstance(node.this, exp.Func) or names_cte(node, catalog.dialect) or _is_exact(node, catalog):
             continue
         known = table_of(node, catalog)
-        tables = [known] if known else [table for table in catalog.tables.values() if _may_mean(node, table)]
+        tables = [known] if known else [table for table in catalog.tables.values() if _may_mean(node, table, catalog)]
         if len(tables) == 1:
             yield f"{node.name} as {tables[0].key}"
             _rename(tree, node, tables[0])
@@ -61,8 +61,9 @@ def _is_exact(node: exp.Table, catalog: Catalog) -> bool:
     return table.name == (node.name.lower() if folds else node.name)
 
 
-def _may_mean(node: exp.Table, table: Table) -> bool:
-    return same_name(node.name, table.name) and (not node.db or same_name(node.db, table.schema or node.db))
+def _may_mean(node: exp.Table, table: Table, catalog: Catalog) -> bool:
+    schema = table.schema or catalog.default_schema or ""
+    return same_name(node.name, table.name) and node.db.lower() in {"", schema.lower()} and not node.catalog
 
 
 def _rename(tree: exp.Expr, node: exp.Table, table: Table) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from rapidfuzz import fuzz, process
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
@@ -12,6 +13,7 @@ from agent.sql.guard import parse
 from agent.sql.resolved import Resolved, resolved, table_of
 
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
+_CANDIDATES = 200
 _COMPARISONS = (exp.Binary, exp.In, exp.Between)
 
 
@@ -41,11 +43,13 @@ def unresolved(query: Resolved) -> Iterator[tuple[Scope, exp.Column]]:
 def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
     """Return up to `limit` columns (`table.column`) and tables whose name is closest to `name`, best first."""
     known: dict[str, list[str]] = {}
-    for key, table in catalog.tables.items():
-        known.setdefault(table.name.lower(), []).append(key)
-        for column in table.column_names:
+    for key, columns in catalog.selection().items():
+        known.setdefault(catalog.full_names[key].name.lower(), []).append(key)
+        for column in columns:
             known.setdefault(column.lower(), []).append(f"{key}.{column}")
-    close = get_close_matches(name.lower(), known, n=limit, cutoff=0.5)
+    # A quick bound first: what difflib finds alike is by rapidfuzz's ratio at least as much so.
+    alike = process.extract(name.lower(), known.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=_CANDIDATES)
+    close = get_close_matches(name.lower(), [found for found, _, _ in alike], n=limit, cutoff=0.5)
     return [full for match in close for full in known[match]][:limit]
 
 

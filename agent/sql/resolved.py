@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -79,21 +80,20 @@ def resolved(tree: exp.Expr, catalog: Catalog) -> Resolved | None:
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:
     """Return the table of the catalog that `source` names, in any case."""
     name, schema = source.name.lower(), source.db.lower()
-    wanted = name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}"
-    return next((table for key, table in catalog.tables.items() if key.lower() == wanted), None)
+    key = catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}")
+    return None if key is None else catalog.tables[key]
 
 
 def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
     """Return the tables that `tree` names as sqlglot's schema; names in the case that `qualify` folds them to."""
-    names = {table.name.lower() for table in tree.find_all(exp.Table)}
-    named = [(key, table) for key, table in catalog.tables.items() if table.name.lower() in names]
+    names = dict.fromkeys(table.name.lower() for table in tree.find_all(exp.Table))
     # In an empty schema sqlglot would infer columns; any table keeps it from that.
-    named = named or list(catalog.tables.items())[:1]
+    named = [key for name in names for key in catalog.keys_named(name)] or list(islice(catalog.tables, 1))
     folds = catalog.dialect in {"sqlite", "duckdb"}
     schema = MappingSchema(dialect=catalog.dialect, normalize=False)
     # One depth for all names: where some tables have a schema, those of the default one are given it too.
-    default = catalog.default_schema if any(table.schema for table in catalog.tables.values()) else None
-    for _, table in named:
+    default = catalog.default_schema if catalog.has_schemas else None
+    for table in map(catalog.tables.__getitem__, named):
         columns = {column.lower() if folds else column: "text" for column in table.column_names}
         name = exp.table_(table.name.lower() if folds else table.name, db=table.schema or default, quoted=True)
         schema.add_table(name, columns, match_depth=False)

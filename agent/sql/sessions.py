@@ -74,13 +74,14 @@ def stopped_in_time(connection: Connection, limits: Limits, cancellation: Cancel
     The server is asked first; where that does not help, the connection is cut.
     """
     driver = connection.connection.driver_connection
-    over = threading.Event()
+    over, cut = threading.Event(), threading.Event()
 
     def stop() -> None:
         # Whatever goes wrong while the server is asked, cutting the connection remains.
         with suppress(Exception):
             stop_on_server(connection.engine, driver)
         if not over.wait(_STOP_S):
+            cut.set()
             _cut(driver)
 
     def watch() -> None:
@@ -95,6 +96,8 @@ def stopped_in_time(connection: Connection, limits: Limits, cancellation: Cancel
     finally:
         over.set()
         watcher.join()
+        if cut.is_set():
+            connection.invalidate()
 
 
 def stop_on_server(engine: Engine, driver: Any) -> None:
@@ -110,8 +113,18 @@ def stop_on_server(engine: Engine, driver: Any) -> None:
 
 def _cut(driver: Any) -> None:
     """Shut the socket down, which ends a read that waits on it in another thread."""
-    sock = getattr(driver, "_sock", None)
-    with suppress(OSError, AttributeError):
-        descriptor = sock.fileno() if sock is not None else driver.fileno()
-        with socket.socket(fileno=os.dup(descriptor)) as duplicate:
-            duplicate.shutdown(socket.SHUT_RDWR)
+    with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(_descriptor(driver))) as duplicate:
+        duplicate.shutdown(socket.SHUT_RDWR)
+
+
+def _descriptor(driver: Any) -> int:
+    """Return the file descriptor of the socket of a driver's connection: pymysql's, PyHive's or psycopg's.
+
+    Raises:
+        AttributeError: the driver shows none.
+    """
+    if hasattr(driver, "_sock"):
+        return int(driver._sock.fileno())
+    if hasattr(driver, "_transport"):
+        return int(driver._transport._trans.handle.fileno())
+    return int(driver.fileno())

@@ -325,7 +325,7 @@ def test_table_that_is_dropped_in_the_middle_is_told_to_generation(scripted: Scr
     output = agent.ask("How many rows in a?", source=url(path))
 
     assert output["value"] == 0
-    assert "no such table: a" in prompts(agent, "GeneratedSQL")[1]
+    assert "the table a is not in the catalog" in prompts(agent, "GeneratedSQL")[1]
 
 
 def test_database_that_comes_back_is_answered_from(scripted: Scripted, numbers: Path) -> None:

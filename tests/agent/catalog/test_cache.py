@@ -1,14 +1,15 @@
 """A catalog on disk: the same when it is read again, worthless when anything about it is wrong."""
 
-import json
 import os
 import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from agent.catalog.archive import packed, read_arrays, unpacked, write_arrays
 from agent.catalog.cache import CatalogCache, fingerprint, source_identity
 from agent.catalog.schema import Catalog, Column, ForeignKey, Table
 from agent.sql.database import Database
@@ -40,7 +41,7 @@ def cache(tmp_path: Path) -> CatalogCache:
 
 def test_what_is_stored_is_read_again(cache: CatalogCache) -> None:
     cache.store(CATALOG, "stamp")
-    entry = cache.load()
+    entry = cache.load(unwanted)
     assert entry is not None
     assert entry.catalog == CATALOG
     assert entry.stamp == "stamp"
@@ -49,37 +50,75 @@ def test_what_is_stored_is_read_again(cache: CatalogCache) -> None:
 
 
 def test_nothing_stored(cache: CatalogCache) -> None:
-    assert cache.load() is None
+    assert cache.load(unwanted) is None
 
 
-def document(cache: CatalogCache) -> dict[str, Any]:
+def unwanted() -> Catalog:
+    """What is called where a stored table cannot be read."""
+    raise AssertionError("the database was read")
+
+
+HEAD = ["options", "stored_at", "stamp", "digest", "dialect", "default_schema", "warnings"]
+
+
+def arrays(cache: CatalogCache) -> dict[str, Any]:
     cache.store(CATALOG, "")
-    return dict(json.loads(zlib.decompress(cache.path.read_bytes())))
+    return read_arrays(cache.path)
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"options": "others"},
-        {"tables": None},
-        {"tables": [["a"]]},
-        {"tables": [[1, [], None, [], [], None, False, None]]},
-        {"tables": [["a", [["x", 5, True, None]], None, [], [], None, False, None]]},
-        {"tables": [["a", [["x", "TEXT", True, ["no text"]]], None, [], [], None, False, None]]},
-        {"tables": [["a", [[["x"], "TEXT", True, None]], None, [], [], None, False, None]]},
-        {"values": [["a"]]},
-        {"values": [["a", "b", {"c": 1}]]},
         {"default_schema": 7},
         {"dialect": ["sqlite"]},
         {"stored_at": "yesterday"},
+        {"stamp": 3},
+        {"digest": None},
         {"warnings": 3},
+        {"warnings": [["a"]]},
     ],
+    ids=str,
 )
-def test_a_file_with_other_contents_is_thrown_away(cache: CatalogCache, change: dict[str, Any]) -> None:
-    changed = document(cache) | change
-    cache.path.write_bytes(zlib.compress(json.dumps(changed).encode()))
+def test_a_file_with_another_head_is_thrown_away(cache: CatalogCache, change: dict[str, Any]) -> None:
+    written = arrays(cache)
+    head = dict(zip(HEAD, unpacked(written["head"]), strict=True)) | change
+    write_arrays(cache.path, written | {"head": packed(list(head.values()))})
     cache.values_path.write_text("values that belong to it")
-    assert cache.load() is None
+    cache.index_path.write_text("the index that belongs to it")
+    assert cache.load(unwanted) is None
+    assert list(cache.path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("head", 7),
+        ("names", None),
+        ("names", [["a"]]),
+        ("names", [[None, 1], ["s", "b"]]),
+        ("names", [[None, "a"], [None, "a"]]),
+        ("names", [[None, "a"], [None, "another"]]),
+        ("names", [[None, str(number)] for number in range(17)]),
+        ("table_blocks", None),
+        ("table_blocks", [["a"]]),
+        ("table_blocks", [[1, [], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [["x", 5, True, None]], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [["x", "TEXT", True, ["no text"]]], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [[["x"], "TEXT", True, None]], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [["x", "TEXT", 1, None, None, None, [], False]], None, [], [], None, False, None]]),
+        ("value_blocks", [["a"]]),
+        ("value_blocks", [["a", "b", {"c": 1}]]),
+        ("value_blocks", [["of another table", "b", "c"]]),
+    ],
+    ids=str,
+)
+def test_a_file_with_other_contents_is_thrown_away(cache: CatalogCache, name: str, content: Any) -> None:
+    changed = {name: packed(content)}
+    if name.endswith("_blocks"):
+        changed[name.replace("blocks", "starts")] = np.array([0, len(changed[name])])
+    write_arrays(cache.path, arrays(cache) | changed)
+    assert cache.load(unwanted) is None
     assert list(cache.path.parent.iterdir()) == []
 
 
@@ -87,6 +126,7 @@ def test_a_file_with_other_contents_is_thrown_away(cache: CatalogCache, change: 
     "content",
     [
         b"",
+        b"PK\x03\x04",
         b"not compressed",
         b"cos\nsystem\n(S'true'\ntR.",
         zlib.compress(b"[" * 100_000),
@@ -98,20 +138,27 @@ def test_a_file_with_other_contents_is_thrown_away(cache: CatalogCache, change: 
 def test_a_broken_file_is_thrown_away(cache: CatalogCache, content: bytes) -> None:
     cache.path.parent.mkdir(parents=True)
     cache.path.write_bytes(content)
-    assert cache.load() is None
+    assert cache.load(unwanted) is None
     assert not cache.path.exists()
 
 
-def test_a_file_that_unpacks_to_too_much_is_not_unpacked(cache: CatalogCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_anywhere_shows_when_it_is_loaded(cache: CatalogCache) -> None:
     cache.store(CATALOG, "")
-    monkeypatch.setattr("agent.catalog.cache._MAX_BYTES", 100)
-    assert cache.load() is None
+    whole = cache.path.read_bytes()
+    thrown_away = 0
+    for at in range(0, len(whole), 13):
+        cache.path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        entry = cache.load(unwanted)
+        thrown_away += entry is None
+        # A date or a flag of the container may differ, what it holds may not.
+        assert entry is None or entry.catalog == CATALOG
+    assert thrown_away > len(whole) / 13 / 3
 
 
 def test_a_file_of_another_user_is_not_believed(cache: CatalogCache, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.store(CATALOG, "")
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
-    assert cache.load() is None
+    assert cache.load(unwanted) is None
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_other(cache: CatalogCache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +171,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(cache: CatalogCache, monke
         patched.setattr(os, "replace", full)
         with pytest.raises(OSError, match="No space"):
             cache.store(CATALOG, "new")
-    entry = cache.load()
+    entry = cache.load(unwanted)
     assert entry is not None and entry.stamp == "old"
     assert len(list(cache.path.parent.iterdir())) == 1
 

@@ -187,4 +187,4 @@ def test_what_a_role_may_not_read_costs_it_nothing_else(reader: Source) -> None:
     assert catalog.values["shops", "feeling"] == ("glad", "sad")
     assert ("locked", "word") not in catalog.values
     assert "unseen" not in repr(catalog)
-    assert "'locked' is not sampled: statement_failed" in catalog.warnings
+    assert "'locked' is not sampled: permission_denied" in catalog.warnings

@@ -59,7 +59,7 @@ def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("the database was read")
 
-    for name in ("reflect", "profile", "read_values"):
+    for name in ("reflect", "profile", "read_values", "SchemaIndex"):
         monkeypatch.setattr(learning, name, fail)
 
 
@@ -70,6 +70,7 @@ def test_a_second_start_reads_nothing(opener: Opener, monkeypatch: pytest.Monkey
     assert second.background is None
     assert second.catalog == first.catalog
     assert second.catalog.values["shops", "state"] == ("TX",)
+    assert second.index.scores("shops in TX") == first.index.scores("shops in TX") != {}
     assert [match.value for match in second.values.find("Texas")] == ["TX"]
     assert second.execute("SELECT state FROM shops")["rows"] == [["TX"]]
 
@@ -89,6 +90,7 @@ def test_a_file_that_changed_is_read_again_beside_the_questions(opener: Opener, 
     fresh = opener()
     assert fresh.background is None
     assert "staff" in fresh.catalog.tables
+    assert fresh.index.rank("the staff") == ["staff"]
     assert fresh.catalog.values["shops", "state"] == ("CA", "TX")
     assert [match.value for match in fresh.values.find("California")] == ["CA"]
 
@@ -100,6 +102,24 @@ def test_a_broken_cache_is_built_again(opener: Opener, tmp_path: Path) -> None:
     again = settled(opener())
     assert again.catalog == first.catalog
     assert [match.value for match in again.values.find("Texas")] == ["TX"]
+
+
+def test_the_index_of_a_refresh_is_kept(opener: Opener, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settled(opener())
+    alter(database, "CREATE TABLE staff (name TEXT)", "INSERT INTO shops VALUES (2, 'Dakota')")
+    assert settled(opener()).index.rank("staff in Dakota") == []
+    forbid_reading(monkeypatch)
+    assert opener().index.rank("staff in Dakota") == ["staff", "shops"]
+
+
+def test_an_index_that_is_gone_is_built_again(opener: Opener, tmp_path: Path) -> None:
+    first = settled(opener())
+    for path in (tmp_path / "cache").rglob("*.index"):
+        path.unlink()
+    again = opener()
+    assert again.background is None
+    assert again.index.scores("shops in TX") == first.index.scores("shops in TX")
+    assert list((tmp_path / "cache").rglob("*.index"))
 
 
 def test_a_schema_that_changed_between_catalog_and_query(opener: Opener, database: Path) -> None:

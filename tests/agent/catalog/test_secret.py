@@ -1,7 +1,12 @@
 """What is secret stays in the database: no sample, no prompt, no index, no file, no log has it."""
 
 import logging
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from zipfile import ZipFile, is_zipfile
 
 import pytest
 
@@ -82,6 +87,20 @@ def source(tmp_path: Path) -> Source:
     return open_url(url(database), cache_dir=tmp_path / "cache", secret_columns=["customers.email"])
 
 
+def contents(path: Path) -> Iterator[bytes]:
+    """All that a file says: its bytes, and what is packed inside them."""
+    written = path.read_bytes()
+    parts = [written]
+    if is_zipfile(path):
+        with ZipFile(path) as archive:
+            parts += [archive.read(name) for name in archive.namelist()]
+    for part in parts:
+        yield part
+        for found in re.finditer(b"\x78[\x01\x5e\x9c\xda]", part):
+            with suppress(zlib.error):
+                yield zlib.decompressobj().decompress(part[found.start() :])
+
+
 def test_nothing_that_is_made_of_the_database_has_a_secret(
     source: Source, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -94,12 +113,11 @@ def test_nothing_that_is_made_of_the_database_has_a_secret(
     assert source.background.error is None
     assert found == []
     assert SECRET not in prompt + repr(catalog) + caplog.text
-    files = [path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert len(files) == 2
-    import zlib
-
-    assert not any(SECRET.encode() in content for content in files)
-    assert not any(SECRET.encode() in zlib.decompress(content) for content in files if content[:1] == b"\x78")
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert sorted(path.suffix for path in files) == [".catalog", ".index", ".values"]
+    kept = b"".join(content for path in files for content in contents(path))
+    assert b"anna" in kept
+    assert SECRET.split("-")[0].encode() not in kept
     assert catalog.values["customers", "nick"] == ("anna",)
     assert catalog.values["nicks", "nick"] == ("anna",)
 
@@ -123,9 +141,14 @@ def test_what_becomes_secret_leaves_the_cache(tmp_path: Path) -> None:
     before = open_url(url(path), cache_dir=tmp_path / "cache")
     assert before.background is not None and before.background.wait(10)
     assert before.values.find(SECRET)
+    assert before.index.rank("swordfish") == ["people"]
     before.close()
+    kept = [path for path in (tmp_path / "cache").rglob("*.index")]
+    assert any(b"swordfish" in content for path in kept for content in contents(path))
     after = open_url(url(path), cache_dir=tmp_path / "cache", secret_columns=["people.nick"])
     assert after.catalog.values == {}
     assert after.values.find(SECRET) == []
     after.close()
-    assert not any(SECRET.encode() in file.read_bytes() for file in (tmp_path / "cache").rglob("*.values"))
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert ".index" in {path.suffix for path in files}
+    assert not any(SECRET.split("-")[0].encode() in content for path in files for content in contents(path))
