@@ -20,6 +20,9 @@ from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.parsers.sqlite import SQLiteParser
+from sqlglot.tokenizer_core import TokenType
+
+_LITERALS = {TokenType.STRING, TokenType.NUMBER}
 
 
 def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str, Callable[..., Any]]:
@@ -97,6 +100,12 @@ def faithful(dialect: str) -> Dialect:
         ValueError: sqlglot knows no such dialect.
     """
     return Dialect.get_or_raise(_FAITHFUL.get(dialect, dialect))
+
+
+def literals_in(sql: str, dialect: str) -> int:
+    """Return how many strings and numbers are written in `sql`."""
+    tokens = Dialect.get_or_raise(faithful(dialect)).tokenize(sql)
+    return sum(token.token_type in _LITERALS for token in tokens)
 
 
 def print_statement(tree: exp.Expr, dialect: str) -> str:

@@ -11,7 +11,8 @@ import sqlglot
 from sqlglot import exp
 
 from agent.catalog.schema import Catalog, Column, ForeignKey, Table
-from agent.catalog.source import open_source
+from agent.sql.limits import Limits
+from tests.databases import open_url
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 SCHEMAS = SHARED / "benchmarks" / "spider_schemas.json.gz"
@@ -64,7 +65,7 @@ def dev_values(tables: Mapping[str, Table]) -> dict[tuple[str, str], tuple[str, 
     spelt = {key.lower(): key for key in tables}
     found = {}
     for path in sorted((DEV / "databases").glob("*.sqlite")):
-        catalog = open_source(f"sqlite:///{path}", timeout_s=10, row_limit=1000).catalog
+        catalog = open_url(f"sqlite:///{path}", Limits(10, 1000)).catalog
         for (table, column), values in catalog.values.items():
             key = spelt.get(f"{path.stem}.{table}".lower())
             if key:
