@@ -17,12 +17,13 @@ from sqlglot.errors import ErrorLevel
 from sqlglot.generators.mysql import MySQLGenerator
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
+from sqlglot.parser import Parser
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.parsers.sqlite import SQLiteParser
 from sqlglot.tokenizer_core import TokenType
 
-_LITERALS = {TokenType.STRING, TokenType.NUMBER}
+_IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
 
 
 def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str, Callable[..., Any]]:
@@ -103,9 +104,17 @@ def faithful(dialect: str) -> Dialect:
 
 
 def literals_in(sql: str, dialect: str) -> int:
-    """Return how many strings and numbers are written in `sql`."""
-    tokens = Dialect.get_or_raise(faithful(dialect)).tokenize(sql)
-    return sum(token.token_type in _LITERALS for token in tokens)
+    """Return how many strings and numbers are written in `sql`.
+
+    Numbers of a type, as in CHAR(20), do not count: an engine without lengths of types loses nothing with them.
+    """
+    count, of_type, before = 0, False, TokenType.BREAK
+    for token in Dialect.get_or_raise(faithful(dialect)).tokenize(sql):
+        kind = token.token_type
+        of_type = (before in Parser.TYPE_TOKENS) if kind == TokenType.L_PAREN else of_type and kind in _IN_TYPE
+        count += kind == TokenType.STRING or (kind == TokenType.NUMBER and not of_type)
+        before = kind
+    return count
 
 
 def print_statement(tree: exp.Expr, dialect: str) -> str:
