@@ -29,7 +29,7 @@ def spark_url() -> str:
     command = [
         str(Path(found.submodule_search_locations[0]) / "bin/spark-submit"),  # type: ignore[index]
         "--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2",
-        "--master", "local[2]", "--driver-memory", "1g",
+        "--master", "local[2]", "--driver-memory", "1g", "--driver-java-options", f"-Djava.io.tmpdir={folder}",
         "--conf", "spark.ui.enabled=false",
         "--conf", "spark.sql.shuffle.partitions=2",
         "--conf", f"spark.sql.warehouse.dir={folder}/warehouse",
@@ -38,7 +38,7 @@ def spark_url() -> str:
         "spark-internal",
     ]  # fmt: skip
     with (Path(folder) / "log").open("wb") as log:
-        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": folder, "TMPDIR": folder}
         server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
     atexit.register(_stop, server, folder)
     _wait_for(port, server, Path(folder) / "log")
