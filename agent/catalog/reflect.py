@@ -1,5 +1,6 @@
 """Reads the schema of a database into a `Catalog`: in bulk, and table by table where a bulk fails."""
 
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from sys import intern
@@ -19,6 +20,7 @@ Progress = Callable[[int, int], None]
 
 _AT_ONCE = 500
 _SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp"}
+_DUCKDB_SCHEMA = re.compile(r'("(?:[^"]|"")*"|[^."]+)\.(.+)')
 _MAX_WARNINGS = 100
 _SHOWN_NAME = 80
 
@@ -54,10 +56,20 @@ def _schemas(inspector: Inspector, default: str | None, wanted: Collection[str] 
     """Return the schemas to read, the default one as None and first."""
     if wanted is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
         return [None]
-    names = inspector.get_schema_names() if wanted is None else wanted
+    names = _seen(inspector) if wanted is None else wanted
     others = [name for name in names if name != default and name.lower() not in _SYSTEM_SCHEMAS]
     has_default = default is not None and (wanted is None or default in wanted)
     return [*([None] if has_default else []), *sorted(others)]
+
+
+def _seen(inspector: Inspector) -> list[str]:
+    """Return the schemas that the inspector sees; DuckDB puts the name of the file, `system` or `temp` before each."""
+    names = inspector.get_schema_names()
+    if inspector.dialect.name != "duckdb":
+        return names
+    parts = [_DUCKDB_SCHEMA.fullmatch(name) for name in names]
+    found = [(part[1].strip('"'), part[2].strip('"').replace('""', '"')) for part in parts if part]
+    return [schema for database, schema in found if database not in {"system", "temp"}]
 
 
 class _Reader:

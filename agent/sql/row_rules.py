@@ -43,6 +43,8 @@ class RowRules:
     def __init__(self, rules: Mapping[str, str], dialect: str, catalog: Catalog) -> None:
         """Read `rules`: by table a predicate over its columns with `:name` parameters; `deny` or `false` closes it.
 
+        A view without a rule of its own is closed, since it may show any row of a table that has one; `true` opens it.
+
         Raises:
             ConfigurationError: a table is not in the catalog, or a predicate is no boolean expression over its columns.
         """
@@ -57,8 +59,14 @@ class RowRules:
                 predicate = parse_predicate(text, catalog.tables[key], catalog)
                 names = dict.fromkeys(node.name for node in predicate.find_all(exp.Placeholder))
                 rule = _Rule(key, predicate, tuple(names))
-            for name in _names_of(key, catalog):
-                self._rules[name] = rule
+            self._set(rule, catalog)
+        for key, table in catalog.tables.items():
+            if rules and table.is_view and key.lower() not in self._rules:
+                self._set(_Rule(key, None), catalog)
+
+    def _set(self, rule: _Rule, catalog: Catalog) -> None:
+        for name in _names_of(rule.key, catalog):
+            self._rules[name] = rule
 
     def apply(self, tree: exp.Expr) -> exp.Expr:
         """Return a copy of `tree` in which every reference of a table with a rule is filtered by it.
