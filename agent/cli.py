@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 ANSWERED, USAGE, DOMAIN, NEEDS_CLARIFICATION, UNREACHABLE = 0, 2, 3, 4, 5
 """Exit codes."""
 
-_USAGE_CODES = {"configuration", "dataset_invalid"}
+_USAGE_CODES = {
+    "configuration",
+    "dataset_invalid",
+    "source_not_found",
+    "account_can_write",
+    "row_rule_parameter_missing",
+}
 _UNREACHABLE_CODES = {"source_unreachable", "model_unreachable", "embedded_model_unavailable", "driver_missing"}
 
 app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
@@ -156,13 +162,15 @@ def check(
     name: Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell what the account of a source may do beyond reading, and how to make one that may only read.
+    """Tell what the account of a source may do beyond reading, and whether its settings fit its tables.
 
-    Exit codes: 0 it may only read, 3 it may do more, 5 it cannot be reached.
+    Exit codes: 0 it may only read, 2 a setting is wrong or there is no such source, 3 it may do more, 5 it cannot be
+    reached.
     """
     from agent.source_check import check_source, report
 
-    found = check_source(name, _services().settings_of(name).url.get_secret_value())
+    services = _services()
+    found = check_source(name, services.settings_of(name), services.limits)
     typer.echo(json.dumps(found.as_json(), ensure_ascii=False) if as_json else report(found))
     raise typer.Exit(DOMAIN if found.can_write else ANSWERED)
 

@@ -76,9 +76,9 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "结果无法以 {wanted} 形式给出：它是 {shape}。请换一种形式，或不指定形式。",
     },
     "source_empty": {
-        "en": "The database {source} has no table that this account can see. Check the URL and the account's rights.",
-        "ru": "В базе данных {source} нет таблиц, видимых этой учётной записи. Проверьте URL и права.",
-        "zh": "数据库 {source} 中没有此账户可见的表。请检查 URL 和账户权限。",
+        "en": "The database {source} has no table that this account can see. Check the URL, the account's rights, and `schemas` if it is set.",
+        "ru": "В базе данных {source} нет таблиц, видимых этой учётной записи. Проверьте URL, права и `schemas`, если он задан.",
+        "zh": "数据库 {source} 中没有此账户可见的表。请检查 URL、账户权限，以及设置过的 `schemas`。",
     },
     "source_not_found": {
         "en": "There is no source {source!r}: {reason}. Give the SQLAlchemy URL of an existing database, or leave it out.",
@@ -146,9 +146,9 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "您无权读取表 {table}。请向该数据源的管理员申请权限。",
     },
     "row_rule_parameter_missing": {
-        "en": "The row rule of the table {table} needs a value for {parameter}, and none was given. Set it where the question is asked.",
-        "ru": "Правилу строк таблицы {table} нужно значение {parameter}, но оно не задано. Задайте его там, где задаётся вопрос.",
-        "zh": "表 {table} 的行规则需要 {parameter} 的值，但未提供。请在提问处设置该值。",
+        "en": "The row rule of the table {table} needs a value for {parameter}, and none was given. Set it in the `row_parameters` of the source.",
+        "ru": "Правилу строк таблицы {table} нужно значение {parameter}, но оно не задано. Задайте его в `row_parameters` источника.",
+        "zh": "表 {table} 的行规则需要 {parameter} 的值，但未提供。请在该数据源的 `row_parameters` 中设置。",
     },
     "row_rule_not_applied": {
         "en": "The statement was not run: the row rule of the table {table} could not be put on it ({reason}). Write the reference to the table in a simpler way.",

@@ -175,7 +175,8 @@ def load_settings(**overrides: object) -> Settings:
         first = error.errors(include_input=False)[0]
         name, *inner = map(str, first["loc"])
         where = f"{'.'.join(inner)}: " if inner else ""
-        reason = first["msg"].removeprefix("Value error, ")
+        reason = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        reason = reason.removeprefix("Value error, ")
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", f"{where}{reason}") from None
     except SettingsError as error:
         raise ConfigurationError(f"DATASPHINX_{_field_of(error).upper()}", "that is no JSON") from None

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from agent.sql.database import Database
+from agent.catalog.source import open_source
+from agent.source_settings import SourceSettings
 from agent.sql.grants import Grants, grants_of
+from agent.sql.limits import Limits
 
 READ_ONLY_ROLES = {
     "postgres": """CREATE ROLE datasphinx LOGIN PASSWORD '...' NOSUPERUSER NOCREATEDB NOCREATEROLE;
@@ -37,6 +39,8 @@ class SourceCheck:
     dialect: str
     grants: Grants
     advice: str
+    tables: int
+    warnings: tuple[str, ...]
 
     @property
     def can_write(self) -> bool:
@@ -45,24 +49,26 @@ class SourceCheck:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as a JSON object."""
-        found = {name: getattr(self, name) for name in ("source", "url", "dialect", "can_write", "advice")}
+        found = {name: getattr(self, name) for name in ("source", "url", "dialect", "can_write", "advice", "tables")}
         rights = {"beyond_reading": list(self.grants.beyond_reading), "open_to_all": list(self.grants.open_to_all)}
-        return {**found, **rights, "known": self.grants.known}
+        return {**found, **rights, "known": self.grants.known, "warnings": list(self.warnings)}
 
 
-def check_source(name: str, url: str) -> SourceCheck:
-    """Return what the account in `url` may do, and how to make one that may only read.
+def check_source(name: str, settings: SourceSettings, limits: Limits) -> SourceCheck:
+    """Return what the account of a source may do, and what it can read; its settings are held against the schema.
 
     Raises:
-        SourceNotFound, SourceUnreachable, SourceBusy, DriverMissing, ConfigurationError: as `Database` says.
+        SourceNotFound, SourceUnreachable, SourceBusy, DriverMissing: as `Database` says.
+        ConfigurationError, RowRuleParameterMissing: a setting of the source does not fit its schema.
     """
-    database = Database(url)
+    source = open_source(settings.model_copy(update={"allow_writable_account": True}), limits)
     try:
+        database, catalog = source.database, source.catalog
+        advice = READ_ONLY_ROLES.get(database.dialect, "").format(database=database.url.database or "DATABASE")
         grants = grants_of(database)
+        return SourceCheck(name, database.name, database.dialect, grants, advice, len(catalog.tables), catalog.warnings)
     finally:
-        database.engine.dispose()
-    advice = READ_ONLY_ROLES.get(database.dialect, "").format(database=database.url.database or "DATABASE")
-    return SourceCheck(name, database.name, database.dialect, grants, advice)
+        source.close()
 
 
 def report(check: SourceCheck) -> str:
@@ -79,4 +85,6 @@ def report(check: SourceCheck) -> str:
         lines += [f"  {line}" for line in check.advice.splitlines()]
     if check.grants.open_to_all:
         lines.append(f"Open to every account of this server: {', '.join(check.grants.open_to_all)}.")
+    lines.append(f"Tables and views that can be asked: {check.tables}.")
+    lines += [f"  - {warning}" for warning in check.warnings]
     return "\n".join(lines)

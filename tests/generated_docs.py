@@ -11,7 +11,15 @@ from agent.graph import graph
 from agent.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
-_COMMANDS = (("ask",), ("demo",), ("serve",), ("eval", "replay"), ("eval", "run"))
+_COMMANDS = (
+    ("ask",),
+    ("demo",),
+    ("serve",),
+    ("guard",),
+    ("source", "check"),
+    ("eval", "replay"),
+    ("eval", "run"),
+)
 
 
 def settings_table() -> str:

@@ -14,6 +14,7 @@ from agent.catalog.schema import Catalog
 from agent.catalog.semantic import Embedder
 from agent.catalog.value_index import ValueIndex
 from agent.catalog.values import read_values
+from agent.errors import RowRuleParameterMissing
 from agent.source_settings import SourceSettings
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess
@@ -47,11 +48,16 @@ class Learning:
 
         Raises:
             ConfigurationError: a rule does not fit the catalog.
+            RowRuleParameterMissing: a rule has a parameter without a value.
         """
         settings = self._settings
         if not settings.row_rules:
             return None
-        return RowAccess(RowRules(settings.row_rules, catalog.dialect, catalog), settings.row_parameters)
+        rules = RowRules(settings.row_rules, catalog.dialect, catalog)
+        for name, table in rules.parameters.items():
+            if name not in settings.row_parameters:
+                raise RowRuleParameterMissing(table, name)
+        return RowAccess(rules, settings.row_parameters)
 
     def load(self) -> Entry | None:
         """Return the stored catalog; None where there is none."""

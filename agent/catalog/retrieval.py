@@ -48,7 +48,7 @@ def link_source(question: str, services: Services) -> str:
             indexes[name] = services.source(name).index
         except Terminal as error:
             errors.append(error)
-            note(f"the source {name} was left out: {error}")
+            note(f"the source {name} was left out: {str(error).partition('. ')[0]}")
     if not indexes:
         raise errors[0]
     chosen = choose_source(question, indexes)

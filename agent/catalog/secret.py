@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from agent.catalog.schema import Table
+from agent.catalog.schema import Catalog, Table
 
 OBVIOUS = tuple(
     """*password* *passwd* *passphrase* pwd *_pwd pwd_* secret *_secret secret_* *credentials* token *_token token_hash
@@ -33,6 +33,15 @@ def is_secret(table: Table, column: str, patterns: Iterable[str] = ()) -> bool:
         for pattern in patterns
         for name in (full if "." in pattern else (column.lower(),))
     )
+
+
+def unmet(patterns: Iterable[str], catalog: Catalog) -> list[str]:
+    """Return the patterns that name one column and meet none of `catalog`: most likely they are misspelt."""
+    known = set()
+    for key, columns in catalog.selection().items():
+        for column in columns:
+            known |= {name.lower() for name in (column, f"{key}.{column}", f"{catalog.full_names[key].name}.{column}")}
+    return [pattern for pattern in patterns if "*" not in pattern and pattern.lower() not in known]
 
 
 def mark_secrets(

@@ -12,9 +12,10 @@ from agent.catalog.index import SchemaIndex
 from agent.catalog.learning import Learning
 from agent.catalog.reflect import Progress
 from agent.catalog.schema import Catalog
+from agent.catalog.secret import unmet
 from agent.catalog.semantic import Embedder
 from agent.catalog.value_index import ValueIndex
-from agent.errors import AccountCanWrite
+from agent.errors import AccountCanWrite, ConfigurationError
 from agent.source_settings import SourceSettings
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
@@ -101,6 +102,7 @@ def open_source(
 
     Raises:
         SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as `Database` and `RowRules` say.
+        RowRuleParameterMissing: a row rule has a parameter without a value.
         AccountCanWrite: the account may do more than read, and that is not allowed.
     """
     database = Database(settings.url.get_secret_value())
@@ -109,11 +111,18 @@ def open_source(
     learning = Learning(database, settings, cache_dir, embedder)
     entry = learning.load()
     catalog = entry.catalog if entry else learning.profile(learning.reflect(progress), profile_budget_s)
+    _refuse_misspelt(settings, catalog)
     access = learning.access(catalog)
     index = learning.index(catalog, entry.digest if entry else learning.store(catalog))
     due = entry is None or _is_old(entry, database, refresh_after_s)
     background = learning.start(catalog, is_fresh=entry is None) if due and cache_dir else None
     return Source(database, catalog, index, limits, learning, access, background)
+
+
+def _refuse_misspelt(settings: SourceSettings, catalog: Catalog) -> None:
+    misspelt = unmet(settings.secret_columns, catalog) if settings.secret_columns else []
+    if misspelt:
+        raise ConfigurationError("DATASPHINX_SOURCES", f"secret_columns: there is no column {', '.join(misspelt)}")
 
 
 def _refuse_writers(database: Database) -> None:

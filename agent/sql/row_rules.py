@@ -60,13 +60,18 @@ class RowRules:
                 names = dict.fromkeys(node.name for node in predicate.find_all(exp.Placeholder))
                 rule = _Rule(key, predicate, tuple(names))
             self._set(rule, catalog)
-        for key, table in catalog.tables.items():
-            if rules and table.is_view and key.lower() not in self._rules:
+        for key, known in catalog.tables.items() if rules else ():
+            if known.is_view and key.lower() not in self._rules:
                 self._set(_Rule(key, None), catalog)
 
     def _set(self, rule: _Rule, catalog: Catalog) -> None:
         for name in _names_of(rule.key, catalog):
             self._rules[name] = rule
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Every parameter that a rule has, with the table that needs it."""
+        return {name: rule.key for rule in self._rules.values() for name in rule.parameters}
 
     def apply(self, tree: exp.Expr) -> exp.Expr:
         """Return a copy of `tree` in which every reference of a table with a rule is filtered by it.

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import make_url
 from typer.testing import CliRunner
 
-from agent.cli import app
-from agent.errors import AccountCanWrite, ConfigurationError, SourceNotFound
+from agent.cli import app, main
+from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, SourceNotFound
 from agent.services import SAMPLE, Services
 from agent.settings import load_settings
 from agent.sql.grants import beyond_reading
@@ -279,3 +279,45 @@ def test_a_table_that_is_closed_is_not_permitted(scripted: Any, tmp_path: Path) 
     path = make_table(tmp_path, "region TEXT, amount INTEGER", [("north", 5)], table="orders")
     agent = scripted({"GeneratedSQL": [TOTAL]}, sources={"s": {"url": url(path), "row_rules": {"orders": "deny"}}})
     assert agent.ask("What is the total amount of all orders?")["error"]["code"] == "not_permitted"
+
+
+# Settings of a source that do not fit
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"secret_columns": ["thing.name"]}, "there is no column thing.name"),
+        ({"secret_columns": ["things.nam"]}, "there is no column things.nam"),
+        ({"row_rules": {"thing": "size > 1"}}, "the table thing is not in the catalog"),
+        ({"row_rules": {"things": "weight > 1"}}, "weight"),
+        ({"row_rules": {"things": "size > :least"}}, "needs a value for least"),
+        ({"url": "oracle://a@b/c"}, "no read-only connection is known for oracle"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_said_before_a_question_costs_anything(
+    things: str, settings: dict[str, Any], reason: str
+) -> None:
+    Path("datasphinx.toml").write_text("")
+    given = load_settings(sources={"store": {"url": things, **settings}})
+    with pytest.raises(DatasphinxError, match=reason):
+        Services(given).source("store")
+
+
+@pytest.mark.parametrize("patterns", [["things.name"], ["NAME"], ["*.name"], ["*phone*"], ["nothing.*"]])
+def test_secret_columns_that_fit(things: str, patterns: list[str]) -> None:
+    assert Services(load_settings(sources={"store": {"url": things, "secret_columns": patterns}})).source("store")
+
+
+def test_check_looks_at_the_settings_too(things: str) -> None:
+    configure(f'[sources.store]\nurl = "{things}"\nrow_rules = {{ thing = "deny" }}\n')
+    result = CliRunner().invoke(app, ["source", "check", "store"])
+    assert isinstance(result.exception, ConfigurationError)
+
+
+def test_exit_codes(things: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, code in ((["nope"], 2), (["sqlite:///none.db"], 2), ([things], 0)):
+        monkeypatch.setattr("sys.argv", ["datasphinx", "source", "check", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
