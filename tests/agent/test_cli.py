@@ -114,7 +114,7 @@ def test_model_and_base_url_from_the_command(server: FakeOpenAI, run: Run, monke
         (("nonsense",), cli.USAGE, "nonsense"),
         (("ask", ""), cli.DOMAIN, "it is empty"),
         (("ask", "Какая сегодня погода в Москве?"), cli.DOMAIN, "Вопрос не по теме"),
-        (("ask", "How many orders?", "--source", "sqlite:///none.db"), cli.DOMAIN, "the file does not exist"),
+        (("ask", "How many orders?", "--source", "sqlite:///none.db"), cli.USAGE, "the file does not exist"),
         (("ask", "How many orders?", "--source", "postgresql://x@127.0.0.1:1/y"), cli.UNREACHABLE, "127.0.0.1:1"),
     ],
 )
