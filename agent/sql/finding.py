@@ -55,12 +55,12 @@ Rule = Callable[[Statement], Iterator[Finding]]
 
 
 def position_of(node: exp.Expr) -> Position | None:
-    """Return where `node` begins, as far as the parser has kept it in the node or below it."""
-    for part in node.walk():
-        if "line" in part.meta:
-            length = part.meta["end"] - part.meta["start"]
-            return Position(part.meta["line"], max(part.meta["col"] - length, 1))
-    return None
+    """Return where the first name in `node` begins, as far as the parser keeps places; keywords have none."""
+    known = [part.meta for part in node.walk() if "line" in part.meta]
+    if not known:
+        return None
+    first = min(known, key=lambda meta: int(meta["start"]))
+    return Position(first["line"], max(first["col"] - (first["end"] - first["start"]), 1))
 
 
 def shown(node: exp.Expr, dialect: str, limit: int = 60) -> str:
