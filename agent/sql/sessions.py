@@ -24,7 +24,8 @@ _STOP_S = 2.0
 
 def opening_statements(connection: Connection, dialect: str, limits: Limits) -> tuple[str, ...]:
     """Return what has to run first, so that the statement that follows can only read and stops in time."""
-    timeout_s = limits.timeout_s
+    # For all of them 0 means no limit at all.
+    timeout_s = max(limits.timeout_s, 0.001)
     if dialect == "postgres":
         return ("SET TRANSACTION READ ONLY", f"SET LOCAL statement_timeout = {int(timeout_s * 1000)}")
     if dialect == "mysql":

@@ -176,3 +176,9 @@ def running(engine: EngineUnderTest) -> list[object]:
         sql = "SELECT info FROM information_schema.processlist WHERE info LIKE '%sphinx_numbers a%'"
         return [row for row in engine.admin(sql) if "processlist" not in row[0]]
     return []
+
+
+@over(["postgres", "mysql"])
+def test_a_limit_that_is_almost_nothing_is_a_limit(source: Source, engine: EngineUnderTest) -> None:
+    with pytest.raises(StatementTimeout):
+        run(source, engine.slow, Limits(0.0001, 10))
