@@ -57,7 +57,8 @@ def _schemas(inspector: Inspector, default: str | None, wanted: Collection[str] 
     if wanted is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
         return [None]
     names = _seen(inspector) if wanted is None else wanted
-    others = [name for name in names if name != default and name.lower() not in _SYSTEM_SCHEMAS]
+    hidden = _SYSTEM_SCHEMAS if wanted is None else set()
+    others = [name for name in names if name != default and name.lower() not in hidden]
     has_default = default is not None and (wanted is None or default in wanted)
     return [*([None] if has_default else []), *sorted(others)]
 

@@ -10,7 +10,7 @@ from sqlalchemy import make_url
 from typer.testing import CliRunner
 
 from agent.cli import app, main
-from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, SourceNotFound
+from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, SourceNotFound, StatementRefused
 from agent.services import SAMPLE, Services
 from agent.settings import load_settings
 from agent.sql.grants import beyond_reading
@@ -321,3 +321,16 @@ def test_exit_codes(things: str, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == code
+
+
+@pytest.mark.postgres
+def test_a_system_catalog_is_asked_only_where_it_is_named(reader: str) -> None:
+    sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'sphinx_read'"
+    closed = Services(load_settings(sources={"dwh": reader})).source("dwh")
+    with pytest.raises(StatementRefused, match="not in the catalog"):
+        closed.execute(sql)
+    closed.close()
+    sources = {"dwh": {"url": reader, "schemas": ["public", "information_schema"]}}
+    opened = Services(load_settings(sources=sources)).source("dwh")
+    assert opened.execute(sql)["rows"] == [[1]]
+    opened.close()
