@@ -64,12 +64,6 @@ def as_text(value: Any) -> str:
     return value
 
 
-def _decode_key(columns: list[Any], target: Any, target_columns: list[Any], inferred: Any) -> ForeignKey:
-    return ForeignKey(
-        tuple(map(as_text, columns)), as_text(target), tuple(map(as_text, target_columns)), bool(inferred)
-    )
-
-
 def _decode_columns(rows: list[Any]) -> tuple[Column, ...]:
     """Column by column of the rows, since there are hundreds of thousands of them."""
     if not rows:

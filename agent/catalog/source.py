@@ -110,9 +110,11 @@ def open_source(
         _refuse_writers(database)
     learning = Learning(database, settings, cache_dir, embedder)
     entry = learning.load()
-    catalog = entry.catalog if entry else learning.profile(learning.reflect(progress), profile_budget_s)
+    catalog = entry.catalog if entry else learning.reflect(progress)
     _refuse_misspelt(settings, catalog)
     access = learning.access(catalog)
+    if entry is None:
+        catalog = learning.profile(catalog, profile_budget_s)
     index = learning.index(catalog, entry.digest if entry else learning.store(catalog))
     due = entry is None or _is_old(entry, database, refresh_after_s)
     background = learning.start(catalog, is_fresh=entry is None) if due and cache_dir else None

@@ -10,13 +10,9 @@ from agent.catalog.schema import Catalog, Table
 from agent.sql.joined import connected, inner_conditions
 from agent.sql.names import unresolved
 from agent.sql.resolved import resolved, table_of
-from agent.sql.sources import names_cte
+from agent.sql.sources import CASE_BLIND, names_cte
 
 _NUMBER = "number"
-_CASE_BLIND = {"sqlite", "duckdb", "spark", "trino"}
-
-Columns = dict[str, list[str]]
-"""The columns of each source of a scope, by its alias, in the order of FROM."""
 
 
 def mend_names(tree: exp.Expr, catalog: Catalog) -> list[str]:
@@ -55,7 +51,7 @@ def _mend_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
 
 def _is_exact(node: exp.Table, catalog: Catalog) -> bool:
     table = table_of(node, catalog)
-    if table is None or catalog.dialect in _CASE_BLIND:
+    if table is None or catalog.dialect in CASE_BLIND:
         return table is not None
     folds = catalog.dialect == "postgres" and not node.this.args.get("quoted")
     return table.name == (node.name.lower() if folds else node.name)

@@ -25,7 +25,7 @@ _FUNCTIONS_WITHOUT_CALL = {
 }
 """Names that read as a column and are a function of the session, unless they are quoted or say their table."""
 
-_CASE_BLIND = {"sqlite", "duckdb", "spark", "trino"}
+CASE_BLIND = {"sqlite", "duckdb", "spark", "trino"}
 """Engines for which names are equal in any case, also in quotes."""
 
 
@@ -131,7 +131,7 @@ def _in_recursive_arm(cte: exp.CTE, path: list[exp.Expr], dialect: str) -> bool:
 
 def _is_same_name(cte: exp.CTE, table: exp.Table, dialect: str) -> bool:
     alias = cte.args["alias"].this
-    if dialect in _CASE_BLIND:
+    if dialect in CASE_BLIND:
         return bool(alias.name.lower() == table.name.lower())
     return _folded(alias, dialect) == _folded(table.this, dialect)
 
