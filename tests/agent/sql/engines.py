@@ -1,7 +1,7 @@
 """Every engine that can be asked, with a small shop in it, for the one suite of behaviours that all of them pass."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,3 +175,10 @@ def shop(name: str, folder: Path) -> Iterator[EngineUnderTest]:
         yield engine
         for statement in drop:
             engine.admin(statement)
+
+
+def over(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Run a test over the engines with these names."""
+    marked = {"postgres", "mysql", "clickhouse", "spark"}
+    params = [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in marked else []) for name in names]
+    return pytest.mark.parametrize("engine", params, indirect=True)

@@ -2,8 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,30 +10,9 @@ from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, S
 from agent.sql.execute import execute
 from agent.sql.limits import Cancellation, Limits
 from agent.sql.result import Result
-from tests.agent.sql.engines import CANCELLABLE, ENGINES, QUICK, WALLED, EngineUnderTest, shop
-from tests.databases import open_url
+from tests.agent.sql.engines import CANCELLABLE, ENGINES, QUICK, WALLED, EngineUnderTest, over
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
-
-
-def over(names: Iterable[str]) -> pytest.MarkDecorator:
-    """Run a test over the engines with these names."""
-    marked = {"postgres", "mysql", "clickhouse", "spark"}
-    params = [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in marked else []) for name in names]
-    return pytest.mark.parametrize("engine", params, indirect=True)
-
-
-@pytest.fixture
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineUnderTest]:
-    with shop(request.param, tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def source(engine: EngineUnderTest) -> Iterator[Source]:
-    opened = open_url(engine.url, Limits(30, 100))
-    yield opened
-    opened.database.engine.dispose()
 
 
 def run(source: Source, sql: str, limits: Limits, cancellation: Cancellation | None = None) -> Result:

@@ -1,7 +1,7 @@
 """Ways around the walls of a connection that were seen to work, sent past the guard: each meets the next wall."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,23 +11,9 @@ from agent.errors import DatasphinxError, StatementFailed, StatementTimeout
 from agent.sql.execute import execute
 from agent.sql.limits import Limits
 from agent.sql.result import Result
-from tests.agent.sql.engines import EngineUnderTest, shop
-from tests.databases import open_url
+from tests.agent.sql.engines import EngineUnderTest, over
 
 Ask = Callable[..., Result]
-
-
-@pytest.fixture
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineUnderTest]:
-    with shop(request.param, tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def source(engine: EngineUnderTest) -> Iterator[Source]:
-    opened = open_url(engine.url, Limits(5, 100))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -40,19 +26,14 @@ def ask(source: Source, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return run
 
 
-def on(name: str) -> Callable[..., pytest.MarkDecorator]:
-    marks = [getattr(pytest.mark, name)] if name in {"postgres", "mysql"} else []
-    return pytest.mark.parametrize("engine", [pytest.param(name, marks=marks)], indirect=True)  # type: ignore[return-value]
-
-
-@on("duckdb")
+@over(["duckdb"])
 def test_duckdb_takes_several_statements_and_writes_none(ask: Ask, engine: EngineUnderTest) -> None:
     with pytest.raises(StatementFailed, match="read-only|attached in read"):
         ask("SELECT 1; DELETE FROM sphinx_orders")
     assert engine.admin("SELECT COUNT(*) FROM sphinx_orders")[0][0] == 3
 
 
-@on("duckdb")
+@over(["duckdb"])
 @pytest.mark.parametrize(
     ("leaves", "looks"),
     [
@@ -71,7 +52,7 @@ def test_what_duckdb_lets_a_reader_leave_is_gone(ask: Ask, leaves: str, looks: s
         pass
 
 
-@on("duckdb")
+@over(["duckdb"])
 @pytest.mark.parametrize(
     "attack",
     [
@@ -95,7 +76,7 @@ def test_duckdb_reaches_nothing_outside_its_file(ask: Ask, tmp_path: Path, attac
     assert sorted(tmp_path.iterdir()) == before
 
 
-@on("mysql")
+@over(["mysql"])
 def test_benchmark_that_is_interrupted_gives_no_answer(ask: Ask) -> None:
     """MariaDB ends it at the limit with the value 0 and no error."""
     started = time.monotonic()
@@ -104,7 +85,7 @@ def test_benchmark_that_is_interrupted_gives_no_answer(ask: Ask) -> None:
     assert time.monotonic() - started < 5
 
 
-@on("mysql")
+@over(["mysql"])
 @pytest.mark.parametrize("write", ["CREATE TABLE sphinx_made (a INT)", "COMMIT", "SET SESSION TRANSACTION READ WRITE"])
 def test_mariadb_ends_no_read_only_session(ask: Ask, engine: EngineUnderTest, write: str) -> None:
     try:
@@ -117,14 +98,14 @@ def test_mariadb_ends_no_read_only_session(ask: Ask, engine: EngineUnderTest, wr
     assert engine.admin("SHOW TABLES LIKE 'sphinx_made'") == []
 
 
-@on("postgres")
+@over(["postgres"])
 def test_postgres_takes_one_statement(ask: Ask, engine: EngineUnderTest) -> None:
     with pytest.raises(StatementFailed):
         ask("SELECT 1; DELETE FROM sphinx_orders")
     assert engine.admin("SELECT COUNT(*) FROM sphinx_orders")[0][0] == 3
 
 
-@on("postgres")
+@over(["postgres"])
 @pytest.mark.parametrize("leave", ["SELECT pg_advisory_lock(4712)", "SELECT set_config('role', 'pg_monitor', false)"])
 def test_nothing_of_a_statement_stays_on_the_session(ask: Ask, engine: EngineUnderTest, leave: str) -> None:
     ask(leave)
@@ -132,7 +113,7 @@ def test_nothing_of_a_statement_stays_on_the_session(ask: Ask, engine: EngineUnd
     assert engine.admin("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4712")[0][0] == 0
 
 
-@on("sqlite")
+@over(["sqlite"])
 @pytest.mark.parametrize(
     "attack",
     [
@@ -151,7 +132,7 @@ def test_sqlite_reaches_nothing_and_grows_nothing(ask: Ask, tmp_path: Path, atta
     assert sorted(tmp_path.iterdir()) == before
 
 
-@on("sqlite")
+@over(["sqlite"])
 def test_one_call_of_printf_makes_no_giant(ask: Ask) -> None:
     try:
         ((value,),) = ask("SELECT printf('%.*c', 900000000, 'x')")["rows"]
