@@ -102,11 +102,12 @@ MAY_RUN_STATEMENTS = (
     "agent/sql/grants.py",
     "agent/sql/spark_dialect.py",
     "agent/sample/",
+    "agent/models/training/rows.py",
     "agent/catalog/value_store.py",
 )
 """The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants
 and tables, and the writers of files of the project's own:
-the sample database, the index of values."""
+the sample database, made-up rows to train on, the index of values."""
 
 
 def statement_calls(tree: ast.AST) -> Iterator[str]:
@@ -155,6 +156,7 @@ MAY_CONNECT = {
     "agent/sql/grants.py": set(),
     "agent/sql/execute.py": set(),
     "agent/sample/shop.py": {"sqlite3"},
+    "agent/models/training/rows.py": {"sqlite3"},
     "agent/catalog/value_store.py": {"sqlite3"},
 }
 """Who may open or use a connection, and the drivers each may import."""

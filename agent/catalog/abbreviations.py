@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from agent.catalog.normal_form import normal_form
+from agent.catalog.words import is_cyrillic, stem
 
 _LANGUAGES = ("en", "ru", "zh")
 _STATES = """AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|
@@ -36,12 +37,14 @@ _USES = [(use, width) for use in ("format", "stand-alone") for width in ("wide",
 def other_names(text: str) -> tuple[str, ...]:
     """Return other names, in normal form, of what `text` names: for "Texas" among them "tx"; none where none are known.
 
-    A code of two letters counts only in capitals, since "in" and "or" are words before they are states.
+    A code of two letters counts only in capitals, since "in" and "or" are words before they are states. Russian names
+    are known in every case.
     """
     form = normal_form(text)
     if len(form) <= _SHORT and form.isascii() and not text.strip().isupper():
         return ()
-    return tuple(sorted(name for group in _groups().get(form, ()) for name in group if name != form))
+    groups = _groups().get(form) or (_declined().get(_stems(form), ()) if is_cyrillic(form) else ())
+    return tuple(sorted({name for group in groups for name in group if name != form}))
 
 
 def acronym(form: str) -> str | None:
@@ -58,6 +61,20 @@ def _groups() -> dict[str, tuple[frozenset[str], ...]]:
         for form in group:
             found[form].append(group)
     return {form: tuple(groups) for form, groups in found.items()}
+
+
+@lru_cache(maxsize=1)
+def _declined() -> dict[str, tuple[frozenset[str], ...]]:
+    """The groups of Russian names by the stems of their words; one that several names share leads to none of them."""
+    found: dict[str, set[tuple[frozenset[str], ...]]] = defaultdict(set)
+    for form, groups in _groups().items():
+        if is_cyrillic(form) and len(form) > _SHORT:
+            found[_stems(form)].add(groups)
+    return {stems: next(iter(groups)) for stems, groups in found.items() if len(groups) == 1}
+
+
+def _stems(form: str) -> str:
+    return " ".join(map(stem, form.split()))
 
 
 def _states() -> Iterator[tuple[str, str]]:

@@ -114,9 +114,35 @@ class ValueIndex:
                 self._discard()
                 return []
         best: dict[tuple[str, str, str], ValueMatch] = {}
-        for match in sorted(found, key=lambda match: (-match.score, match.table, match.column, match.value)):
+        for match in sorted(found, key=_by_likeness):
             best.setdefault((match.table, match.column, match.value), match)
         return list(best.values())[:limit]
+
+    def named(self, texts: Iterable[str]) -> dict[str, list[ValueMatch]]:
+        """Return, for each of `texts` that has any, the stored values that it names in full, the likeliest first.
+
+        Case, accents and punctuation do not count, and other names are tried as in `find`; errors of typing, initials
+        and parts are not, so that all texts together take one reading of the index.
+        """
+        wanted: dict[str, list[tuple[str, bool]]] = {}
+        for text in dict.fromkeys(texts):
+            form = normal_form(text[:LONGEST_VALUE])
+            for name in [form] if form else []:
+                wanted.setdefault(name, []).append((text, True))
+            for name in other_names(text):
+                wanted.setdefault(name, []).append((text, False))
+        with self._lock:
+            try:
+                rows = store.with_forms(self._connection, list(wanted), _CANDIDATES) if wanted else []
+            except store.Broken:
+                self._discard()
+                return {}
+        found: dict[str, list[ValueMatch]] = {}
+        for form, table, column, value in rows:
+            for text, is_own in wanted[form]:
+                score, kind = _likeness_of_name(text, value, is_own)
+                found.setdefault(text, []).append(ValueMatch(table, column, value, score, kind))
+        return {text: sorted(each, key=_by_likeness) for text, each in found.items()}
 
     def contains(self, table: str, column: str, literal: str) -> bool | None:
         """Return whether the column holds `literal`; None where the column is not completely indexed."""
@@ -150,8 +176,7 @@ class ValueIndex:
         connection = self._connection
         same = store.with_forms(connection, [form], limit)
         for _, table, column, value in same:
-            exact = value == text
-            yield ValueMatch(table, column, value, 1.0 if exact else _NORMALISED, "exact" if exact else "normalised")
+            yield ValueMatch(table, column, value, *_likeness_of_name(text, value, True))
         others = list(other_names(text))
         rows = store.with_forms(connection, others, limit) if others else []
         initials = [*store.with_initials(connection, form, limit)] if " " not in form and len(form) >= 3 else []
@@ -198,3 +223,14 @@ class ValueIndex:
         if self._path:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
+
+
+def _likeness_of_name(text: str, value: str, is_own: bool) -> tuple[float, Kind]:
+    """Return score and kind of a value that has the form of `text`, or with `is_own` off that of another name of it."""
+    if not is_own:
+        return _ABBREVIATION, "abbreviation"
+    return (1.0, "exact") if value == text else (_NORMALISED, "normalised")
+
+
+def _by_likeness(match: ValueMatch) -> tuple[float, str, str, str]:
+    return -match.score, match.table, match.column, match.value

@@ -55,6 +55,11 @@ def han_pairs(text: str) -> list[str]:
     return [run[at : at + 2] for run in _HAN.findall(text) for at in range(max(1, len(run) - 1))]
 
 
+def is_cyrillic(text: str) -> bool:
+    """True where a letter of `text` is Cyrillic."""
+    return _CYRILLIC.search(text) is not None
+
+
 def is_function_word(word: str) -> bool:
     """True for articles, pronouns and the like, which name nothing."""
     return word in _FUNCTION_WORDS
@@ -78,7 +83,7 @@ def asks_for_data(question: str) -> bool:
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case: Snowball's for Russian where it is Cyrillic, else for English."""
-    language = "russian" if _CYRILLIC.search(word) else "english"
+    language = "russian" if is_cyrillic(word) else "english"
     return str(_stemmer(language).stemWord(word))
 
 

@@ -224,3 +224,15 @@ def test_any_value_finds_itself(value: str) -> None:
     assert index.contains("t", "c", clean) is True
     assert index.contains("t", "c", clean + "x") is False
     index.close()
+
+
+def test_values_that_texts_name_are_found_together(index: ValueIndex) -> None:
+    named = index.named(["texas", "Texas", "Gremany", "Smith", "Германии", "", "DEU"])
+
+    assert {text: {(each.value, each.kind) for each in matches} for text, matches in named.items()} == {
+        "texas": {("Texas", "normalised"), ("TX", "abbreviation")},
+        "Texas": {("Texas", "exact"), ("TX", "abbreviation")},
+        "Германии": {("DE", "abbreviation"), ("DEU", "abbreviation"), ("Germany", "abbreviation")},
+        "DEU": {("DEU", "exact"), ("DE", "abbreviation"), ("Germany", "abbreviation")},
+    }
+    assert index.named([]) == {}
