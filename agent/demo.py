@@ -7,9 +7,10 @@ from rich.rule import Rule
 from rich.text import Text
 
 from agent import terminal
-from agent.evals.match import is_ordered, matches
+from agent.evals.match import matches
 from agent.graph import build_graph
 from agent.services import SAMPLE, Services
+from agent.sql.equal_rows import is_ordered
 from agent.state import AnswerTable, Output
 
 

@@ -13,12 +13,13 @@ from sqlalchemy import URL
 from agent.catalog.source import Source
 from agent.errors import DatasphinxError, InternalError, SqlNotGenerated
 from agent.evals.datasets import Question, find_databases, read_predictions, read_questions, require_predictions
-from agent.evals.match import is_ordered, matches
+from agent.evals.match import matches
 from agent.evals.report import Outcome, Progress, Report, progress_bar
 from agent.graph import Graph, build_graph
 from agent.models.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import Settings
+from agent.sql.equal_rows import is_ordered
 from agent.sql.preflight import objection
 from agent.state import Input, Output
 

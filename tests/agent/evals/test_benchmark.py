@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from agent.evals.datasets import Question, find_databases, read_predictions, read_questions
-from agent.evals.match import is_ordered, matches
+from agent.evals.match import matches
 from agent.evals.run import replay
 from agent.settings import Settings
+from agent.sql.equal_rows import is_ordered
 
 FOLDER = Path(__file__).resolve().parents[3].parent / "shared/benchmarks/spider_dev"
 FIRST = 60

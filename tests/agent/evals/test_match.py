@@ -1,6 +1,7 @@
 import pytest
 
-from agent.evals.match import is_ordered, matches
+from agent.evals.match import matches
+from agent.sql.equal_rows import is_ordered
 
 
 def table(*rows: list[object], columns: int | None = None) -> dict[str, list]:
