@@ -46,9 +46,14 @@ def attempt(state: State, services: Services) -> Attempt:
             note("the schema has changed and was read again")
             source = fresh
             result, error = _run(source, sql)
-    if error and not state.get("sql_was_repaired"):
+    if error and _may_be_repaired(state, services):
         return _repaired(source, sql, error, changes)
     return Attempt(sql, _with_doubts(source, sql, result), error, changes)
+
+
+def _may_be_repaired(state: State, services: Services) -> bool:
+    embedded = services.model.embedded
+    return not state.get("sql_was_repaired") and (embedded is None or embedded.repair)
 
 
 def _run(source: Source, sql: str) -> tuple[Result | None, StatementError | None]:

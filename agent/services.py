@@ -16,6 +16,7 @@ from agent.catalog.semantic import Embedder, packaged_embedder
 from agent.catalog.source import Source, open_source
 from agent.errors import SourceNotFound
 from agent.models.client import ModelClient
+from agent.models.embedded import EmbeddedOptions
 from agent.settings import Settings, load_settings
 from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
@@ -38,16 +39,19 @@ class Services:
         settings: Settings | None = None,
         *,
         model: BaseChatModel | None = None,
+        embedded: EmbeddedOptions | None = None,
         any_source: bool = True,
         progress: Progress | None = None,
     ) -> None:
         """Take `model` instead of the configured one; with `any_source` off a question cannot bring its own URL.
 
+        `embedded` says how the embedded model is decoded; together with `model` it makes that one such a model.
         `progress` hears of tables that are read and tables in all, while a schema is read for the first time.
         """
         self._progress = progress
         self._given_settings = settings
         self._given_model = model
+        self._embedded = embedded
         self._any_source = any_source
         self._lock = threading.RLock()
         self._opening: dict[str, threading.Lock] = {}
@@ -68,10 +72,11 @@ class Services:
     @cached_property
     def _client(self) -> ModelClient:
         if self._given_model is not None:
-            return ModelClient(self._given_model, self.settings, name=self._given_model._llm_type)
+            name = self._given_model._llm_type
+            return ModelClient(self._given_model, self.settings, name=name, embedded=self._embedded)
         from agent.models.chat import connect_model
 
-        return connect_model(self.settings)
+        return connect_model(self.settings, self._embedded)
 
     @cached_property
     def _embedder(self) -> Embedder | None:

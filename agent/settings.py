@@ -19,6 +19,7 @@ from pydantic_settings import (
 )
 
 from agent.errors import ConfigurationError
+from agent.models.embedded import MOST_CANDIDATES
 from agent.source_settings import SourceSettings
 
 CONFIG_FILE = "datasphinx.toml"
@@ -67,6 +68,12 @@ class Settings(BaseSettings):
     llm_structured_output: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto",
         description="Form of structured answers: `json_schema`, `json_object`, `text`, or `auto`: found out once.",
+    )
+    embedded_candidates: int = Field(
+        3,
+        ge=1,
+        le=MOST_CANDIDATES,
+        description="Statements that the embedded model writes for a question; their results vote.",
     )
     embeddings_model: str | None = Field(
         None, description="Embeddings model at an endpoint, to find tables by meaning; without it the packaged vectors."

@@ -135,6 +135,8 @@ class State(Input, total=False):
     """Rounds of clarification."""
     sql_request: str
     """The statement in hand."""
+    compact_sql: str
+    """What the embedded model wrote for it, in its own language."""
     sql_generate_count: int
     """Tries at a statement."""
     assumptions: list[str]
@@ -178,6 +180,7 @@ def new_run() -> dict[str, Any]:
         "clarification": None,
         "clarification_count": 0,
         "sql_request": "",
+        "compact_sql": "",
         "sql_generate_count": 0,
         "assumptions": [],
         "tried_sql": [],

@@ -3,13 +3,17 @@
 from datetime import date
 from typing import Any
 
+from langchain_core.messages import BaseMessage
+
 import prompts
 from agent.audit.step import note
-from agent.catalog.describe import describe, describe_compactly
+from agent.catalog.describe import describe
 from agent.catalog.source import Source
+from agent.embedded_statement import write_statement
 from agent.errors import ModelAnswerUnreadable, OffTopic, SqlNotGenerated
 from agent.failure import failure_of
-from agent.models.grammar import select_grammar
+from agent.models.client import ModelClient
+from agent.models.embedded import EmbeddedOptions
 from agent.models.schemas import GeneratedSQL
 from agent.services import Services
 from agent.sql.repair import repair
@@ -29,46 +33,57 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     refused before ends the question: asking again would give it again.
     """
     source, model = services.source(state.get("source")), services.model
-    selection = state["relevant_tables_with_rel_columns"]
-    embedded = model.profile == "embedded"
-    grammar = select_grammar(selection, source.database.quote, dialect=source.catalog.dialect) if embedded else None
-    schema = (describe_compactly if embedded else describe)(source.catalog, selection, source.database.quote)
-    messages = prompts.render(
-        "generate_sql",
-        model.profile,
-        dialect=source.catalog.dialect,
-        today=date.today().isoformat(),
-        schema=schema,
-        question=state["question"],
-        context=_context(state),
-    )
     update: dict[str, Any] = {
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
         "sql_request": "",
         "error": None,
     }
+    if model.embedded:
+        return {**update, **_embedded(state, source, model, model.embedded)}
     try:
-        answer = model.ask(GeneratedSQL, messages, grammar=grammar)
+        answer = model.ask(GeneratedSQL, _messages(state, source))
     except ModelAnswerUnreadable as error:
         return {**update, "sql_error_info": str(error)}
     if answer.off_topic:
         update["error"] = "the model finds the question off topic"
         last = state["table_counter"] >= services.settings.max_table_retrievals
         return {**update, "failure": failure_of(OffTopic())} if last else update
-    return {**update, "assumptions": answer.assumptions, **_accepted(answer.sql, state, source)}
+    mended = repair(answer.sql, source.catalog)
+    sql, how = (mended.sql, mended.how) if mended else (answer.sql, "")
+    return {**update, "assumptions": answer.assumptions, **_accepted(sql, how, state, source)}
 
 
-def _accepted(sql: str, state: State, source: Source) -> dict[str, Any]:
-    """Return the statement, repaired where that needs no model; a failure where it is one that was refused before."""
-    mended = repair(sql, source.catalog)
-    if mended:
-        note(f"repaired without the model: {mended.how}")
-    sql = mended.sql if mended else sql
-    update = {"sql_request": sql, "sql_error_info": None, "sql_was_repaired": bool(mended)}
+def _embedded(state: State, source: Source, model: ModelClient, options: EmbeddedOptions) -> dict[str, Any]:
+    """Return what the embedded model's statement changes; a failure where that cannot be read, and was so before."""
+    chosen = write_statement(state, source, model, options)
+    written = {"compact_sql": chosen.compact}
+    if chosen.sql:
+        return {**written, **_accepted(chosen.sql, chosen.how, state, source)}
+    again = state.get("compact_sql") == chosen.compact and state.get("sql_generate_count", 0) > 0
+    failure = {"failure": failure_of(SqlNotGenerated(chosen.problem))} if again else {}
+    return {**written, **failure, "sql_error_info": chosen.problem}
+
+
+def _accepted(sql: str, how: str, state: State, source: Source) -> dict[str, Any]:
+    """Return the statement with `how` it was repaired; a failure where it is one that was refused before."""
+    if how:
+        note(f"repaired without the model: {how}")
+    update = {"sql_request": sql, "sql_error_info": None, "sql_was_repaired": bool(how)}
     if same_form(sql, source.catalog.dialect) not in state.get("tried_sql", ()):
         return update
     reason = state.get("sql_error_info") or f"{', '.join(state.get('used_stop_words', ()))} is not allowed"
     return {**update, "sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}
+
+
+def _messages(state: State, source: Source) -> list[BaseMessage]:
+    return prompts.render(
+        "generate_sql",
+        dialect=source.catalog.dialect,
+        today=date.today().isoformat(),
+        schema=describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+        question=state["question"],
+        context=_context(state),
+    )
 
 
 def _context(state: State) -> str:

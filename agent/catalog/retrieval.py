@@ -7,6 +7,7 @@ import prompts
 from agent.audit.step import note
 from agent.catalog.choose import choose_source
 from agent.catalog.describe import describe, describe_compactly, estimate_tokens, quoted_key
+from agent.catalog.embedded_linking import embedded_columns, embedded_tables
 from agent.catalog.source import Source
 from agent.catalog.words import content_words, words
 from agent.errors import ModelAnswerUnreadable, Terminal
@@ -60,22 +61,23 @@ def link_tables(question: str, source: Source, services: Services, attempt: int)
     """Return the keys of the tables that may answer `question`; none where nothing does.
 
     A schema within the token budget, and a single table, is taken whole, or not at all where no word of the question
-    meets it. From a larger one the model chooses among candidates that the index ranks. Each further attempt (from 1)
-    sees more and is laxer about spelling. Tables that are needed to join the chosen ones come along.
+    meets it. From a larger one the model chooses among candidates that the index ranks; the embedded model chooses
+    nothing and is given few. Each further attempt (from 1) sees more and is laxer about spelling. Tables that are
+    needed to join the chosen ones come along.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: a choice was needed and could not be had.
     """
     tables, budget = source.catalog.tables, services.settings.schema_token_budget
     fuzzy = attempt - 1
+    if services.model.profile == "embedded":
+        return embedded_tables(question, source, attempt) if source.index.may_concern(question, fuzzy=fuzzy) else []
     whole = ((key, table.column_names) for key, table in tables.items())
     if len(tables) == 1 or fits_budget(source, whole, budget):
         return list(tables) if source.index.may_concern(question, fuzzy=fuzzy) else []
     limit = _CANDIDATES * attempt
     ranked = source.index.rank(question, fuzzy=fuzzy, limit=limit) or list(islice(tables, limit))
     candidates = source.index.with_neighbours(ranked)
-    if services.model.profile == "embedded":
-        return candidates[:_UNREAD_TABLES] if source.index.may_concern(question, fuzzy=fuzzy) else []
     return _choose_tables(question, source, services, candidates, budget * attempt)
 
 
@@ -85,15 +87,15 @@ def link_columns(
     """Return the columns of `tables` that may be needed; keys of joins are always among them.
 
     All of them where they fit into the token budget; else the model chooses, and where its answer cannot be read, the
-    words.
+    words. For the embedded model it is words and stored values.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: a choice was needed and could not be had.
     """
+    if services.model.profile == "embedded":
+        return embedded_columns(question, source, tables)
     if fits_budget(source, tables.items(), services.settings.schema_token_budget):
         return tables
-    if services.model.profile == "embedded":
-        return _columns_by_words(question, source, tables)
     schema = describe(source.catalog, tables, source.database.quote, values=False)
     messages = prompts.render("select_columns", services.model.profile, schema=schema, question=question)
     try:

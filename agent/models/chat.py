@@ -8,17 +8,23 @@ from langchain_core.language_models.chat_models import BaseChatModel
 
 from agent.errors import ConfigurationError
 from agent.models.client import ModelClient
+from agent.models.embedded import EmbeddedOptions
 from agent.settings import Settings
 
 _ANY_KEY = "not-needed"
 """Servers of one's own mostly want no key, but the client insists on one."""
 
+_LONGEST_STATEMENT = 192
+"""Tokens that the embedded model may write; the longest statements that it is trained on have fewer."""
+
 OPENAI_URL = "https://api.openai.com/v1"
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
-def connect_model(settings: Settings) -> ModelClient:
+def connect_model(settings: Settings, embedded: EmbeddedOptions | None = None) -> ModelClient:
     """Return a client for the configured endpoint, or for the embedded model where none is configured.
+
+    `embedded` says how that is decoded; left out: with all its parts, and as many candidates as the settings say.
 
     Raises:
         ConfigurationError: an endpoint is configured without a model's name.
@@ -27,9 +33,10 @@ def connect_model(settings: Settings) -> ModelClient:
     if settings.uses_embedded_model:
         from agent.models.local import EMBEDDED_MODEL_NAME, embedded_endpoint
 
-        url = embedded_endpoint(settings.cache_dir)
-        chat = _chat(settings, EMBEDDED_MODEL_NAME, url, temperature=0, max_completion_tokens=128)
-        return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, profile="embedded")
+        options = embedded or EmbeddedOptions(candidates=settings.embedded_candidates)
+        url = embedded_endpoint(settings.cache_dir, adapter=options.adapter)
+        chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_LONGEST_STATEMENT)
+        return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options)
     if not settings.llm_model:
         raise ConfigurationError(
             "DATASPHINX_LLM_MODEL", "an endpoint is configured, but not which of its models to use"

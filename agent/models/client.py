@@ -15,7 +15,9 @@ from langchain_core.utils.function_calling import convert_to_openai_function
 from agent.audit.cost import cost_usd
 from agent.audit.step import ModelCall, current_step
 from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.models.embedded import EmbeddedOptions
 from agent.models.parse import Answer, read_answer
+from agent.models.schemas import GeneratedSQL
 from agent.settings import Settings
 
 _MODES = ("json_schema", "json_object", "text")
@@ -32,10 +34,10 @@ _SHORTEST_SECRET = 6
 
 
 class ModelClient:
-    """A chat model behind one method, `ask`.
+    """A chat model: `ask` for structured answers, `write` for the text of the embedded model.
 
-    `profile` is "embedded" for the small local model, which has its own prompts and is only asked for SQL; else
-    "standard".
+    `embedded` says how the small local model is decoded, which has its own prompts and is only asked for SQL; `profile`
+    is then "embedded", else "standard".
     """
 
     def __init__(
@@ -44,13 +46,14 @@ class ModelClient:
         settings: Settings,
         *,
         name: str,
-        profile: Literal["standard", "embedded"] = "standard",
+        embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
     ) -> None:
         """Wrap `chat`; `name` is the model's name on the record, `endpoint` the URL that errors name."""
         self.chat = chat
         self.name = name
-        self.profile = profile
+        self.embedded = embedded
+        self.profile: Literal["standard", "embedded"] = "embedded" if embedded else "standard"
         self._settings = settings
         self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
         self._spell_out = False
@@ -58,10 +61,8 @@ class ModelClient:
             _MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
         )
 
-    def ask(self, schema: type[Answer], messages: list[BaseMessage], *, grammar: str | None = None) -> Answer:
+    def ask(self, schema: type[Answer], messages: list[BaseMessage]) -> Answer:
         """Return the model's answer as `schema`, after one repair attempt where the first cannot be read.
-
-        `grammar` (GBNF) constrains the text of an endpoint that knows how; it takes the place of the JSON schema.
 
         Raises:
             ModelAnswerUnreadable: both answers held nothing that fits.
@@ -69,13 +70,13 @@ class ModelClient:
             ModelRejected: the endpoint refused the request.
             BudgetExceeded: the question has used up what it may cost.
         """
-        text, problem = self._call(schema, messages, grammar, spell_out=self._spell_out)
+        text, problem = self._call(schema, messages, spell_out=self._spell_out)
         try:
             return _read(text, problem, schema)
         except ValueError as error:
             repair = _repair(text, str(error), schema.__name__)
         knew_the_schema = "{" in text or problem
-        text, problem = self._call(schema, [*messages, *repair], grammar, spell_out=True)
+        text, problem = self._call(schema, [*messages, *repair], spell_out=True)
         try:
             answer = _read(text, problem, schema)
         except ValueError as error:
@@ -84,12 +85,30 @@ class ModelClient:
         self._spell_out = self._spell_out or not knew_the_schema
         return answer
 
-    def _call(
-        self, schema: type[Answer], messages: list[BaseMessage], grammar: str | None, *, spell_out: bool
-    ) -> tuple[str, str]:
+    def write(
+        self, messages: list[BaseMessage], *, grammar: str | None = None, temperature: float = 0.0, seed: int = 0
+    ) -> str:
+        """Return a statement as the model writes it; on the record it is a call for `GeneratedSQL`.
+
+        `grammar` (GBNF) constrains the text of a server that knows how. The same `seed` gives the same text again.
+
+        Raises:
+            ModelAnswerUnreadable: the text was broken off.
+            ModelUnreachable, ModelRejected, BudgetExceeded: as `ask` says.
+        """
+        name = GeneratedSQL.__name__
+        options: dict[str, Any] = {"temperature": temperature, "seed": seed}
+        constrained = {"extra_body": {"grammar": grammar}} if grammar else {}
+        try:
+            text, problem = self._invoke(name, options | constrained, messages)
+        except _FORMAT_REFUSED as error:
+            raise ModelRejected(self._endpoint, self._reason(error)) from error
+        if problem:
+            raise ModelAnswerUnreadable(name, text or problem)
+        return text.strip()
+
+    def _call(self, schema: type[Answer], messages: list[BaseMessage], *, spell_out: bool) -> tuple[str, str]:
         """Return the text, and what is wrong with it where that is known; `spell_out` puts the schema in the prompt."""
-        if grammar:
-            return self._invoke(schema.__name__, {"extra_body": {"grammar": grammar}}, messages)
         modes = self._modes
         for mode in modes:
             spelt_out = spell_out or mode != "json_schema"

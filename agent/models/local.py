@@ -16,6 +16,9 @@ from agent.models.weights import embedded_weights
 EMBEDDED_MODEL_NAME = "smollm2-135m-instruct"
 """What the server calls its model; it answers to any name."""
 
+ADAPTER = Path(__file__).parent / "adapter" / "datasphinx-sql.gguf"
+"""What training changed of the weights (a LoRA, Hu et al. 2021), as the package ships it."""
+
 CONTEXT_TOKENS = 4096
 """Tokens that prompt and answer may have together."""
 
@@ -26,23 +29,26 @@ _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/core_cpus_list"
 
 _lock = threading.Lock()
-_servers: list[Any] = []
+_servers: dict[bool, Any] = {}
+"""By whether they have the adapter."""
 
 
-def embedded_endpoint(cache_dir: Path) -> str:
+def embedded_endpoint(cache_dir: Path, *, adapter: bool = True) -> str:
     """Return the base URL, ending in /v1, of the embedded model's server; the first call starts it.
 
-    One server serves the whole process, whatever `cache_dir` later calls name; requests wait for one another.
+    With `adapter` it is the model as it was trained for this project, else the base model as it was published. One
+    server of each serves the whole process, whatever `cache_dir` later calls name; requests wait for one another.
 
     Raises:
         DriverMissing: xllamacpp is not installed.
-        EmbeddedModelUnavailable: the weights cannot be had, or the server does not start.
+        EmbeddedModelUnavailable: weights or adapter cannot be had, or the server does not start.
     """
     with _lock:
-        if not _servers:
+        if adapter not in _servers:
             library = _library()
-            _servers.append(_start(library, embedded_weights(cache_dir)))
-        return f"{_servers[0].listening_address}/v1"
+            trained = _adapter() if adapter else None
+            _servers[adapter] = _start(library, embedded_weights(cache_dir), trained)
+        return f"{_servers[adapter].listening_address}/v1"
 
 
 def _library() -> ModuleType:
@@ -53,9 +59,15 @@ def _library() -> ModuleType:
     return xllamacpp  # type: ignore[no-any-return]
 
 
-def _start(library: ModuleType, weights: Path) -> Any:
+def _adapter() -> Path:
+    if not ADAPTER.is_file():
+        raise EmbeddedModelUnavailable(f"{ADAPTER} is missing; install the package datasphinx again.")
+    return ADAPTER
+
+
+def _start(library: ModuleType, weights: Path, adapter: Path | None) -> Any:
     try:
-        server = library.Server(_parameters(library, weights))
+        server = library.Server(_parameters(library, weights, adapter))
         # It is never destroyed: its destructor can wait for ever, for a request or right after the start. Its threads
         # end with the process.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
@@ -65,9 +77,11 @@ def _start(library: ModuleType, weights: Path) -> Any:
         raise EmbeddedModelUnavailable(f"llama.cpp did not start ({error}). {advice}") from error
 
 
-def _parameters(library: ModuleType, weights: Path) -> Any:
+def _parameters(library: ModuleType, weights: Path, adapter: Path | None) -> Any:
     parameters = library.CommonParams()
     parameters.model.path = str(weights)
+    if adapter:
+        parameters.lora_adapters = [library.CommonAdapterLoraInfo(str(adapter), 1.0)]
     parameters.model_alias = {EMBEDDED_MODEL_NAME}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
@@ -82,7 +96,8 @@ def _parameters(library: ModuleType, weights: Path) -> Any:
 
 def _limit(parameters: Any) -> None:
     parameters.n_ctx = CONTEXT_TOKENS
-    # Each further slot would take its share of the context away from the first.
+    # Each further slot would take its share of the context away from the first, and decoding three answers at once
+    # takes nine tenths of the time that one after the other takes: two cores are busy with one.
     parameters.n_parallel = 1
     parameters.fit_params = False
     parameters.cache_prompt = True

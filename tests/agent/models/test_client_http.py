@@ -131,11 +131,37 @@ def test_every_model_is_asked_by_chat_completions(server: FakeOpenAI, connect: C
     assert server.requests[0]["messages"]
 
 
-def test_a_grammar_takes_the_place_of_the_schema(server: FakeOpenAI, connect: Connect) -> None:
-    server.answers = ["SELECT 1;"]
-    assert ask(connect(), grammar='root ::= "SELECT 1;"').sql == "SELECT 1"
-    assert server.requests[0]["grammar"] == 'root ::= "SELECT 1;"'
-    assert "response_format" not in server.requests[0]
+def test_a_statement_is_the_text_under_a_grammar(server: FakeOpenAI, connect: Connect, calls: list[ModelCall]) -> None:
+    server.answers = [" FROM t SELECT a\n"]
+    assert connect().write(QUESTION, grammar='root ::= "FROM"', temperature=0.7, seed=2) == "FROM t SELECT a"
+    [request], [call] = server.requests, calls
+    assert (request["grammar"], request["temperature"], request["seed"]) == ('root ::= "FROM"', 0.7, 2)
+    assert "response_format" not in request
+    assert (call["schema"], call["completion_tokens"]) == ("GeneratedSQL", USAGE["completion_tokens"])
+
+
+def test_a_statement_without_a_grammar_is_the_likeliest_text(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = ["FROM t SELECT a"]
+    connect().write(QUESTION)
+    assert "grammar" not in server.requests[0]
+    assert (server.requests[0]["temperature"], server.requests[0]["seed"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply("FROM t SELECT", finish_reason="length"), ModelAnswerUnreadable),
+        (Reply(status=400), ModelRejected),
+        (Reply(status=401), ModelRejected),
+        (Reply(body="no JSON"), ModelAnswerUnreadable),
+    ],
+)
+def test_a_statement_that_cannot_be_had(
+    server: FakeOpenAI, connect: Connect, reply: Reply, error: type[Exception]
+) -> None:
+    server.default = reply
+    with pytest.raises(error):
+        connect().write(QUESTION)
 
 
 def test_a_proxy_is_not_asked_for_a_server_on_this_machine(

@@ -30,10 +30,13 @@ def library(monkeypatch, tmp_path):
         part = types.SimpleNamespace
         return part(model=part(), sampling=part(), cpuparams=part(), cpuparams_batch=part())
 
+    adapter = tmp_path / "adapter.gguf"
+    adapter.write_bytes(b"GGUF")
+    monkeypatch.setattr(local, "ADAPTER", adapter)
     FakeServer.started = []
-    fake = types.SimpleNamespace(Server=FakeServer, CommonParams=parameters)
+    fake = types.SimpleNamespace(Server=FakeServer, CommonParams=parameters, CommonAdapterLoraInfo=lambda *given: given)
     monkeypatch.setitem(sys.modules, "xllamacpp", fake)
-    monkeypatch.setattr(local, "_servers", [])
+    monkeypatch.setattr(local, "_servers", {})
     monkeypatch.setattr(local, "embedded_weights", lambda cache_dir: cache_dir / "models" / "weights.gguf")
     return fake
 
@@ -53,6 +56,23 @@ def test_server_is_private_and_deterministic(library, tmp_path):
     assert (parameters.cors_origins, parameters.endpoint_slots, parameters.ui) == ("", False, False)
     assert parameters.sampling.temp == 0
     assert parameters.n_ctx == local.CONTEXT_TOKENS
+
+
+def test_the_adapter_is_loaded_unless_the_base_model_is_asked_for(library, tmp_path):
+    urls = [embedded_endpoint(tmp_path), embedded_endpoint(tmp_path, adapter=False), embedded_endpoint(tmp_path)]
+    trained, base = FakeServer.started
+    assert urls[0] == urls[2] != urls[1]
+    assert trained.lora_adapters == [(str(tmp_path / "adapter.gguf"), 1.0)]
+    assert not hasattr(base, "lora_adapters")
+
+
+def test_a_package_without_the_adapter_says_so_before_anything_is_fetched(library, tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "ADAPTER", tmp_path / "nowhere.gguf")
+    with monkeypatch.context() as patched:
+        patched.setattr(local, "embedded_weights", lambda cache_dir: pytest.fail("fetched"))
+        with pytest.raises(EmbeddedModelUnavailable, match=r"nowhere\.gguf is missing"):
+            embedded_endpoint(tmp_path)
+    assert embedded_endpoint(tmp_path, adapter=False)
 
 
 def test_missing_library_is_said_before_anything_is_fetched(library, tmp_path, monkeypatch):

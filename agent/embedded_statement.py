@@ -1,0 +1,77 @@
+"""How the embedded model comes to a statement: prompt, candidates, vote."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from langchain_core.messages import BaseMessage
+
+from agent.candidates import Candidate, choose_candidate, read_candidate
+from agent.catalog.linked_values import linked_values
+from agent.catalog.source import Source
+from agent.errors import BudgetExceeded, ModelAnswerUnreadable
+from agent.models.client import ModelClient
+from agent.models.embedded import EmbeddedOptions
+from agent.models.embedded_prompt import statement_messages
+from agent.models.grammar import statement_grammar
+from agent.sql.expand import expand
+from agent.sql.same import same_form
+from agent.state import State
+
+_TEMPERATURE = 0.7
+"""Of all candidates but the first, as Wang et al. 2022 sample theirs."""
+
+
+def write_statement(state: State, source: Source, model: ModelClient, options: EmbeddedOptions) -> Candidate:
+    """Return the statement that the embedded model writes for the question; its `sql` is empty where none can be read.
+
+    Raises:
+        ModelUnreachable, ModelRejected, BudgetExceeded: as `ModelClient.write` says.
+        Terminal: the database stops every statement.
+    """
+    question, selection = _question(state), state["relevant_tables_with_rel_columns"]
+    values = linked_values(question, source.values, selection)
+    today, failed = date.today().isoformat(), _failed(state, source)
+    messages = statement_messages(source.catalog, selection, question, values, today=today, failed=failed)
+    grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
+    texts = _texts(messages, grammar, options.candidates, model)
+    candidates = (read_candidate(text, source, may_repair=options.repair) for text in texts)
+    if options.candidates == 1:
+        return next(candidates)
+    rejected = [same_form(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
+    return choose_candidate(candidates, options.candidates, source, {*state.get("tried_sql", ()), *rejected})
+
+
+def _texts(messages: list[BaseMessage], grammar: str | None, count: int, model: ModelClient) -> Iterator[str]:
+    """Yield what the model writes: the likeliest text, then sampled ones, each the same again for the same prompt.
+
+    One that is broken off is empty. Where the question may cost no more, there are fewer.
+    """
+    for seed in range(count):
+        try:
+            yield model.write(messages, grammar=grammar, temperature=_TEMPERATURE if seed else 0.0, seed=seed)
+        except ModelAnswerUnreadable:
+            yield ""
+        except BudgetExceeded:
+            if seed == 0:
+                raise
+            return
+
+
+def _question(state: State) -> str:
+    """Return the question with what the user answered to clarifying questions."""
+    clarified = [known["answer"] for known in state.get("clarifications") or ()]
+    return f"{state['question']} ({'; '.join(clarified)})" if clarified else state["question"]
+
+
+def _failed(state: State, source: Source) -> tuple[str, str] | None:
+    """Return the last statement as the model wrote it, and what is wrong with it; None at the first try."""
+    compact = state.get("compact_sql")
+    if not compact:
+        return None
+    if state.get("used_stop_words"):
+        return compact, f"{', '.join(state['used_stop_words'])} is not allowed"
+    try:
+        expand(compact, source.catalog)
+    except ValueError as error:
+        return compact, str(error)
+    return compact, state.get("sql_error_info") or ""
