@@ -9,7 +9,7 @@ from agent.catalog.describe import describe, describe_compactly
 from agent.catalog.source import Source
 from agent.errors import ModelAnswerUnreadable, OffTopic, SqlNotGenerated
 from agent.failure import failure_of
-from agent.models.grammar import select_grammar
+from agent.models.grammar import statement_grammar
 from agent.models.schemas import GeneratedSQL
 from agent.services import Services
 from agent.sql.repair import repair
@@ -31,7 +31,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     source, model = services.source(state.get("source")), services.model
     selection = state["relevant_tables_with_rel_columns"]
     embedded = model.profile == "embedded"
-    grammar = select_grammar(selection, source.database.quote, dialect=source.catalog.dialect) if embedded else None
+    grammar = statement_grammar(source.catalog, selection, state["question"], ()) if embedded else None
     schema = (describe_compactly if embedded else describe)(source.catalog, selection, source.database.quote)
     messages = prompts.render(
         "generate_sql",
