@@ -23,7 +23,7 @@ from tests.databases import open_url
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 DATABASES = ("fashion_webshop", "restaurant_delivery", "grocery_receipts", "marketing", "freelance")
-COUNT = 150
+COUNT = 90
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ _DUPLICATES: Wordings = {
         "哪些{column}在{rows}中出现不止一次？各有多少次？",
         "查找{rows}中重复的{column}及次数。",
         "{rows}里有重复的{column}吗？列出次数。",
-        "列出重复出现的{column}和{rows}数量。",
+        "列出{rows}中重复出现的{column}及其次数。",
     ),
 }
 
