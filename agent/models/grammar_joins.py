@@ -67,13 +67,13 @@ class Joins:
         yield from self._conditions() if len(self._keys) > 1 else ()
 
     def _worth_a_scope(self) -> dict[Tables, None]:
-        """Return the single tables, then sets along keys, two without a key, and larger sets, up to the limit."""
+        """Return the single tables, then sets along keys, and two without a key, up to the limit."""
         single = [frozenset({at}) for at in range(len(self._keys))]
         pairs = self._larger(single)
         triples = self._larger(pairs)
         any_pairs = [frozenset(pair) for pair in islice(combinations(range(len(self._keys)), 2), _MOST_SCOPES + 1)]
         found: dict[Tables, None] = dict.fromkeys(single)
-        for sets in (pairs, triples, any_pairs, self._larger(triples)):
+        for sets in (pairs, triples, self._larger(triples), any_pairs):
             together = found | dict.fromkeys(sets)
             if len(together) <= _MOST_SCOPES:
                 found = together

@@ -3,6 +3,7 @@
 `sqlite3` is used directly here because this module writes files of its own; it never reads a user's data.
 """
 
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -15,11 +16,16 @@ from agent.models.training.values import Value, declared, make_values, skewed_ch
 
 _ROWS = (32, 48)
 _LOOKUP_ROWS = (6, 9)
+_EVENT_ROWS = (70, 110)
 _NULL_SHARE = 0.12
+_OFTEN_OPEN = re.compile(
+    r"end|clos|paid|return|resolv|settl|churn|cancel|left|remov|deactiv|deliver|ship|finish|mail|phone|comment|feedback|"
+    r"reason|complet|score|bonus|tip$"
+)
 
 
 def fill(schema: SpiderSchema, statements: Sequence[str], path: Path, seed: int) -> None:
-    """Write a new database at `path` with the tables of `schema` and about 40 rows in each.
+    """Write a new database at `path` with the tables of `schema` and about 40 rows in each, more in those of events.
 
     Foreign keys point at rows that exist, some often and some never; what `statements` compare a column with is among
     its values. The same seed gives the same rows.
@@ -128,7 +134,9 @@ class _Rows:
         single = (key, table.primary_key[0].lower()) if len(table.primary_key) == 1 else None
         if single and key.startswith("ref_") and single not in self._links:
             return max(self._rng.randint(*_LOOKUP_ROWS), min(40, len(self._literals.get(single, ()))))
-        return self._rng.randint(*_ROWS)
+        linked = any((key, column.name.lower()) in self.foreign for column in table.columns)
+        dated = any(column.type == "time" for column in table.columns)
+        return self._rng.randint(*(_EVENT_ROWS if linked and dated else _ROWS))
 
     def _values(self, place: Place) -> list[Value]:
         if place not in self._made:
@@ -150,12 +158,13 @@ class _Rows:
         return made if unique else self._with_nulls(place, made)
 
     def _with_nulls(self, place: Place, values: list[Value]) -> list[Value]:
-        """Return `values` with some left out in about half of the columns that no key needs."""
-        table = self.tables[place[0]]
+        """Return `values` with some left out: often where the name says that it may be open, hardly ever in names."""
+        table, column = self.tables[place[0]], self._columns[place]
         key = {name.lower() for name in table.primary_key} | {table.columns[0].name.lower()}
-        if place[1] in key or place in self._whole or self._rng.random() < 0.5:
+        if place[1] in key or place in self._whole:
             return values
-        return [None if self._rng.random() < _NULL_SHARE else value for value in values]
+        share = _null_share(table, column, self._rng)
+        return [None if self._rng.random() < share else value for value in values]
 
 
 def _ends(place: Place, links: Mapping[Place, Place]) -> Place:
@@ -164,6 +173,16 @@ def _ends(place: Place, links: Mapping[Place, Place]) -> Place:
         place = links[place]
         seen.add(place)
     return place
+
+
+def _null_share(table: SpiderTable, column: SpiderColumn, rng: Random) -> float:
+    name = column.name.lower()
+    times = [other.name for other in table.columns if other.type == "time"]
+    if _OFTEN_OPEN.search(name) and times[:1] != [column.name]:
+        return rng.uniform(0.15, 0.4)
+    if column.values or times[:1] == [column.name] or re.search(r"name|title", name):
+        return 0.0
+    return _NULL_SHARE if rng.random() < 0.3 else 0.0
 
 
 def _is_category(column: SpiderColumn) -> bool:

@@ -148,11 +148,9 @@ def _distinct(
 def _numbers(name: str, kind: str, wanted: Sequence[Value], rows: int, rng: Random) -> list[Value]:
     figures = [value for value in wanted if isinstance(value, int | float)]
     if _YEAR.search(name):
-        low, high = min([2015, *map(int, figures)]), max([2025, *map(int, figures)])
-        return [rng.randint(low, high) for _ in range(rows)]
-    low: float
-    high: float
-    low, high = next(((low, high) for pattern, low, high in _RANGES if pattern.search(name)), (1, 100))
+        first, last = min([2015, *map(int, figures)]), max([2025, *map(int, figures)])
+        return [rng.randint(first, last) for _ in range(rows)]
+    low, high = next(((float(a), float(b)) for pattern, a, b in _RANGES if pattern.search(name)), (1.0, 100.0))
     if figures:
         low, high = min(figures) - abs(min(figures)) / 2, max(figures) * 1.5 + 2
     if kind == "REAL":
