@@ -7,9 +7,9 @@ from agent.catalog.schema import Catalog, Column, Table
 from agent.sql.compact_joins import join_condition, keys_of
 from agent.sql.compact_names import quoted
 
-_VALUE_CHARS = 20
-_SHOWN_VALUES = 3
-_MOST_DISTINCT = 30
+_VALUE_CHARS = 16
+_SHOWN_VALUES = 2
+_MOST_DISTINCT = 20
 
 
 def describe_briefly(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> str:

@@ -1,0 +1,32 @@
+"""The base model for training: the very weights that the agent ships with, read back from their GGUF file."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from agent.models.weights import embedded_weights
+
+
+def load_base(cache_dir: Path) -> tuple[Any, Any]:
+    """Return the model, in fp32, and its tokenizer, by transformers.
+
+    The adapter is trained on the quantised weights as they are dequantised, so that it makes up for their rounding too.
+
+    Raises:
+        EmbeddedModelUnavailable: the weights cannot be had.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    weights = embedded_weights(cache_dir)
+    options: dict[str, Any] = {"gguf_file": weights.name}
+    tokenizer = AutoTokenizer.from_pretrained(weights.parent, **options)
+    model = AutoModelForCausalLM.from_pretrained(weights.parent, dtype=torch.float32, attn_implementation="sdpa", **options)
+    return model, tokenizer
+
+
+def device_and_type() -> tuple[str, torch.dtype]:
+    """Return where to train and in what type to multiply: bf16 on a GPU or with AMX, else fp32 on the CPU."""
+    if torch.cuda.is_available():
+        return "cuda", torch.bfloat16
+    return "cpu", torch.bfloat16 if torch.cpu._is_amx_tile_supported() else torch.float32

@@ -1,0 +1,143 @@
+"""Trains the adapter: resumable, the best checkpoint kept, every figure written down as it is seen.
+
+The learning rate warms up, stays, and falls in a straight line over the last part (warmup-stable-decay; Hu et al. 2024,
+MiniCPM), so that a run can be taken up again with more data without knowing beforehand when it would end.
+"""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from agent.models.training.base import device_and_type
+from agent.models.training.low_rank import adapt, adapter_weights
+from agent.models.training.packing import IGNORED, Pack
+
+_CHECKPOINT = "checkpoint.pt"
+_BEST = "best.pt"
+_LOG = "training.jsonl"
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """How to train. `decay` is the share of the steps over which the learning rate falls to a tenth."""
+
+    rank: int = 32
+    scale: float = 2.0
+    learning_rate: float = 1e-3
+    warmup_steps: int = 20
+    decay: float = 0.3
+    steps: int = 1000
+    validate_every: int = 50
+    minutes: float | None = None
+    """After this long the run saves itself and stops, to be taken up again."""
+    seed: int = 0
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of the step with this number, from 0."""
+        left = (self.steps - step) / max(1.0, self.decay * self.steps)
+        return self.learning_rate * min(1.0, (step + 1) / self.warmup_steps) * max(0.1, min(1.0, left))
+
+
+def train(
+    model: Any, packs: Sequence[Pack], validation: Sequence[Pack], folder: Path, plan: TrainingPlan
+) -> dict[str, float]:
+    """Train an adapter of `model` on `packs` and return the last figures; the checkpoint in `folder` is taken up.
+
+    One pack is one step. Writes `checkpoint.pt` (to go on from), `best.pt` (the adapter with the lowest loss on
+    `validation`) and `training.jsonl` (step, losses in nats a token, tokens a second).
+    """
+    device, dtype = device_and_type()
+    torch.manual_seed(plan.seed)
+    adapt(model, plan.rank, plan.scale)
+    model.to(device).train()
+    weights = adapter_weights(model)
+    optimizer = torch.optim.AdamW(weights.values(), lr=plan.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
+    step, best = _take_up(folder, weights, optimizer)
+    figures: dict[str, float] = {}
+    started, losses, tokens = time.monotonic(), [], 0
+    while step < plan.steps:
+        pack = packs[_order(len(packs), step // len(packs), plan.seed)[step % len(packs)]]
+        for group in optimizer.param_groups:
+            group["lr"] = plan.rate(step)
+        with torch.autocast(device, dtype, enabled=dtype is torch.bfloat16):
+            loss = loss_of(model, pack, device)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+        step, tokens = step + 1, tokens + len(pack.tokens)
+        losses.append(loss.item())
+        timed_out = plan.minutes is not None and time.monotonic() - started > plan.minutes * 60
+        if step % plan.validate_every == 0 or step == plan.steps or timed_out:
+            speed = tokens / (time.monotonic() - started)
+            figures = {"step": step, "loss": sum(losses) / len(losses), "tokens_per_s": round(speed)}
+            figures["validation_loss"] = validation_loss(model, validation, device, dtype)
+            losses = []
+            best = _keep(folder, figures, best, weights, optimizer)
+        if timed_out:
+            break
+    return figures
+
+
+def loss_of(model: Any, pack: Pack, device: str) -> torch.Tensor:
+    """Return the mean loss of the answers' tokens in `pack`, in nats."""
+    hidden = model.model(
+        input_ids=pack.tokens[None].to(device),
+        position_ids=pack.positions[None].to(device),
+        attention_mask=pack.mask[None, None].to(device),
+        use_cache=False,
+    )[0][0]
+    # Only where an answer is learned are logits needed: the vocabulary's matrix is a fifth of the model.
+    learned = (pack.labels[1:] != IGNORED).nonzero().squeeze(1).to(device)
+    return cross_entropy(model.lm_head(hidden[learned]).float(), pack.labels.to(device)[learned + 1])
+
+
+@torch.no_grad()
+def validation_loss(model: Any, packs: Sequence[Pack], device: str, dtype: torch.dtype) -> float:
+    """Return the mean loss over `packs`, in nats a token."""
+    with torch.autocast(device, dtype, enabled=dtype is torch.bfloat16):
+        return sum(loss_of(model, pack, device).item() for pack in packs) / max(1, len(packs))
+
+
+def _order(count: int, epoch: int, seed: int) -> list[int]:
+    order = list(range(count))
+    Random(f"{seed} {epoch}").shuffle(order)
+    return order
+
+
+def _take_up(folder: Path, weights: dict[str, torch.Tensor], optimizer: Any) -> tuple[int, float]:
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / _CHECKPOINT).exists():
+        return 0, float("inf")
+    saved = torch.load(folder / _CHECKPOINT, weights_only=True)
+    with torch.no_grad():
+        for name, weight in weights.items():
+            weight.copy_(saved["adapter"][name])
+    optimizer.load_state_dict(saved["optimizer"])
+    return saved["step"], saved["best"]
+
+
+def _keep(folder: Path, figures: dict[str, float], best: float, weights: dict[str, Any], optimizer: Any) -> float:
+    with (folder / _LOG).open("a", encoding="utf-8") as log:
+        log.write(json.dumps({name: round(value, 4) for name, value in figures.items()}) + "\n")
+    adapter = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
+    if figures["validation_loss"] < best:
+        best = figures["validation_loss"]
+        _save(folder / _BEST, {"adapter": adapter, "step": figures["step"]})
+    state = {"adapter": adapter, "optimizer": optimizer.state_dict(), "step": figures["step"], "best": best}
+    _save(folder / _CHECKPOINT, state)
+    return best
+
+
+def _save(path: Path, state: dict[str, Any]) -> None:
+    partial = path.with_suffix(".part")
+    torch.save(state, partial)
+    os.replace(partial, path)
