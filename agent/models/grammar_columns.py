@@ -1,0 +1,72 @@
+"""The part of the grammar that names columns, by what may be done with the values that they hold."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from agent.catalog.schema import Column, Table
+from agent.models.gbnf import choice, literal
+from agent.models.grammar_strings import quotable
+from agent.sql.compact_names import quoted
+
+Kind = Literal["n", "t", "s", "d", "b", "o", "u"]
+"""Number, text, text that spells dates, date, boolean; of unknown kind, where it may be a date and where it may not."""
+
+KINDS: tuple[Kind, ...] = ("n", "t", "s", "d", "b", "o", "u")
+OWN = "own"
+"""The kind of rule that compares a column with the example values of its own."""
+
+_BY_CLASS: Mapping[str, Kind] = {"number": "n", "text": "t", "date": "d", "datetime": "d", "boolean": "b"}
+_DATE_NAME = re.compile(r"date|time|day|month|year|since|until|_at$|_on$| at$| on$|[a-z](At|On)$")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_DATE_VALUE = re.compile(r"\d{4}-\d{2}(-\d{2}([ T].*)?)?")
+
+
+def kind_of(column: Column) -> Kind:
+    """Return what may be done with the values of `column`."""
+    kind = _BY_CLASS.get(column.type_class)
+    if kind == "t" and column.examples and all(_NUMBER.fullmatch(value) for value in column.examples):
+        return "u"
+    if kind == "t":
+        return "s" if _looks_like_dates(column) else "t"
+    return kind or ("o" if column.type_class == "time" or _looks_like_dates(column) else "u")
+
+
+def table_name(table: Table) -> str:
+    """Return the name of `table` as compact statements write it."""
+    return ".".join(quoted(part) for part in (table.schema, table.name) if part)
+
+
+def table_rules(scope: str, table: Table, names: Sequence[str]) -> dict[str, str]:
+    """Return the rules of the columns `names` of `table` by the kind that each is of; `scope` begins their names."""
+    chosen = [column for column in table.columns if column.name in set(names)]
+    rules: dict[str, str] = {
+        kind: choice(own)
+        for kind in KINDS
+        if (own := [quoted(column.name) for column in chosen if kind_of(column) == kind])
+    }
+    examples = {
+        quoted(column.name): f"{scope}v{number}"
+        for number, column in enumerate(chosen)
+        if kind_of(column) != "n" and quotable(column.examples)
+    }
+    return {**rules, OWN: choice(examples)} if examples else rules
+
+
+def example_rules(scope: str, table: Table, names: Sequence[str]) -> Iterable[str]:
+    """Return the rules of the comparisons with example values that `table_rules` refers to."""
+    chosen = [column for column in table.columns if column.name in set(names)]
+    for number, column in enumerate(chosen):
+        values = quotable(column.examples)
+        if kind_of(column) != "n" and values:
+            value = f"{scope}e{number}"
+            yield f"{value} ::= {literal(chr(39))} ({choice(values)}) {literal(chr(39))}"
+            yield (
+                f'{scope}v{number} ::= (" = " | " != ") {value} | '
+                f'" " "NOT "? "IN (" ({value} | string) (", " ({value} | string)){{0,19}} ")"'
+            )
+
+
+def _looks_like_dates(column: Column) -> bool:
+    name = column.name if re.search(r"[a-z](At|On)$", column.name) else column.name.lower()
+    return bool(_DATE_NAME.search(name)) or any(_DATE_VALUE.fullmatch(value) for value in column.examples)

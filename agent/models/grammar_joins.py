@@ -1,0 +1,167 @@
+"""The part of the grammar that says which tables a FROM clause may join, and which scope each clause opens.
+
+What may follow in a FROM clause depends on the set of tables before, not on their order: so the sets are the states.
+Sets that are not worth a scope of their own share one, `z`, in which any column of any table may be named.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
+
+from agent.catalog.schema import Catalog
+from agent.models.gbnf import choice, literal
+from agent.models.grammar_columns import KINDS, OWN
+from agent.sql.compact_joins import KeyPair, conditions_between, join_condition, keys_of
+
+Tables = frozenset[int]
+"""Numbers of tables that stand in one FROM clause."""
+
+_MOST_SCOPES = 60
+"""With more, reading the grammar would take longer than writing a statement under it."""
+
+_LARGEST_SET = 4
+_SHARED = "z-"
+_MOST_SHARED_JOINS = 4
+_QUERIES = {"root": "body0", "right": "bodyr", "sub1": "body1", "subright": "bodys", "sub2": "body2"}
+"""Which body each kind of query has."""
+
+_QUERY, _BODY = "\x00", "\x01"
+"""Stand for one of them; neither is ever in a rule."""
+
+_COMPARABLE = ("n", "ts", "d", "b", "ou")
+"""The kinds of columns of which one may equal another."""
+
+
+class Joins:
+    """The FROM clauses over the tables with the keys `keys`, which `names` tells as statements write them.
+
+    `kinds` are the kinds of columns that each table has.
+    """
+
+    def __init__(
+        self, catalog: Catalog, keys: Sequence[str], names: Sequence[str], kinds: Sequence[frozenset[str]]
+    ) -> None:
+        self._catalog, self._keys, self._names, self._kinds = catalog, keys, names, kinds
+        number = {key: at for at, key in enumerate(keys)}
+        self._near: list[set[int]] = [set() for _ in keys]
+        for at, key in enumerate(keys):
+            for other in {number[pair.right] for pair in keys_of(catalog, key) if pair.right in number}:
+                self._near[at].add(other)
+                self._near[other].add(at)
+        self._sets = self._worth_a_scope()
+
+    def scopes(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Return what begins the names of each joined scope's rules, and the rules of its columns by kind."""
+        for tables in self._sets:
+            if len(tables) > 1:
+                yield _scope(tables), self._columns(tables)
+        if len(self._keys) > 2:
+            yield _SHARED, self._columns(frozenset(range(len(self._keys))))
+
+    def rules(self) -> Iterator[str]:
+        """Return the rules of all FROM clauses."""
+        first = {name: f"{_scope(frozenset({at}))}{_QUERY}" for at, name in enumerate(self._names)}
+        rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *map(self._state, self._sets)]
+        template = "\n".join([*rules, *self._shared()] if len(self._keys) > 2 else rules)
+        for query, body in _QUERIES.items():
+            yield template.replace(_QUERY, query).replace(_BODY, body)
+        yield from self._conditions() if len(self._keys) > 1 else ()
+
+    def _worth_a_scope(self) -> dict[Tables, None]:
+        """Return the single tables, then sets along keys, two without a key, and larger sets, up to the limit."""
+        single = [frozenset({at}) for at in range(len(self._keys))]
+        pairs = self._larger(single)
+        triples = self._larger(pairs)
+        any_pairs = [frozenset(pair) for pair in islice(combinations(range(len(self._keys)), 2), _MOST_SCOPES + 1)]
+        found: dict[Tables, None] = dict.fromkeys(single)
+        for sets in (pairs, triples, any_pairs, self._larger(triples)):
+            together = found | dict.fromkeys(sets)
+            if len(together) <= _MOST_SCOPES:
+                found = together
+        return found
+
+    def _larger(self, sets: Iterable[Tables]) -> list[Tables]:
+        # Past the limit nothing of the list is used.
+        found: dict[Tables, None] = {}
+        for tables in sets:
+            for at in sorted(set().union(*(self._near[table] for table in tables)) - tables):
+                found[tables | {at}] = None
+            if len(found) > _MOST_SCOPES:
+                break
+        return list(found)
+
+    def _columns(self, tables: Tables) -> dict[str, str]:
+        having = {kind: [at for at in sorted(tables) if kind in self._kinds[at]] for kind in (*KINDS, OWN)}
+        return {
+            kind: choice({f"{self._names[at]}.": f"k{at}-{kind}" for at in owners})
+            for kind, owners in having.items()
+            if owners
+        }
+
+    def _state(self, tables: Tables) -> str:
+        """Return the rule of what may follow `tables` in a FROM clause."""
+        scope = _scope(tables)
+        others = [at for at in range(len(self._keys)) if at not in tables]
+        after = {self._names[at]: step for at in others if (step := self._step(tables, at))}
+        return f'{scope}{_QUERY} ::= " SELECT " {scope}{_BODY}{_join(after)}'
+
+    def _step(self, tables: Tables, new: int) -> str:
+        """Return what follows the name of `new` behind `tables`: its condition, if it needs one, and the next state."""
+        together = tables | {new}
+        state = f"{_scope(together) if together in self._sets else f'{_SHARED}0'}{_QUERY}"
+        pairs = conditions_between(self._catalog, self._keys[new], [self._keys[at] for at in tables & self._near[new]])
+        if not pairs:
+            left = min(tables) if together in self._sets else None
+            return f'" ON " {_on(left, new)} {state}' if self._pairs(left, new) else ""
+        return state if len(pairs) == 1 else f'" ON " ({choice(self._texts(pairs))}) {state}'
+
+    def _texts(self, pairs: Iterable[KeyPair]) -> Iterator[str]:
+        for pair in pairs:
+            reverse = KeyPair(pair.right, pair.right_columns, pair.left, pair.left_columns)
+            yield from (join_condition(self._catalog, either).sql(dialect="sqlite") for either in (pair, reverse))
+
+    def _shared(self) -> Iterator[str]:
+        for joins in range(_MOST_SHARED_JOINS):
+            after = {
+                name: f'(" ON " {_on(None, at)})? {_SHARED}{joins + 1}{_QUERY}'
+                for at, name in enumerate(self._names)
+                if self._pairs(None, at) and joins < _MOST_SHARED_JOINS - 1
+            }
+            yield f'{_SHARED}{joins}{_QUERY} ::= " SELECT " {_SHARED}{_BODY}{_join(after)}'
+
+    def _conditions(self) -> Iterator[str]:
+        """Return the rules of conditions that no key implies, between two tables or any table and a given one."""
+        for at, name in enumerate(self._names):
+            for kind in sorted(self._kinds[at] - {OWN}):
+                yield f"q{at}-{kind} ::= {literal(f'{name}.')} k{at}-{kind}"
+        for left, new in self._unlinked():
+            condition = " | ".join(self._pairs(left, new))
+            if condition:
+                yield f"{_on(left, new)} ::= {condition}"
+
+    def _unlinked(self) -> Iterator[tuple[int | None, int]]:
+        numbers = range(len(self._keys))
+        yield from ((None, new) for new in numbers if len(self._keys) > 2)
+        for left in numbers:
+            yield from ((left, new) for new in numbers if new != left and frozenset({left, new}) in self._sets)
+
+    def _pairs(self, left: int | None, new: int) -> list[str]:
+        """Return the equalities of columns of one class of the tables `left` (None: of any) and `new`."""
+        own = self._kinds[new]
+        others = frozenset[str]().union(*self._kinds) if left is None else self._kinds[left]
+        prefix = _SHARED if left is None else f"q{left}-"
+        pairs = [(a, b) for kinds in _COMPARABLE for a in kinds if a in others for b in kinds if b in own]
+        return [
+            either for a, b in pairs for either in (f'{prefix}{a} " = " q{new}-{b}', f'q{new}-{b} " = " {prefix}{a}')
+        ]
+
+
+def _scope(tables: Tables) -> str:
+    return f"k{'-'.join(map(str, sorted(tables)))}-"
+
+
+def _on(left: int | None, new: int) -> str:
+    return f"on{'' if left is None else left}-{new}"
+
+
+def _join(after: Mapping[str, str]) -> str:
+    return f' | " " "LEFT "? "JOIN " ({choice(after)})' if after else ""

@@ -1,0 +1,162 @@
+"""The part of the grammar that says what may stand after FROM, over columns that the caller gives.
+
+In the rules, `@` begins what belongs to one scope, `#` is the depth of the query and `+` the depth of one inside it. An
+expression is read once, and what follows decides what it was: of many alternatives that are open the sampler is slow.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+SUBQUERY_DEPTH = 2
+"""How deep subqueries may be nested in one another."""
+
+GLOBAL_RULES = r"""
+op ::= " " [-+*/] " "
+compare ::= ("=" | "!=" | "<" "="? | ">" "="?) " "
+bool ::= " AND " | " OR "
+set ::= " UNION " "ALL "? | " INTERSECT " | " EXCEPT "
+null ::= "IS " "NOT "? "NULL"
+truth ::= "TRUE" | "FALSE"
+format ::= "%" ("Y" "-%m"? | [mdw])
+few ::= [1-9] [0-9]{0,2}
+limit ::= " LIMIT " [1-9] [0-9]{0,3}
+ranker ::= "RANK" | "DENSE_RANK" | "ROW_NUMBER"
+total ::= "SUM" | "AVG"
+extreme ::= "MIN" | "MAX"
+frame ::= " ROWS BETWEEN " ("UNBOUNDED" | few) " PRECEDING AND CURRENT ROW"
+"""
+
+_SCOPE = r"""
+@x ::= @t | @s | @d | @b
+@moment ::= @s | @d | @o
+@date ::= "strftime('" format "', " @moment ")"
+@letters ::= @t | @s | @v | @n
+@text ::= ("LOWER(" | "UPPER(") @letters ")"
+@v ::= @o | @u
+@leaf ::= @n | @v | number | @date
+@few ::= @leaf (op @leaf){0,2}
+@call ::= ("ABS(" @few | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @few ", " number) ")"
+@p0 ::= @leaf | @call
+@p1 ::= @p0 | "(" @p0 (op @p0){1,3} ")"
+@p2 ::= @p0 | "(" @p1 (op @p1){1,3} ")"
+@when ::= " WHEN " @pred2 (bool @pred2){0,2} " THEN "
+@case ::= "CASE" (@when @p0 (op @p0)?){1,3} (" ELSE " @p0 (op @p0)?)? " END"
+@label ::= string | @x
+@labels ::= "CASE" (@when @label){1,3} (" ELSE " @label)? " END"
+@g ::= @p2 | @case
+@amount ::= @g (op @g){0,3}
+@any ::= @amount | @x | @text | @labels
+@agg ::= "COUNT(" ("*" | "DISTINCT "? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
+@a ::= @leaf | @agg
+@acall ::= ("ABS(" @afew | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @afew ", " number) ")"
+@afew ::= @a (op @a){0,2}
+@a0 ::= @a | @acall
+@a1 ::= @a0 | "(" @a0 (op @a0){1,3} ")"
+@a2 ::= @a0 | "(" @a1 (op @a1){1,3} ")"
+@anum ::= @a2 (op @a2){0,3} | "ROUND(" @a2 (op @a2){0,3} (", " [0-9])? ")"
+@aval ::= @anum | @x | @text
+@by ::= @aval " DESC"?
+@sorted ::= "ORDER BY " @by (", " @by){0,2}
+@parts ::= "PARTITION BY " @any (", " @any){0,2}
+@over ::= " OVER (" (@parts (" " @sorted frame?)? | @sorted frame?)? ")"
+@ordered ::= " OVER (" (@parts " ")? @sorted ")"
+@rank ::= ranker "()" @ordered
+@window ::= @rank | ("LAG" | "LEAD") "(" @aval (", " few)? ")" @ordered | (total | extreme) "(" @agg ")" @over
+@i ::= @leaf | @agg @over? | @window
+@ifew ::= @i (op @i){0,3}
+@icall ::= ("ABS(" @ifew | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @ifew ", " number) ")"
+@i0 ::= @i | @icall | @case | "(" sub1 ")"
+@i1 ::= @i0 | "(" @i0 (op @i0){1,3} ")"
+@i2 ::= @i0 | "(" @i1 (op @i1){1,3} ")"
+@inum ::= @i2 (op @i2){0,4}
+@item ::= @inum | "ROUND(" @inum (", " [0-9])? ")" | @x | @text | @labels
+@groups ::= " GROUP BY " @any (", " @any){0,3}
+@top ::= " QUALIFY " @rank (" <= " | " = ") few
+@order ::= " ORDER BY " @item " DESC"? (", " @item " DESC"?){0,2}
+@core ::= "DISTINCT "? @item (", " @item){0,7} (" WHERE " @where0)? (@groups (" HAVING " @having0)?)? @top?
+@body0 ::= @core (@order? limit? | set right)
+@bodyr ::= @core @order? limit?
+@body1 ::= @inner1 ((" " @sorted)? limit? | set subright)
+@bodys ::= @inner1
+@body2 ::= @inner2 (" " @sorted)? limit?
+"""
+
+_QUERY = r"""
+@where# ::= @clause# (bool @clause#){0,4}
+@clause# ::= @pred# | "(" @pred# (bool @pred#){1,3} ")"
+@pred# ::= @n (op @p2){0,3} " " @nrest# | @v (op @p2){0,3} " " @orest# | @date (op @p2){0,3} " " @orest# | @call (op @p2){0,3} " " @nrest# | "(" @p1 (op @p1){1,3} ")" (op @p2){0,3} " " @nrest# | number (op @p2){1,3} " " @nrest# | @t " " @trest# | @s " " @trest# | @d " " @trest# | @text " " @trest# | @b " " @orest# | @own
+@nrest# ::= compare @nright# | "NOT "? @nset# | null
+@nright# ::= @r# (op @r#){0,3}
+@r# ::= @p2 | "(" sub+ ")"
+@nset# ::= "BETWEEN " number " AND " number | "IN (" numbers ")" | "IN (" sub+ ")"
+@trest# ::= compare @tright# | "NOT "? @tset# | null
+@tright# ::= string | @x | @v | @date | @text | "(" sub+ ")"
+@tset# ::= "LIKE " pattern | "BETWEEN " string " AND " string | "IN (" strings ")" | "IN (" sub+ ")"
+@orest# ::= compare @oright# | "NOT "? @oset# | null
+@oright# ::= @nright# | string | truth | @x
+@oset# ::= "LIKE " pattern | "BETWEEN " literal " AND " literal | "IN (" literals ")" | "IN (" sub+ ")"
+@having# ::= @check# (bool @check#){0,2}
+@check# ::= @anum " " @hrest# | @x " " @trest#
+@hrest# ::= compare @hright# | "NOT "? @oset# | null
+@hright# ::= @h# (op @h#){0,3} | string
+@h# ::= @a2 | "(" sub+ ")"
+@inner# ::= "DISTINCT "? @aval (" WHERE " @where#)? (@groups (" HAVING " @having#)?)?
+"""  # noqa: E501 - a rule is one line
+
+_PART = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|[()]|\|')
+_NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
+_GIVEN = frozenset({
+    "number", "string", "strings", "numbers", "literal", "literals", "pattern", "right", "subright",
+    *(f"sub{depth}" for depth in range(1, SUBQUERY_DEPTH + 1)),
+    *re.findall(r"^([a-z]+) ::=", GLOBAL_RULES, re.M),
+})  # fmt: skip
+
+
+def scope_rules(scope: str, columns: Mapping[str, str]) -> str:
+    """Return the rules of the scope whose rules begin with `scope`; `columns` has the rules of its columns by kind.
+
+    The bodies of queries are `body0`, `bodyr` for the right side of a set operation, and `body1` and so on by depth.
+    """
+    named = "\n".join(f"{scope}{kind} ::= {rule}" for kind, rule in columns.items())
+    return f"{named}\n{_template(frozenset(columns)).replace('@', scope)}"
+
+
+@cache
+def _template(kinds: frozenset[str]) -> str:
+    """Return the rules without those alternatives that need a kind of column that is not among `kinds`."""
+    rules = dict(_ALTERNATIVES)
+    while True:
+        known = {*_GIVEN, *rules, *(f"@{kind}" for kind in kinds)}
+        left = {name: [part for part in parts if _names(part) <= known] for name, parts in rules.items()}
+        left = {name: parts for name, parts in left.items() if parts}
+        if left == rules:
+            return "\n".join(f"{name} ::= {' | '.join(parts)}" for name, parts in rules.items())
+        rules = left
+
+
+def _names(part: str) -> set[str]:
+    return {name for name in _NAME.findall(part) if name}
+
+
+def _read(lines: Iterable[str]) -> dict[str, list[str]]:
+    return {name: _alternatives(rule) for name, _, rule in (line.partition(" ::= ") for line in lines)}
+
+
+def _alternatives(rule: str) -> list[str]:
+    """Return the alternatives of a rule, those in brackets left as they are."""
+    cuts, depth = [0], 0
+    for part in _PART.finditer(rule):
+        depth += {"(": 1, ")": -1}.get(part[0], 0)
+        if part[0] == "|" and not depth:
+            cuts += [part.start(), part.end()]
+    return [rule[start:end].strip() for start, end in zip(cuts[::2], [*cuts[1::2], len(rule)], strict=True)]
+
+
+def _depths() -> str:
+    return "".join(
+        _QUERY.replace("#", str(depth)).replace("sub+", f"sub{depth + 1}") for depth in range(SUBQUERY_DEPTH + 1)
+    )
+
+
+_ALTERNATIVES = _read(line for line in (_SCOPE + _depths()).splitlines() if line)
