@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import ceil
+from statistics import median
 from typing import Any
 
 from agent.errors import StatementRefused, SystemCatalogRefused
@@ -20,7 +22,13 @@ class Outcome:
     llm_calls: int = 0
     tokens: int = 0
     generations: int = 0
-    """How often the model was asked for a statement."""
+    """How often a statement was generated; several candidates for one are one time."""
+    seconds: float = 0.0
+    """From the question to the answer."""
+    written_tokens: int = 0
+    """Tokens of all statements that the model wrote."""
+    writing_s: float = 0.0
+    """Seconds that it took to read the prompts for them and to write them."""
 
     @property
     def refused(self) -> bool:
@@ -75,6 +83,20 @@ class Report:
         return sum(outcome.tokens for outcome in self.outcomes)
 
     @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds of a question: the median, and what 95 % of the questions need at most (nearest rank)."""
+        each = sorted(outcome.seconds for outcome in self.outcomes)
+        if not each:
+            return {"median": 0.0, "p95": 0.0}
+        return {"median": round(median(each), 3), "p95": round(each[ceil(0.95 * len(each)) - 1], 3)}
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens of statements for each second of generating them, prompts included; 0 where none was generated."""
+        seconds = sum(outcome.writing_s for outcome in self.outcomes)
+        return round(sum(outcome.written_tokens for outcome in self.outcomes) / seconds, 1) if seconds else 0.0
+
+    @property
     def unanswered(self) -> list[Outcome]:
         """Questions without an answer, refused ones among them."""
         return [outcome for outcome in self.outcomes if outcome.error]
@@ -82,11 +104,12 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the totals, and for each question without an answer its id, code, reason and statement."""
         totals = ("n", "execution_match", "refused", "errors", "llm_calls", "asked_again", "tokens")
+        speed = ("seconds", "tokens_per_second")
         unanswered = [
             {"id": outcome.id, "error": outcome.error, "reason": outcome.reason, "sql": outcome.sql}
             for outcome in self.unanswered
         ]
-        return {**{name: getattr(self, name) for name in totals}, "unanswered": unanswered}
+        return {**{name: getattr(self, name) for name in (*totals, *speed)}, "unanswered": unanswered}
 
 
 Progress = Callable[[Report, int], None]

@@ -1,6 +1,7 @@
 """Runs questions with known statements through the whole graph and compares the rows."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -16,6 +17,8 @@ from agent.evals.datasets import Question, find_databases, read_predictions, rea
 from agent.evals.match import matches
 from agent.evals.report import Outcome, Progress, Report, progress_bar
 from agent.graph import Graph, build_graph
+from agent.models.embedded import EmbeddedOptions
+from agent.models.schemas import GeneratedSQL
 from agent.models.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import Settings
@@ -54,8 +57,17 @@ def replay(
     return evaluate(asked, find_databases(databases, asked), _recorded_services(recorded, settings), on_progress)
 
 
-def run(questions: Path, databases: Path, limit: int | None, settings: Settings, on_progress: Progress) -> Report:
+def run(
+    questions: Path,
+    databases: Path,
+    limit: int | None,
+    settings: Settings,
+    on_progress: Progress,
+    embedded: EmbeddedOptions | None = None,
+) -> Report:
     """Run the first `limit` questions through the graph with the model that `settings` name.
+
+    `embedded` says how the embedded model is decoded; without repair it gets one try at a statement.
 
     Raises:
         DatasetInvalid: a file is missing or broken.
@@ -63,7 +75,9 @@ def run(questions: Path, databases: Path, limit: int | None, settings: Settings,
     """
     asked = read_questions(questions)[:limit]
     files = find_databases(databases, asked)
-    services = Services(_with_limits(settings))
+    if embedded and not embedded.repair:
+        settings = settings.model_copy(update={"max_sql_generations": 1})
+    services = Services(_with_limits(settings), embedded=embedded)
     # A model that cannot be had is one error at the start, and not one for each question.
     _ = services.model
     return evaluate(asked, files, lambda _: services, on_progress)
@@ -127,7 +141,10 @@ def _outcome(question: Question, url: str, services: Services, graph: Graph) -> 
     try:
         source = services.source(url)
         given = Input(question=question.question, source=url, clarify="never")
-        return _judge(question, source, cast(Output, graph.invoke(given)))
+        started = time.perf_counter()
+        output = cast(Output, graph.invoke(given))
+        seconds = time.perf_counter() - started
+        return replace(_judge(question, source, output), seconds=seconds)
     except DatasphinxError as error:
         return Outcome(question.id, error=error.code, reason=str(error))
     except Exception as error:
@@ -140,13 +157,16 @@ def _judge(question: Question, source: Source, output: Output) -> Outcome:
     """Return the outcome for what the graph said, by running the reference statement through the same choke point."""
     audit = output["audit"]
     tokens = audit["prompt_tokens"] + audit["completion_tokens"]
-    generations = sum(call["schema"] == "GeneratedSQL" for step in audit["steps"] for call in step["calls"])
+    writing = [[call for call in step["calls"] if call["schema"] == GeneratedSQL.__name__] for step in audit["steps"]]
+    written = [call for calls in writing for call in calls]
     outcome = Outcome(
         question.id,
         sql=output.get("sql"),
         llm_calls=audit["llm_calls"],
         tokens=tokens,
-        generations=generations,
+        generations=sum(map(bool, writing)),
+        written_tokens=sum(call["completion_tokens"] for call in written),
+        writing_s=sum(call["latency_ms"] for call in written) / 1000,
     )
     code, reason = _why_unanswered(output, source)
     if code:

@@ -34,6 +34,7 @@ def key(settings: Settings) -> str | None:
         ("sql_validation_max_retries", 2),
         ("max_table_retrievals", 3),
         ("max_sql_generations", 3),
+        ("embedded_candidates", 3),
         ("schema_token_budget", 2_000),
         ("row_limit", 10_000),
         ("statement_timeout_s", 30),

@@ -232,7 +232,7 @@ def test_run_asks_the_configured_model(
     from agent.models.client import ModelClient
 
     model = ScriptedModel({"GeneratedSQL": [{"sql": "SELECT count(*) FROM product"}]})
-    monkeypatch.setattr("agent.models.chat.connect_model", lambda given: ModelClient(model, given, name="any"))
+    monkeypatch.setattr("agent.models.chat.connect_model", lambda given, _: ModelClient(model, given, name="any"))
     line = {"id": "q", "db_id": "shop", "question": "How many products?", "sql": "SELECT 3"}
     report = run(write_lines("q.jsonl", line), databases, None, settings, lambda *_: None)
     assert report.matched == 1
@@ -251,7 +251,7 @@ def test_run_without_a_model_fails_before_the_first_question(
 def test_the_report_is_one_json_object(replayed: Callable[..., Report]) -> None:
     report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "DROP TABLE product"))
     given = json.loads(json.dumps(report.as_json()))
-    assert list(given) == [*TOTALS, "unanswered"]
+    assert list(given) == [*TOTALS, "seconds", "tokens_per_second", "unanswered"]
     assert (given["n"], given["execution_match"], given["refused"], given["errors"]) == (2, 0.5, 1, 0)
     assert [(entry["id"], entry["error"], entry["sql"]) for entry in given["unanswered"]] == [
         ("q1", "statement_refused", "DROP TABLE product")

@@ -27,8 +27,18 @@ def user_cache() -> Path:
 @pytest.fixture(scope="session")
 def endpoint(user_cache: Path) -> str:
     """The base URL of the real embedded model; skips where it cannot be had, and fails in CI."""
+    return _started(user_cache, adapter=True)
+
+
+@pytest.fixture(scope="session")
+def base_endpoint(user_cache: Path) -> str:
+    """The base URL of the model that the embedded one was trained from."""
+    return _started(user_cache, adapter=False)
+
+
+def _started(cache: Path, *, adapter: bool) -> str:
     try:
-        return embedded_endpoint(user_cache)
+        return embedded_endpoint(cache, adapter=adapter)
     except (DriverMissing, EmbeddedModelUnavailable) as error:
         if os.environ.get("CI"):
             pytest.fail(str(error))

@@ -1,20 +1,32 @@
-"""The whole agent over the real embedded model: that it runs and names only what exists, not how well it answers."""
+"""The whole agent over the real weights: that it runs, the same again, and names only what exists.
+
+Not how well it answers: it runs on the base model, which was never trained for this.
+"""
+
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.graph import build_graph
+from agent.models.embedded import EmbeddedOptions
 from agent.models.local import EMBEDDED_MODEL_NAME
 from agent.services import SAMPLE, Services
 from agent.settings import load_settings
 from agent.sql.names import resolve
 
 
-@pytest.mark.embedded
-@pytest.mark.parametrize("question", ["How many orders are there?", "Сколько клиентов в каждой стране?"])
-def test_a_question_runs_from_end_to_end(endpoint, user_cache, question):
-    services = Services(load_settings(cache_dir=user_cache))
+def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple[dict[str, Any], Services]:
+    services = Services(load_settings(cache_dir=user_cache), embedded=options)
     output = build_graph(services).invoke({"question": question, "source": SAMPLE})
     services.model.chat.root_client.close()
+    return output, services
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("question", ["How many orders are there?", "Сколько клиентов в каждой стране?"])
+def test_a_question_runs_from_end_to_end(base_endpoint: str, user_cache: Path, question: str) -> None:
+    output, services = answered(user_cache, question, EmbeddedOptions(adapter=False))
 
     calls = [call for step in output["audit"]["steps"] for call in step["calls"]]
     assert {(call["schema"], call["model"]) for call in calls} == {("GeneratedSQL", EMBEDDED_MODEL_NAME)}
@@ -26,3 +38,15 @@ def test_a_question_runs_from_end_to_end(endpoint, user_cache, question):
         resolve(output["sql"], services.source(SAMPLE).catalog)
         assert output["tables"][0]["columns"]
         assert any("embedded model" in note for note in output["audit"]["notes"])
+
+
+@pytest.mark.embedded
+def test_a_question_is_answered_the_same_again(base_endpoint: str, user_cache: Path) -> None:
+    options = EmbeddedOptions(adapter=False, candidates=3)
+    first, second = (answered(user_cache, "How many orders are there?", options)[0] for _ in range(2))
+    statements = [
+        [run["sql"] for step in output["audit"]["steps"] for run in step["statements"]] for output in (first, second)
+    ]
+
+    assert statements[0] == statements[1] != []
+    assert first["answer"] == second["answer"]

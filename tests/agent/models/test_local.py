@@ -135,33 +135,33 @@ def model(endpoint: str, **options: object) -> ChatOpenAI:
 
 
 @pytest.mark.embedded
-def test_answers_are_the_same_again(endpoint):
-    answers = {model(endpoint).invoke("Name three colours.").content for _ in range(2)}
+def test_answers_are_the_same_again(base_endpoint):
+    answers = {model(base_endpoint).invoke("Name three colours.").content for _ in range(2)}
     assert len(answers) == 1
 
 
 @pytest.mark.embedded
-def test_json_schema_is_kept(endpoint):
+def test_json_schema_is_kept(base_endpoint):
     schema = {"type": "object", "properties": {"pick": {"enum": ["left", "right"]}}, "required": ["pick"]}
     wanted = {"type": "json_schema", "json_schema": {"name": "pick", "schema": schema, "strict": True}}
-    answer = model(endpoint).invoke("Pick a side.", response_format=wanted)
+    answer = model(base_endpoint).invoke("Pick a side.", response_format=wanted)
     assert json.loads(answer.content)["pick"] in ("left", "right")
     assert answer.usage_metadata["input_tokens"] > 0
 
 
 @pytest.mark.embedded
-def test_grammar_is_kept(endpoint):
-    answer = model(endpoint).invoke("Say something.", extra_body={"grammar": 'root ::= "größe" | "so"'})
+def test_grammar_is_kept(base_endpoint):
+    answer = model(base_endpoint).invoke("Say something.", extra_body={"grammar": 'root ::= "größe" | "so"'})
     assert answer.content in ("größe", "so")
 
 
 @pytest.mark.embedded
-def test_prompts_of_others_cannot_be_read(endpoint):
+def test_prompts_of_others_cannot_be_read(base_endpoint):
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(endpoint.removesuffix("/v1") + "/slots")
+        urllib.request.urlopen(base_endpoint.removesuffix("/v1") + "/slots")
     assert caught.value.code == 501
     caught.value.close()
-    request = urllib.request.Request(f"{endpoint}/models", headers={"Origin": "http://elsewhere.example"})
+    request = urllib.request.Request(f"{base_endpoint}/models", headers={"Origin": "http://elsewhere.example"})
     with urllib.request.urlopen(request) as response:
         assert not response.headers["Access-Control-Allow-Origin"]
         assert EMBEDDED_MODEL_NAME in response.read().decode()
@@ -169,12 +169,12 @@ def test_prompts_of_others_cannot_be_read(endpoint):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("repeat", range(3))
-def test_process_ends_with_its_own_exit_code_and_says_nothing(endpoint, user_cache, repeat):
+def test_process_ends_with_its_own_exit_code_and_says_nothing(base_endpoint, user_cache, repeat):
     program = f"""
 import sys
 from pathlib import Path
 from agent.models.local import embedded_endpoint
-embedded_endpoint(Path({str(user_cache)!r}))
+embedded_endpoint(Path({str(user_cache)!r}), adapter=False)
 sys.exit(3)
 """
     root = Path(local.__file__).parents[2]

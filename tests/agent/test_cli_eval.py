@@ -1,0 +1,133 @@
+"""`datasphinx eval run` with parts of the embedded model left out, against a server that plays the model."""
+
+import gc
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import cli
+from agent.models import local
+from tests.fake_openai import FakeOpenAI
+
+Run = Callable[..., tuple[int, dict[str, Any], str]]
+COUNT = "FROM books SELECT COUNT(*)"
+FAILS = "FROM books SELECT bookid_of_nothing"
+
+
+@pytest.fixture
+def adapters(monkeypatch: pytest.MonkeyPatch, cache_dir: Path, server: FakeOpenAI) -> list[bool]:
+    """Whether the adapter was asked for, at each connection to the embedded model."""
+    asked: list[bool] = []
+
+    def endpoint(cache_dir: Path, *, adapter: bool = True) -> str:
+        asked.append(adapter)
+        return server.base_url
+
+    monkeypatch.setattr(local, "embedded_endpoint", endpoint)
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    return asked
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI(default=COUNT) as fake:
+        yield fake
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Run]:
+    """Runs the evaluation of one question about books, with more arguments; code, report and standard error."""
+    with closing(sqlite3.connect(tmp_path / "library.sqlite")) as connection:
+        connection.executescript(
+            "CREATE TABLE books (book_id INTEGER PRIMARY KEY, title TEXT); "
+            "INSERT INTO books VALUES (1, 'Emma'), (2, 'Ulysses')"
+        )
+    line = {"id": "1", "db_id": "library", "question": "How many books are there?", "sql": "SELECT COUNT(*) FROM books"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    files = ("--questions", f"{tmp_path}/q.jsonl", "--databases", str(tmp_path))
+
+    def run_command(*arguments: str) -> tuple[int, dict[str, Any], str]:
+        monkeypatch.setattr(sys, "argv", ["datasphinx", "eval", "run", *files, *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), json.loads(out or "{}"), err
+
+    yield run_command
+    gc.unfreeze()
+    gc.enable()
+
+
+def test_the_whole_model_is_measured_by_default(run: Run, server: FakeOpenAI, adapters: list[bool]) -> None:
+    server.answers = [FAILS, COUNT, COUNT]
+    code, report, err = run()
+
+    assert (code, report["execution_match"], report["llm_calls"], report["asked_again"]) == (0, 1.0, 3, 0)
+    assert adapters == [True]
+    assert all("grammar" in request for request in server.requests)
+    assert report["seconds"]["p95"] >= report["seconds"]["median"] > 0
+    assert report["tokens_per_second"] > 0
+    assert "execution match 100.00% of 1" in err and "tokens a second" in err and "3 calls" in err
+
+
+@pytest.mark.parametrize("candidates", [1, 5])
+def test_the_number_of_candidates_is_given(run: Run, server: FakeOpenAI, adapters: list[bool], candidates: int) -> None:
+    server.answers = [f"FROM books SELECT book_id + {number}" for number in range(candidates)]
+    _, report, _ = run("--candidates", str(candidates))
+
+    assert report["llm_calls"] == candidates
+
+
+def test_parts_are_left_out(run: Run, server: FakeOpenAI, adapters: list[bool]) -> None:
+    server.default = FAILS
+    parts = ("training", "grammar", "candidates", "repair")
+    code, report, _ = run(*[word for part in parts for word in ("--without", part)])
+
+    assert (code, report["errors"], report["llm_calls"]) == (0, 1, 1)
+    assert adapters == [False]
+    assert "grammar" not in server.requests[0]
+
+
+def test_without_repair_alone_all_candidates_are_written_once(
+    run: Run, server: FakeOpenAI, adapters: list[bool]
+) -> None:
+    server.default = FAILS
+    _, report, _ = run("--without", "repair")
+
+    assert (report["llm_calls"], report["asked_again"], adapters) == (3, 0, [True])
+
+
+@pytest.mark.parametrize("arguments", [("--without", "grammar"), ("--candidates", "2")])
+def test_for_another_model_these_are_a_usage_error(
+    run: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+    code, report, err = run(*arguments)
+
+    assert (code, report) == (cli.USAGE, {})
+    assert arguments[0] in err and "embedded model" in err
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--candidates", "0"),
+        ("--candidates", "9"),
+        ("--without", "luck"),
+        ("--candidates", "2", "--without", "candidates"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(run: Run, adapters: list[bool], arguments: tuple[str, ...]) -> None:
+    code, report, err = run(*arguments)
+
+    assert (code, report) == (cli.USAGE, {})
+    assert arguments[0] in err
+    assert adapters == []
