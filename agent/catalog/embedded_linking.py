@@ -12,7 +12,7 @@ from agent.catalog.schema import Catalog
 from agent.catalog.value_index import ValueIndex
 from agent.catalog.words import content_words, words
 
-_WHOLE_TABLES, _WHOLE_COLUMNS = 8, 80
+WHOLE_TABLES, WHOLE_COLUMNS = 10, 80
 """A schema of at most so many is shown whole."""
 _BEST_TABLES = 6
 _MOST_COLUMNS = 16
@@ -43,15 +43,15 @@ def embedded_selection(question: str, source: Linkable, attempt: int = 1) -> dic
 def embedded_tables(question: str, source: Linkable, attempt: int = 1) -> list[str]:
     """Return the keys of the tables for `question`, in the catalog's order.
 
-    All of at most 8 with at most 80 columns; else the best that the index ranks, at most 6, with what it takes to join
-    them, at most 8 together. Each further attempt (from 1) is laxer about spelling.
+    All of at most 10 with at most 80 columns; else the best that the index ranks, at most 6, with what it takes to join
+    them, at most 10 together. Each further attempt (from 1) is laxer about spelling.
     """
     tables = source.catalog.tables
-    if len(tables) <= _WHOLE_TABLES and sum(len(table.columns) for table in tables.values()) <= _WHOLE_COLUMNS:
+    if len(tables) <= WHOLE_TABLES and sum(len(table.columns) for table in tables.values()) <= WHOLE_COLUMNS:
         return list(tables)
     ranked = source.index.rank(question, fuzzy=attempt - 1, limit=_BEST_TABLES)
     joined = (source.index.connected(ranked[:count]) for count in range(len(ranked), 0, -1))
-    chosen = set(next((keys for keys in joined if len(keys) <= _WHOLE_TABLES), ()))
+    chosen = set(next((keys for keys in joined if len(keys) <= WHOLE_TABLES), ()))
     return [key for key in tables if key in chosen] or list(tables)[:_BEST_TABLES]
 
 

@@ -21,7 +21,9 @@ def load_base(cache_dir: Path) -> tuple[Any, Any]:
     weights = embedded_weights(cache_dir)
     options: dict[str, Any] = {"gguf_file": weights.name}
     tokenizer = AutoTokenizer.from_pretrained(weights.parent, **options)
-    model = AutoModelForCausalLM.from_pretrained(weights.parent, dtype=torch.float32, attn_implementation="sdpa", **options)
+    model = AutoModelForCausalLM.from_pretrained(
+        weights.parent, dtype=torch.float32, attn_implementation="sdpa", **options
+    )
     return model, tokenizer
 
 

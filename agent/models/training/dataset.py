@@ -15,13 +15,12 @@ from langchain_core.messages import BaseMessage
 from sqlglot import exp
 
 from agent.catalog.brief import describe_briefly
+from agent.catalog.embedded_linking import WHOLE_COLUMNS, WHOLE_TABLES
 from agent.catalog.linked_values import linked_values
 from agent.catalog.source import Source
 from agent.models.embedded_prompt import statement_messages
 from agent.sql.compact import compact
 
-MOST_TABLES = 8
-MOST_COLUMNS = 80
 _SUBSET_SHARE = 0.4
 _DISTRACTORS = (0, 3)
 
@@ -113,7 +112,7 @@ def read_groups(path: Path) -> list[Group]:
 
 def _fits(source: Source) -> bool:
     tables = source.catalog.tables
-    return len(tables) <= MOST_TABLES and sum(len(table.columns) for table in tables.values()) <= MOST_COLUMNS
+    return len(tables) <= WHOLE_TABLES and sum(len(table.columns) for table in tables.values()) <= WHOLE_COLUMNS
 
 
 def _selection(source: Source, needed: set[str], rng: Random) -> Selection:

@@ -87,6 +87,16 @@ def train(
     return figures
 
 
+def best_adapter(folder: Path) -> dict[str, Any]:
+    """Return the matrices of the best checkpoint in `folder` as NumPy arrays, by name.
+
+    Raises:
+        FileNotFoundError: nothing was trained there.
+    """
+    saved = torch.load(folder / _BEST, weights_only=True)
+    return {name: weight.numpy() for name, weight in saved["adapter"].items()}
+
+
 def loss_of(model: Any, pack: Pack, device: str) -> torch.Tensor:
     """Return the mean loss of the answers' tokens in `pack`, in nats."""
     hidden = model.model(
