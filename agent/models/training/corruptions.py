@@ -37,7 +37,7 @@ def corruptions(text: str, catalog: Catalog, shown: Selection, rng: Random) -> I
         statement = _Statement(text, catalog, shown, rng)
     except SqlglotError:
         return
-    for kind in rng.sample(_KINDS, len(_KINDS)):
+    for kind in _order(rng):
         wrong = kind(statement)
         if wrong and wrong != text:
             yield wrong
@@ -175,10 +175,17 @@ def _unqualified(statement: _Statement) -> str | None:
     return statement.replaced(column.parts[0], column.this, quoted(column.name)) if column else None
 
 
-_KINDS: tuple[Callable[[_Statement], str | None], ...] = (
-    _other_tables_column, _table_out_of_scope, _near_column, _near_table, _without_join, _without_condition,
-    _join_without_key, _aggregate_in_where, _unqualified,
-)  # fmt: skip
+_Kind = Callable[[_Statement], str | None]
+_COMMON: tuple[_Kind, ...] = (_other_tables_column, _table_out_of_scope, _near_column, _near_table, _join_without_key)
+_RARE: tuple[_Kind, ...] = (_without_join, _without_condition, _aggregate_in_where, _unqualified)
+"""What few statements can have; it goes first every other time, or there would be next to none of it."""
+
+
+def _order(rng: Random) -> list[_Kind]:
+    if rng.random() < 0.5:
+        return [*rng.sample(_RARE, len(_RARE)), *rng.sample(_COMMON, len(_COMMON))]
+    kinds = _COMMON + _RARE
+    return rng.sample(kinds, len(kinds))
 
 
 def _choice(of: Sequence[_T], rng: Random) -> _T | None:

@@ -19,6 +19,9 @@ _COMPARED: dict[type[exp.Expr], tuple[str, str]] = {
 _AGGREGATES: dict[type[exp.Expr], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 _PERIODS = {"%Y-%m": "month", "%Y": "year"}
 _SAID = {"expressions", "from_", "where", "group", "order", "limit", "distinct"}
+_CONDITION = {"this", "expression", "expressions", "low", "high"}
+"""The parts of a condition that a filter can say; NOT LIKE, for one, has another."""
+
 _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)")
 _CONTAINS = re.compile(r"%([^%_]+)%")
 
@@ -180,6 +183,8 @@ class _Spec:
             yield self._filter(condition.unnest())
 
     def _filter(self, node: exp.Expr) -> Json:
+        if {name for name, value in node.args.items() if value} - _CONDITION:
+            raise _Unsayable
         if type(node) in _COMPARED:
             sides = 1 if isinstance(node.expression, exp.Column) else 0
             column, other = (node.expression, node.this) if sides else (node.this, node.expression)

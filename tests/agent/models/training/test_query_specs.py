@@ -76,6 +76,8 @@ UNSAYABLE = [
     "SELECT name FROM teacher WHERE salary = (SELECT MAX(salary) FROM teacher)",
     "SELECT name FROM teacher WHERE salary > teacher_id",
     "SELECT name FROM teacher WHERE name LIKE 'A%'",
+    "SELECT name FROM teacher WHERE name NOT LIKE '%A%'",
+    "SELECT name FROM teacher WHERE salary NOT BETWEEN 1 AND 2",
     "SELECT name FROM teacher WHERE city NOT IN ('Paris')",
     "SELECT city FROM student GROUP BY city HAVING COUNT(*) > 1",
     "SELECT name, MAX(age) FROM student",
