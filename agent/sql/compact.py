@@ -93,9 +93,11 @@ class _Scope:
                 is_alias = not column.table and column.name.lower() in outputs
                 if is_alias and (part == "order" or not self._owners(column)):
                     column.replace(outputs[column.name.lower()].copy())
-        for ordered in self.select.args["order"].expressions if self.select.args.get("order") else ():
-            if isinstance(ordered.this, exp.Literal) and not ordered.this.is_string:
-                ordered.set("this", self.select.selects[int(ordered.this.name) - 1].unalias().copy())
+        for part in ("order", "group"):
+            for item in self.select.args[part].expressions if self.select.args.get(part) else ():
+                number = item.this if isinstance(item, exp.Ordered) else item
+                if isinstance(number, exp.Literal) and not number.is_string:
+                    number.replace(self.select.selects[int(number.name) - 1].unalias().copy())
         self.select.set("expressions", [item.unalias().unnest() for item in self.select.expressions])
 
     def _name(self, column: exp.Column) -> None:

@@ -43,8 +43,8 @@ def main(
 
 def _train(out: Path, cache: Path, plan: Any) -> dict[str, float]:
     from agent.models.training.base import load_base
-    from agent.models.training.dataset import read_groups
     from agent.models.training.export import export_adapter
+    from agent.models.training.groups import read_groups
     from agent.models.training.packing import packs_of
     from agent.models.training.train import best_adapter, train
 

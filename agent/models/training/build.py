@@ -10,12 +10,17 @@ from random import Random
 from pydantic import SecretStr
 
 from agent.catalog.source import Source, open_source
-from agent.models.training.dataset import Asked, Group, groups_of, write_groups
+from agent.models.training.dataset import Asked, groups_of
+from agent.models.training.groups import Group, write_groups
+from agent.models.training.output_types import output_types
+from agent.models.training.query_specs import query_specs
+from agent.models.training.repairs import repairs
 from agent.models.training.rows import fill
 from agent.models.training.schemas import business_schemas
 from agent.models.training.spider import HeldOut, TrainingQuestion, normalised
 from agent.models.training.spider import SpiderSchema as Schema
 from agent.models.training.synthesis import synthesise
+from agent.models.training.table_choice import table_choices
 from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
 
@@ -23,6 +28,9 @@ VALIDATION = frozenset({"college_2", "flight_1", "hr_1", "music_1", "store_1"})
 """Databases of Spider's training part that are kept for choosing the best checkpoint."""
 
 _GROUP = 14
+_JOBS = ((repairs, 12), (table_choices, 6), (output_types, 6), (query_specs, 6))
+"""The model's other jobs, with how many examples a database gives; every third of Spider's gives some."""
+_JOBS_EVERY = 3
 _MADE_UP_SPIDER, _MADE_UP_BUSINESS = 8, 72
 """Made-up questions for each database of Spider, and for each of our own."""
 
@@ -61,9 +69,12 @@ def _groups(
     schemas: dict[str, Schema], questions: Sequence[TrainingQuestion], held_out: HeldOut, folder: Path, seed: int
 ) -> Iterator[Group]:
     rng = Random(seed)
-    for database, own in groupby(sorted(questions, key=lambda each: each.db_id), key=lambda each: each.db_id):
+    by_database = groupby(sorted(questions, key=lambda each: each.db_id), key=lambda each: each.db_id)
+    for number, (database, own) in enumerate(by_database):
         asked = [Asked(each.question, each.sql) for each in own]
         with closing(_opened(schemas[database], [each.sql for each in asked], folder, seed)) as source:
+            for examples_of, most in _JOBS if number % _JOBS_EVERY == 0 else ():
+                yield from examples_of(source, database, asked, rng, size=_GROUP, most=most)
             asked += _made_up(source, held_out, seed, _MADE_UP_SPIDER)
             yield from groups_of(source, database, asked, _GROUP, rng)
     for database, schema in business_schemas().items():

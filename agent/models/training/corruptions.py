@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from agent.catalog.schema import Catalog
-from agent.models.training.dataset import Selection
+from agent.models.training.gold import Selection
 from agent.sql.compact_joins import conditions_between
 from agent.sql.compact_names import quoted
 from agent.sql.compact_nodes import table_of

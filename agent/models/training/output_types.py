@@ -17,8 +17,8 @@ from agent.catalog.source import Source
 from agent.charts.echarts import chart_of
 from agent.errors import StatementError
 from agent.models.embedded_jobs import output_type_messages
-from agent.models.training.dataset import Asked, Group
-from agent.models.training.gold import grouped
+from agent.models.training.dataset import Asked
+from agent.models.training.groups import Group, grouped
 from agent.sql.result import Result
 from agent.state import OutputType
 

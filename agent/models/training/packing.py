@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from agent.models.training.dataset import Group
+from agent.models.training.groups import Group
 
 IGNORED = -100
 """The label of a token that is not to be learned, by torch's convention."""

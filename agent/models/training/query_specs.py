@@ -30,8 +30,9 @@ from agent.catalog.schema import Catalog
 from agent.catalog.source import Source
 from agent.errors import StatementError
 from agent.models.embedded_jobs import query_spec_messages
-from agent.models.training.dataset import Asked, Group
-from agent.models.training.gold import grouped, tables_of
+from agent.models.training.dataset import Asked
+from agent.models.training.gold import tables_of
+from agent.models.training.groups import Group, grouped
 from agent.models.training.spec_of_sql import spec_of
 from agent.sql.compact_nodes import column_of, table_of
 

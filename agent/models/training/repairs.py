@@ -10,8 +10,9 @@ from agent.catalog.source import Source
 from agent.errors import StatementError
 from agent.models.embedded_prompt import statement_messages
 from agent.models.training.corruptions import corruptions
-from agent.models.training.dataset import Asked, Group, Selection
-from agent.models.training.gold import grouped, selection_with, tables_of
+from agent.models.training.dataset import Asked
+from agent.models.training.gold import Selection, selection_with, tables_of
+from agent.models.training.groups import Group, grouped
 from agent.sql.compact import compact
 
 

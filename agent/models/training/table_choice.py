@@ -6,8 +6,9 @@ from random import Random
 from agent.catalog.schema import Catalog
 from agent.catalog.source import Source
 from agent.models.embedded_jobs import MOST_CANDIDATES, table_choice_messages, table_lines
-from agent.models.training.dataset import Asked, Group, Selection
-from agent.models.training.gold import grouped, tables_of
+from agent.models.training.dataset import Asked
+from agent.models.training.gold import Selection, tables_of
+from agent.models.training.groups import Group, grouped
 from agent.sql.compact_nodes import table_of
 
 LEAST_TABLES = 5

@@ -56,9 +56,9 @@ PAIRS = [
         "FROM matches JOIN teams ON matches.home_id = teams.team_id SELECT teams.name",
     ),
     (
-        "SELECT strftime('%Y', played_on) AS y, SUM(goals) AS g FROM matches GROUP BY y ORDER BY g DESC, 1 ASC",
+        "SELECT strftime('%Y', played_on) AS y, SUM(goals) AS g FROM matches GROUP BY 1 ORDER BY g DESC, y ASC, 1",
         "FROM matches SELECT strftime('%Y', played_on), SUM(goals) GROUP BY strftime('%Y', played_on)"
-        " ORDER BY SUM(goals) DESC, strftime('%Y', played_on)",
+        " ORDER BY SUM(goals) DESC, strftime('%Y', played_on), strftime('%Y', played_on)",
     ),
     (
         "SELECT name FROM teams WHERE team_id NOT IN (SELECT team_id FROM players) AND city <> 'X'",

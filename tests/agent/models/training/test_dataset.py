@@ -12,7 +12,8 @@ from agent.catalog.linked_values import linked_values
 from agent.catalog.source import Source
 from agent.models.embedded_prompt import statement_messages
 from agent.models.training.build import VALIDATION, build_training_set
-from agent.models.training.dataset import Asked, Group, chat, groups_of, read_groups, write_groups
+from agent.models.training.dataset import Asked, groups_of
+from agent.models.training.groups import Group, chat, read_groups, write_groups
 from agent.models.training.spider import normalised, read_held_out, read_schemas, read_training
 from tests.databases import make_database, open_url
 

@@ -4,7 +4,8 @@ import pytest
 
 from agent.catalog.source import Source
 from agent.models.training.corruptions import corruptions
-from agent.models.training.dataset import Asked, Group
+from agent.models.training.dataset import Asked
+from agent.models.training.groups import Group
 from agent.models.training.repairs import error_of, repairs
 from agent.sql.compact import compact
 from agent.sql.expand import expand

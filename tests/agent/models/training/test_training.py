@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra `train` is not installed")
 
-from agent.models.training.dataset import Example, Group  # noqa: E402
 from agent.models.training.export import export_adapter  # noqa: E402
+from agent.models.training.groups import Example, Group  # noqa: E402
 from agent.models.training.low_rank import LowRankLinear, adapt, adapter_weights  # noqa: E402
 from agent.models.training.packing import IGNORED, packs_of  # noqa: E402
 from agent.models.training.train import TrainingPlan, best_adapter, loss_of, train  # noqa: E402
