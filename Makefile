@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXTRAS ?= all,dev
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench train docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/datasphinx demo
@@ -21,6 +21,14 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.latency
+
+# The embedded model's adapter anew: on two cores 90 minutes, on a GPU a few. It goes on where it was stopped.
+SPIDER ?= ../shared
+train: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),train]'
+	$(BIN)/python -m agent.models.training --out build/training \
+	  --schemas $(SPIDER)/benchmarks/spider_schemas.json.gz --questions $(SPIDER)/training/spider_train.jsonl.gz \
+	  --held-out $(SPIDER)/benchmarks/spider_dev/questions.jsonl --databases $(SPIDER)/benchmarks/spider_dev/databases
 
 docs: $(INSTALLED)
 	$(BIN)/python -m tests.generated_docs
