@@ -28,9 +28,9 @@ VALIDATION = frozenset({"college_2", "flight_1", "hr_1", "music_1", "store_1"})
 """Databases of Spider's training part that are kept for choosing the best checkpoint."""
 
 _GROUP = 14
-_JOBS = ((repairs, 12), (table_choices, 6), (output_types, 6), (query_specs, 6))
-"""The model's other jobs, with how many examples a database gives; every third of Spider's gives some."""
-_JOBS_EVERY = 3
+_JOBS = ((repairs, 12), (table_choices, 4), (output_types, 4), (query_specs, 4))
+"""The model's other jobs, with how many examples a database gives; every fifth of Spider's gives some."""
+_JOBS_EVERY = 5
 _MADE_UP_SPIDER, _MADE_UP_BUSINESS = 8, 72
 """Made-up questions for each database of Spider, and for each of our own."""
 
