@@ -9,7 +9,8 @@ checked like any other.
 from collections.abc import Iterable, Mapping, Sequence
 
 from agent.catalog.linked_values import LinkedValue
-from agent.catalog.schema import Catalog
+from agent.catalog.schema import Catalog, Table
+from agent.catalog.words import words
 from agent.models.grammar_columns import example_rules, table_name, table_rules
 from agent.models.grammar_joins import Joins
 from agent.models.grammar_scope import GLOBAL_RULES, scope_rules
@@ -21,7 +22,8 @@ def statement_grammar(
 ) -> str:
     """Return a GBNF grammar of the compact statements that name only the tables and columns of `selection`.
 
-    Their texts are spans of `question`, `values`, dates, and the examples that the catalog has of the column itself.
+    Their literals are those that `question` gives reason for, `values`, and examples that the catalog has of the column
+    itself where the question may mean them.
 
     Args:
         catalog: the source; tables of `selection` that it does not have are left out.
@@ -39,11 +41,22 @@ def statement_grammar(
     }
     if not tables:
         raise ValueError("a grammar needs at least one table with a column")
-    columns = [table_rules(f"k{at}-", table, selection[key]) for at, (key, table) in enumerate(tables.items())]
+    columns = [
+        table_rules(f"k{at}-", table, selection[key], question) for at, (key, table) in enumerate(tables.items())
+    ]
     names = [table_name(table) for table in tables.values()]
     joins = Joins(catalog, list(tables), names, [frozenset(own) for own in columns])
-    parts: list[Iterable[str]] = [joins.rules(), (GLOBAL_RULES, string_rules(question, values))]
-    parts += [example_rules(f"k{at}-", table, selection[key]) for at, (key, table) in enumerate(tables.items())]
+    parts: list[Iterable[str]] = [
+        joins.rules(),
+        (GLOBAL_RULES, string_rules(question, values, _words(tables, selection))),
+    ]
+    parts += [
+        example_rules(f"k{at}-", table, selection[key], question) for at, (key, table) in enumerate(tables.items())
+    ]
     scopes = [(f"k{at}-", own) for at, own in enumerate(columns)]
     parts.append(scope_rules(scope, own) for scope, own in (*scopes, *joins.scopes()))
     return "\n".join(line for part in parts for text in part for line in text.splitlines() if line) + "\n"
+
+
+def _words(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> set[str]:
+    return {word for key, table in tables.items() for name in (table.name, *selection[key]) for word in words(name)}

@@ -7,6 +7,7 @@ from typing import Literal
 from agent.catalog.schema import Column, Table
 from agent.models.gbnf import choice, literal
 from agent.models.grammar_strings import quotable
+from agent.models.grounding import is_value_said
 from agent.sql.compact_names import quoted
 
 Kind = Literal["n", "t", "s", "d", "b", "o", "u"]
@@ -37,7 +38,7 @@ def table_name(table: Table) -> str:
     return ".".join(quoted(part) for part in (table.schema, table.name) if part)
 
 
-def table_rules(scope: str, table: Table, names: Sequence[str]) -> dict[str, str]:
+def table_rules(scope: str, table: Table, names: Sequence[str], question: str) -> dict[str, str]:
     """Return the rules of the columns `names` of `table` by the kind that each is of; `scope` begins their names."""
     chosen = [column for column in table.columns if column.name in set(names)]
     rules: dict[str, str] = {
@@ -46,25 +47,29 @@ def table_rules(scope: str, table: Table, names: Sequence[str]) -> dict[str, str
         if (own := [quoted(column.name) for column in chosen if kind_of(column) == kind])
     }
     examples = {
-        quoted(column.name): f"{scope}v{number}"
-        for number, column in enumerate(chosen)
-        if kind_of(column) != "n" and quotable(column.examples)
+        quoted(column.name): f"{scope}v{number}" for number, column in enumerate(chosen) if _examples(column, question)
     }
     return {**rules, OWN: choice(examples)} if examples else rules
 
 
-def example_rules(scope: str, table: Table, names: Sequence[str]) -> Iterable[str]:
+def example_rules(scope: str, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
     """Return the rules of the comparisons with example values that `table_rules` refers to."""
     chosen = [column for column in table.columns if column.name in set(names)]
     for number, column in enumerate(chosen):
-        values = quotable(column.examples)
-        if kind_of(column) != "n" and values:
+        values = _examples(column, question)
+        if values:
             value = f"{scope}e{number}"
             yield f"{value} ::= {literal(chr(39))} ({choice(values)}) {literal(chr(39))}"
             yield (
                 f'{scope}v{number} ::= (" = " | " != ") {value} | '
                 f'" " "NOT "? "IN (" ({value} | string) (", " ({value} | string)){{0,19}} ")"'
             )
+
+
+def _examples(column: Column, question: str) -> list[str]:
+    if kind_of(column) == "n":
+        return []
+    return quotable(value for value in column.examples if is_value_said(value, question))
 
 
 def _looks_like_dates(column: Column) -> bool:

@@ -20,7 +20,6 @@ null ::= "IS " "NOT "? "NULL"
 truth ::= "TRUE" | "FALSE"
 format ::= "%" ("Y" "-%m"? | [mdw])
 few ::= [1-9] [0-9]{0,2}
-limit ::= " LIMIT " [1-9] [0-9]{0,3}
 ranker ::= "RANK" | "DENSE_RANK" | "ROW_NUMBER"
 total ::= "SUM" | "AVG"
 extreme ::= "MIN" | "MAX"
@@ -36,7 +35,8 @@ _SCOPE = r"""
 @v ::= @o | @u
 @leaf ::= @n | @v | number | @date
 @few ::= @leaf (op @leaf){0,2}
-@call ::= ("ABS(" @few | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @few ", " number) ")"
+@quarter ::= "(strftime('%m', " @moment ") + 2) / 3"
+@call ::= @quarter | ("ABS(" @few | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @few ", " number) ")"
 @p0 ::= @leaf | @call
 @p1 ::= @p0 | "(" @p0 (op @p0){1,3} ")"
 @p2 ::= @p0 | "(" @p1 (op @p1){1,3} ")"
@@ -107,7 +107,7 @@ _QUERY = r"""
 _PART = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|[()]|\|')
 _NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
 _GIVEN = frozenset({
-    "number", "string", "strings", "numbers", "literal", "literals", "pattern", "right", "subright",
+    "limit", "number", "string", "strings", "numbers", "literal", "literals", "pattern", "right", "subright",
     *(f"sub{depth}" for depth in range(1, SUBQUERY_DEPTH + 1)),
     *re.findall(r"^([a-z]+) ::=", GLOBAL_RULES, re.M),
 })  # fmt: skip

@@ -1,22 +1,17 @@
-"""The part of the grammar that says which texts a statement may hold: those of the question and of the database."""
+"""The part of the grammar that says which literals a statement may hold: those of the question and of the database."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from agent.catalog.linked_values import LinkedValue
 from agent.models.gbnf import choice
+from agent.models.grounding import numbers_said, speaks_of_months, texts_said, years_said
 
-_SPAN_WORDS = 6
 _MAX_CHARS = 100
 """A longer value is no name of anything; it would only make the grammar slow to read."""
 
-_NUMBER = re.compile(r"-?\d{1,12}(\.\d{1,6})?")
-_AROUND = re.compile(r"^\W+|\W+$")
-_MARKS = " \t\"'`´‘’“”«».,;:!?"
-
+_ANY_NUMBER = '"-"? [0-9]{1,12} ("." [0-9]{1,6})?'
+_LIMITS = ("1", "3", "5", "10")
 _RULES = r"""
-number ::= "-"? [0-9]{1,12} ("." [0-9]{1,6})?
-day ::= [0-9]{4} "-" [0-9]{2} ("-" [0-9]{2})?
 string ::= "'" text "'"
 pattern ::= "'" "%"? text "%"? "'"
 strings ::= string (", " string){0,19}
@@ -26,11 +21,24 @@ literals ::= literal (", " literal){0,19}
 """
 
 
-def string_rules(question: str, values: Sequence[LinkedValue]) -> str:
-    """Return the rules of literals: numbers, dates, spans of the question's words and `values`."""
-    words = {*_spans(question), *(value.value for value in values)}
-    said = quotable(word for word in words if not _NUMBER.fullmatch(word))
-    return f"text ::= number | day{f' | word{chr(10)}word ::= {choice(said)}' if said else ''}{_RULES}"
+def string_rules(question: str, values: Sequence[LinkedValue], schema: Collection[str]) -> str:
+    """Return the rules of literals: numbers, dates and spans that `question` gives reason for, and `values`.
+
+    `schema` has the stems of the words that name tables and columns.
+    """
+    numbers, years = numbers_said(question), years_said(question)
+    limits = [number for number in numbers or () if number.isdecimal() and number[0] != "0" and len(number) <= 4]
+    said = quotable({*texts_said(question, schema), *(value.value for value in values)} - set(numbers or ()))
+    rules = {
+        "number": _ANY_NUMBER if numbers is None else choice(numbers),
+        "limit": '" LIMIT " ' + ("[1-9] [0-9]{0,3}" if numbers is None else f"({choice({*limits, *_LIMITS})})"),
+        "month": "[0-3] [0-9]" if speaks_of_months(question) else "",
+        "day": _day(years),
+        "word": choice(said) if said else "",
+    }
+    rules = {name: rule for name, rule in rules.items() if rule}
+    text = " | ".join(name for name in ("number", "month", "day", "word") if name in rules)
+    return "\n".join([f"text ::= {text}", *(f"{name} ::= {rule}" for name, rule in rules.items())]) + _RULES
 
 
 def quotable(values: Iterable[str]) -> list[str]:
@@ -38,18 +46,7 @@ def quotable(values: Iterable[str]) -> list[str]:
     return [value.replace("'", "''") for value in values if 0 < len(value) <= _MAX_CHARS]
 
 
-def _spans(question: str) -> Iterator[str]:
-    words = question.split()
-    for start in range(len(words)):
-        for end in range(start + 1, min(start + _SPAN_WORDS, len(words)) + 1):
-            yield from _forms(" ".join(words[start:end]))
-        for word in _forms(words[start]):
-            yield from (word.lower(), word[:1].upper() + word[1:])
-
-
-def _forms(span: str) -> Iterator[str]:
-    # A bracket may belong to the value, and so may what looks like a possessive.
-    yield span.strip(_MARKS)
-    bare = _AROUND.sub("", span)
-    yield bare
-    yield re.sub(r"['’]s$", "", bare)
+def _day(years: Sequence[str] | None) -> str:
+    if years is not None and not years:
+        return ""
+    return ("[0-9]{4}" if years is None else f"({choice(years)})") + ' ("-" [0-9]{2} ("-" [0-9]{2})?)?'

@@ -15,6 +15,8 @@ from agent.sql.compact_names import quoted
 from tests.agent.models.gbnf_reader import Gbnf
 
 QUESTION = "How many O'Hara customers, say in New York or 'oslo', joined since 2021?"
+FREE = f"{QUESTION} Or was it in May, from Bergensian ones or the Côte, with some thousands?"
+"""Gives reason for every number, for months, and for two of the values that cities have."""
 VALUES = (LinkedValue("customer", "city", "Saint-Étienne"),)
 
 
@@ -64,7 +66,7 @@ def grammar_of(given: Catalog, question: str = QUESTION, values=VALUES) -> Gbnf:
 
 @pytest.fixture(scope="module")
 def shop() -> Gbnf:
-    return grammar_of(SHOP)
+    return grammar_of(SHOP, FREE)
 
 
 ADMITTED = r'''
@@ -74,7 +76,7 @@ FROM customer SELECT id, name, city, id, name, city, id, name
 FROM customer SELECT COUNT(DISTINCT city) WHERE name LIKE 'O''Hara%' AND (city = 'Oslo' OR city IS NOT NULL)
 FROM customer SELECT name WHERE city NOT IN ('oslo', 'Saint-Étienne') AND id BETWEEN 1 AND -2.5
 FROM customer SELECT name WHERE city = 'Bergen' OR city != 'Côte d''Or' OR city NOT IN ('Bergen', 'New York')
-FROM customer SELECT name WHERE name = 'New York' OR name = 'Joined' OR name LIKE '%York or%'
+FROM customer SELECT name WHERE name = 'New York' OR name = 'york' OR name LIKE '%York%'
 FROM customer SELECT name WHERE active = TRUE OR active = 0 OR active IS NULL
 FROM customer SELECT COUNT(*) WHERE zip = '0150' AND zip < 5000
 FROM customer SELECT name WHERE joined_on >= '2021-01-01' AND joined_on < '2022' AND strftime('%m', joined_on) = '03'
