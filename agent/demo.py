@@ -57,7 +57,8 @@ QUESTIONS = (
 
 
 _EMBEDDED = (
-    "It is small and not trained for SQL: expect wrong answers, each shown beside the right one. "
+    "It is small, runs in this process and was trained for SQL. Ordinary questions are what it is for; each answer is "
+    "compared with the right one. "
     "For a real model set DATASPHINX_LLM_BASE_URL, DATASPHINX_LLM_MODEL and DATASPHINX_LLM_API_KEY."
 )
 

@@ -49,6 +49,6 @@ def answer(state: State, services: Services) -> dict[str, Any]:
 def _note_doubts(state: State, services: Services) -> None:
     """Put on the audit what a reader of the answer has to know of how it came about."""
     if services.model.profile == "embedded":
-        note("the embedded model wrote the SQL; it is not trained for that, and mostly wrong")
+        note("a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer")
     for assumption in state.get("assumptions") or ():
         note(f"assumed: {assumption}")

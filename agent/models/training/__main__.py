@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
 import typer
@@ -59,10 +61,11 @@ def main(
 
 
 def _train(out: Path, cache: Path, plan: Any) -> dict[str, float]:
+    from agent.models.training.augment import augmented
     from agent.models.training.base import load_base
     from agent.models.training.export import export_adapter
-    from agent.models.training.groups import read_groups
-    from agent.models.training.packing import packs_of
+    from agent.models.training.groups import Group, read_groups
+    from agent.models.training.packing import Pack, packs_of
     from agent.models.training.train import best_adapter, train
 
     model, tokenizer = load_base(cache)
@@ -71,10 +74,13 @@ def _train(out: Path, cache: Path, plan: Any) -> dict[str, float]:
         ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
-    training, validation = (
-        [pack for group in read_groups(out / f"{part}.jsonl") for pack in packs_of(group, encode, _MOST_TOKENS)]
-        for part in ("training", "validation")
-    )
+    def packed(groups: Iterable[Group]) -> list[Pack]:
+        return [pack for group in groups for pack in packs_of(group, encode, _MOST_TOKENS)]
+
+    rng = Random(plan.seed)
+    groups = read_groups(out / "training.jsonl")
+    training = packed(groups) + packed(augmented(group, rng) for group in groups)
+    validation = packed(read_groups(out / "validation.jsonl"))
     config = model.config
     figures = train(model, training, validation[:: max(1, len(validation) // _VALIDATION_PACKS)], out, plan)
     export_adapter(

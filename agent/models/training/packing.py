@@ -20,12 +20,18 @@ Encode = Callable[[str], Sequence[int]]
 
 @dataclass(frozen=True)
 class Pack:
-    """A group as arrays. Shapes: `tokens`, `positions`, `labels` (length,); `mask` (length, length), True: may see."""
+    """A group as arrays of the shape (length,). `owners` has the number of each token's example, 0 in the beginning."""
 
     tokens: Tensor
     positions: Tensor
     labels: Tensor
-    mask: Tensor
+    owners: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """Which tokens (columns) each token (rows) may see, of the shape (length, length)."""
+        earlier = torch.ones(len(self.tokens), len(self.tokens), dtype=torch.bool).tril()
+        return earlier & ((self.owners[None, :] == 0) | (self.owners[None, :] == self.owners[:, None]))
 
 
 def packs_of(group: Group, encode: Encode, most_tokens: int) -> Iterator[Pack]:
@@ -56,7 +62,4 @@ def _pack(head: list[int], bodies: Sequence[tuple[list[int], list[int]]]) -> Pac
         positions += range(len(head), len(head) + size)
         labels += [IGNORED] * len(tail) + answer
         owner += [number] * size
-    owners = torch.tensor(owner)
-    earlier = torch.ones(len(tokens), len(tokens), dtype=torch.bool).tril()
-    visible = (owners[None, :] == 0) | (owners[None, :] == owners[:, None])
-    return Pack(torch.tensor(tokens), torch.tensor(positions), torch.tensor(labels), earlier & visible)
+    return Pack(torch.tensor(tokens), torch.tensor(positions), torch.tensor(labels), torch.tensor(owner))
