@@ -26,7 +26,7 @@ bench: $(INSTALLED)
 SPIDER ?= ../shared
 train: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),train]'
-	$(BIN)/python -m agent.models.training --out build/training \
+	$(BIN)/datasphinx train --out build/training \
 	  --schemas $(SPIDER)/benchmarks/spider_schemas.json.gz --questions $(SPIDER)/training/spider_train.jsonl.gz \
 	  --held-out $(SPIDER)/benchmarks/spider_dev/questions.jsonl --databases $(SPIDER)/benchmarks/spider_dev/databases
 

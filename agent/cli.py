@@ -11,6 +11,7 @@ import typer
 
 from agent.cli_eval import eval_app
 from agent.cli_options import AsJson, BaseUrl, ModelName
+from agent.cli_train import train
 from agent.errors import DatasphinxError
 
 if TYPE_CHECKING:
@@ -173,6 +174,9 @@ def check(
     found = check_source(name, services.settings_of(name), services.limits)
     typer.echo(json.dumps(found.as_json(), ensure_ascii=False) if as_json else report(found))
     raise typer.Exit(DOMAIN if found.can_write else ANSWERED)
+
+
+app.command()(train)
 
 
 def main() -> NoReturn:

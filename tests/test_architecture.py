@@ -29,7 +29,16 @@ def test_source_is_found() -> None:
 # Direction of imports
 
 GRAPHS = {"agent.graph", "agent.analyst"}
-FACES = {"agent.chat", "agent.server", "agent.cli", "agent.cli_eval", "agent.demo", "agent.terminal", "agent.evals"}
+FACES = {
+    "agent.chat",
+    "agent.server",
+    "agent.cli",
+    "agent.cli_eval",
+    "agent.cli_train",
+    "agent.demo",
+    "agent.terminal",
+    "agent.evals",
+}
 """What stands in front of the graphs and runs them."""
 
 LAYERS = ["prompts", "core", "nodes", "graphs", "faces"]

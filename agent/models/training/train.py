@@ -8,7 +8,6 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,31 +18,11 @@ from torch.nn.functional import cross_entropy
 from agent.models.training.base import device_and_type
 from agent.models.training.low_rank import adapt, adapter_weights
 from agent.models.training.packing import IGNORED, Pack
+from agent.models.training.plan import TrainingPlan
 
 _CHECKPOINT = "checkpoint.pt"
 _BEST = "best.pt"
 _LOG = "training.jsonl"
-
-
-@dataclass(frozen=True)
-class TrainingPlan:
-    """How to train. `decay` is the share of the steps over which the learning rate falls to a tenth."""
-
-    rank: int = 32
-    scale: float = 2.0
-    learning_rate: float = 1e-3
-    warmup_steps: int = 20
-    decay: float = 0.3
-    steps: int = 1000
-    validate_every: int = 50
-    minutes: float | None = None
-    """After this long the run saves itself and stops, to be taken up again."""
-    seed: int = 0
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of the step with this number, from 0."""
-        left = (self.steps - step) / max(1.0, self.decay * self.steps)
-        return self.learning_rate * min(1.0, (step + 1) / self.warmup_steps) * max(0.1, min(1.0, left))
 
 
 def train(

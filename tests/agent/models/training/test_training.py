@@ -14,7 +14,8 @@ from agent.models.training.export import export_adapter  # noqa: E402
 from agent.models.training.groups import Example, Group  # noqa: E402
 from agent.models.training.low_rank import LowRankLinear, adapt, adapter_weights  # noqa: E402
 from agent.models.training.packing import IGNORED, packs_of  # noqa: E402
-from agent.models.training.train import TrainingPlan, best_adapter, loss_of, train  # noqa: E402
+from agent.models.training.plan import TrainingPlan  # noqa: E402
+from agent.models.training.train import best_adapter, loss_of, train  # noqa: E402
 
 PLAN = TrainingPlan(rank=4, learning_rate=1e-2, warmup_steps=1, steps=8, validate_every=4)
 GROUP = Group(
