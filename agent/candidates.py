@@ -9,6 +9,9 @@ Thought Reasoning in Language Models").
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import sqlglot
+from sqlglot import exp
+
 from agent.audit.step import note
 from agent.catalog.source import Source
 from agent.errors import PermissionDenied, StatementError
@@ -44,6 +47,7 @@ class _Ballot:
     candidate: Candidate
     content: Hashable
     gives_rows: bool
+    keeps_values: bool
     is_zero: bool
 
 
@@ -53,12 +57,24 @@ def read_candidate(text: str, source: Source, *, may_repair: bool) -> Candidate:
         sql = expand(text, source.catalog)
     except ValueError as error:
         return Candidate(text, "", problem=str(error))
+    if _repeats_an_output(sql, source.catalog.dialect):
+        return Candidate(text, "", problem="it gives the same output twice")
     mended = repair(sql, source.catalog) if may_repair else None
     return Candidate(text, mended.sql, mended.how) if mended else Candidate(text, sql)
 
 
+def _repeats_an_output(sql: str, dialect: str) -> bool:
+    tree = sqlglot.parse_one(sql, read=dialect)
+    outputs = [output.unalias().sql() for output in tree.selects] if isinstance(tree, exp.Query) else []
+    return len(set(outputs)) < len(outputs)
+
+
 def choose_candidate(
-    candidates: Iterator[Candidate], count: int, source: Source, refused: Collection[str] = ()
+    candidates: Iterator[Candidate],
+    count: int,
+    source: Source,
+    refused: Collection[str] = (),
+    values: Collection[str] = (),
 ) -> Candidate:
     """Return the candidate whose result most of `candidates` have, the earliest of these.
 
@@ -69,6 +85,7 @@ def choose_candidate(
 
     - A result without rows, or with nothing but NULL in its one row, loses against every other: most often it comes of
       a condition that nothing meets.
+    - A statement that holds none of `values`, stored texts that the question names, loses against those that do.
     - One row with a 0, which a count of nothing gives too, is an answer that people ask for; it loses a tie alone.
 
     Raises:
@@ -80,7 +97,7 @@ def choose_candidate(
     for number, candidate in enumerate(candidates, 1):
         form = same_form(candidate.sql, source.catalog.dialect)
         if drawn.setdefault(form, candidate) is candidate:
-            found[form] = _cast(candidate, source) if candidate.sql and form not in refused else None
+            found[form] = _cast(candidate, source, values) if candidate.sql and form not in refused else None
         ballot = found[form]
         ballots += [ballot] if ballot else []
         if _is_decided(ballots, count - number):
@@ -94,7 +111,7 @@ def choose_candidate(
     return winners[0].candidate
 
 
-def _cast(candidate: Candidate, source: Source) -> _Ballot | None:
+def _cast(candidate: Candidate, source: Source, values: Collection[str]) -> _Ballot | None:
     """Return what the statement of `candidate` finds within short limits; None where it does not run."""
     limits = source.limits
     short = replace(
@@ -110,7 +127,8 @@ def _cast(candidate: Candidate, source: Source) -> _Ballot | None:
         return None
     ordered = len(result["rows"]) > 1 and is_ordered(candidate.sql, source.catalog.dialect)
     content = (ordered, result["truncated"], content_of(result, ordered=ordered))
-    return _Ballot(candidate, content, _gives_rows(result), result["rows"] == [[0]])
+    keeps_values = not values or any(value.replace("'", "''") in candidate.compact for value in values)
+    return _Ballot(candidate, content, _gives_rows(result), keeps_values, result["rows"] == [[0]])
 
 
 def _gives_rows(result: Result) -> bool:
@@ -120,13 +138,16 @@ def _gives_rows(result: Result) -> bool:
 
 def _groups(ballots: Sequence[_Ballot]) -> list[list[_Ballot]]:
     """Return the ballots that count, those with equal results together, in the order of the first of each."""
+    with_rows = [each for each in ballots if each.gives_rows]
+    counting = [each for each in with_rows if each.keeps_values] or with_rows or ballots
     groups: dict[Hashable, list[_Ballot]] = {}
-    for ballot in [each for each in ballots if each.gives_rows] or ballots:
+    for ballot in counting:
         groups.setdefault(ballot.content, []).append(ballot)
     return list(groups.values())
 
 
 def _is_decided(ballots: Sequence[_Ballot], left: int) -> bool:
-    """True where a result with rows is so far ahead that the candidates that are left cannot change it."""
-    sizes = sorted((len(group) for group in _groups([each for each in ballots if each.gives_rows])), reverse=True)
+    """True where a result that nothing speaks against is so far ahead that the candidates left cannot change it."""
+    unobjected = [each for each in ballots if each.gives_rows and each.keeps_values]
+    sizes = sorted((len(group) for group in _groups(unobjected)), reverse=True)
     return bool(sizes) and sizes[0] > (sizes[1] if len(sizes) > 1 else 0) + left

@@ -25,6 +25,10 @@ def train(
     databases: Annotated[Path, _given("SQLite files of the questions to measure on, named by db_id.")],
     out: Annotated[Path, typer.Option(help="Folder of the training set, the checkpoints, the report and the adapter.")],
     cache: Annotated[Path, typer.Option(help="Folder where the base model's weights are kept.")] = Path(".cache"),
+    start: Annotated[
+        Path | None,
+        typer.Option(exists=True, help="Adapter (GGUF) to begin with, such as the shipped one."),
+    ] = None,
     steps: Annotated[int, typer.Option(help="Steps in all, those of earlier runs counted in.")] = 2000,
     minutes: Annotated[float | None, typer.Option(help="Stop after so long; the next run goes on from there.")] = None,
     learning_rate: Annotated[float, typer.Option(help="The highest.")] = 1e-3,
@@ -52,7 +56,7 @@ def train(
         _say(out, report)
     plan = TrainingPlan(steps=steps, minutes=minutes, learning_rate=learning_rate, seed=seed)
     report["plan"] = asdict(plan)
-    report["training"] = train_adapter(out, cache, plan)
+    report["training"] = train_adapter(out, cache, plan, start)
     _say(out, report)
     if report["training"]["step"] == steps:
         shutil.copy(out / ADAPTER.name, ADAPTER)

@@ -38,7 +38,8 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
     if options.candidates == 1:
         return next(candidates)
     rejected = [same_form(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
-    return choose_candidate(candidates, options.candidates, source, {*state.get("tried_sql", ()), *rejected})
+    refused = {*state.get("tried_sql", ()), *rejected}
+    return choose_candidate(candidates, options.candidates, source, refused, [value.value for value in values])
 
 
 def _texts(messages: list[BaseMessage], grammar: str | None, count: int, model: ModelClient) -> Iterator[str]:

@@ -15,6 +15,7 @@ from agent.models.grammar_columns import example_rules, table_name, table_rules
 from agent.models.grammar_joins import Joins
 from agent.models.grammar_scope import GLOBAL_RULES, scope_rules
 from agent.models.grammar_strings import string_rules
+from agent.models.grounding import speaks_of_windows
 
 
 def statement_grammar(
@@ -54,7 +55,8 @@ def statement_grammar(
         example_rules(f"k{at}-", table, selection[key], question) for at, (key, table) in enumerate(tables.items())
     ]
     scopes = [(f"k{at}-", own) for at, own in enumerate(columns)]
-    parts.append(scope_rules(scope, own) for scope, own in (*scopes, *joins.scopes()))
+    windows = speaks_of_windows(question)
+    parts.append(scope_rules(scope, own, windows=windows) for scope, own in (*scopes, *joins.scopes()))
     return "\n".join(line for part in parts for text in part for line in text.splitlines() if line) + "\n"
 
 

@@ -10,10 +10,11 @@ from agent.models.grammar_strings import quotable
 from agent.models.grounding import is_value_said
 from agent.sql.compact_names import quoted
 
-Kind = Literal["n", "t", "s", "d", "b", "o", "u"]
-"""Number, text, text that spells dates, date, boolean; of unknown kind, where it may be a date and where it may not."""
+Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u"]
+"""Number, number that is a key, text, text that spells dates, date, boolean; of unknown kind, where it may be a date
+and where it may not."""
 
-KINDS: tuple[Kind, ...] = ("n", "t", "s", "d", "b", "o", "u")
+KINDS: tuple[Kind, ...] = ("n", "k", "t", "s", "d", "b", "o", "u")
 OWN = "own"
 """The kind of rule that compares a column with the example values of its own."""
 
@@ -44,7 +45,7 @@ def table_rules(scope: str, table: Table, names: Sequence[str], question: str) -
     rules: dict[str, str] = {
         kind: choice(own)
         for kind in KINDS
-        if (own := [quoted(column.name) for column in chosen if kind_of(column) == kind])
+        if (own := [quoted(column.name) for column in chosen if _kind_in(table, column) == kind])
     }
     examples = {
         quoted(column.name): f"{scope}v{number}" for number, column in enumerate(chosen) if _examples(column, question)
@@ -64,6 +65,12 @@ def example_rules(scope: str, table: Table, names: Sequence[str], question: str)
                 f'{scope}v{number} ::= (" = " | " != ") {value} | '
                 f'" " "NOT "? "IN (" ({value} | string) (", " ({value} | string)){{0,19}} ")"'
             )
+
+
+def _kind_in(table: Table, column: Column) -> Kind:
+    """Return the kind of `column`; nobody adds up numbers that are keys."""
+    kind = kind_of(column)
+    return "k" if kind == "n" and column.name in table.key_columns else kind
 
 
 def _examples(column: Column, question: str) -> list[str]:

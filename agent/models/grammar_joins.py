@@ -4,7 +4,7 @@ What may follow in a FROM clause depends on the set of tables before, not on the
 Sets that are not worth a scope of their own share one, `z`, in which any column of any table may be named.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 
 from agent.catalog.schema import Catalog
@@ -27,7 +27,7 @@ _QUERIES = {"root": "body0", "right": "bodyr", "sub1": "body1", "subright": "bod
 _QUERY, _BODY = "\x00", "\x01"
 """Stand for one of them; neither is ever in a rule."""
 
-_COMPARABLE = ("n", "ts", "d", "b", "ou")
+_COMPARABLE = ("nk", "ts", "d", "b", "ou")
 """The kinds of columns of which one may equal another."""
 
 
@@ -71,13 +71,22 @@ class Joins:
         single = [frozenset({at}) for at in range(len(self._keys))]
         pairs = self._larger(single)
         triples = self._larger(pairs)
-        any_pairs = [frozenset(pair) for pair in islice(combinations(range(len(self._keys)), 2), _MOST_SCOPES + 1)]
+        unlinked = (
+            frozenset({left, new})
+            for left, new in combinations(range(len(self._keys)), 2)
+            if self._may_lack_a_key(new, {left})
+        )
+        any_pairs = list(islice(unlinked, _MOST_SCOPES + 1))
         found: dict[Tables, None] = dict.fromkeys(single)
         for sets in (pairs, triples, self._larger(triples), any_pairs):
             together = found | dict.fromkeys(sets)
             if len(together) <= _MOST_SCOPES:
                 found = together
         return found
+
+    def _may_lack_a_key(self, new: int, tables: Collection[int]) -> bool:
+        """Return whether `new` may be joined to `tables` without a key: one side has no key to anything."""
+        return not self._near[new] or not any(self._near[table] for table in tables)
 
     def _larger(self, sets: Iterable[Tables]) -> list[Tables]:
         # Past the limit nothing of the list is used.
@@ -109,6 +118,8 @@ class Joins:
         together = tables | {new}
         state = f"{_scope(together) if together in self._sets else f'{_SHARED}0'}{_QUERY}"
         pairs = conditions_between(self._catalog, self._keys[new], [self._keys[at] for at in tables & self._near[new]])
+        if not pairs and not self._may_lack_a_key(new, tables):
+            return ""
         if not pairs:
             left = min(tables) if together in self._sets else None
             return f'" ON " {_on(left, new)} {state}' if self._pairs(left, new) else ""
@@ -122,11 +133,14 @@ class Joins:
     def _shared(self) -> Iterator[str]:
         for joins in range(_MOST_SHARED_JOINS):
             after = {
-                name: f'(" ON " {_on(None, at)})? {_SHARED}{joins + 1}{_QUERY}'
+                name: f"{self._shared_condition(at)}{_SHARED}{joins + 1}{_QUERY}"
                 for at, name in enumerate(self._names)
                 if self._pairs(None, at) and joins < _MOST_SHARED_JOINS - 1
             }
             yield f'{_SHARED}{joins}{_QUERY} ::= " SELECT " {_SHARED}{_BODY}{_join(after)}'
+
+    def _shared_condition(self, new: int) -> str:
+        return f'(" ON " {_on(None, new)})? ' if not self._near[new] else ""
 
     def _conditions(self) -> Iterator[str]:
         """Return the rules of conditions that no key implies, between two tables or any table and a given one."""

@@ -27,16 +27,16 @@ frame ::= " ROWS BETWEEN " ("UNBOUNDED" | few) " PRECEDING AND CURRENT ROW"
 """
 
 _SCOPE = r"""
-@x ::= @t | @s | @d | @b
+@x ::= @t | @s | @d | @b | @k
 @moment ::= @s | @d | @o
-@date ::= "strftime('" format "', " @moment ")"
+@date ::= @quarter | "strftime('" format "', " @moment ")"
 @letters ::= @t | @s | @v | @n
 @text ::= ("LOWER(" | "UPPER(") @letters ")"
 @v ::= @o | @u
-@leaf ::= @n | @v | number | @date
+@leaf ::= @n | @v | number
 @few ::= @leaf (op @leaf){0,2}
 @quarter ::= "(strftime('%m', " @moment ") + 2) / 3"
-@call ::= @quarter | ("ABS(" @few | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @few ", " number) ")"
+@call ::= ("ABS(" @few | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @few ", " number) ")"
 @p0 ::= @leaf | @call
 @p1 ::= @p0 | "(" @p0 (op @p0){1,3} ")"
 @p2 ::= @p0 | "(" @p1 (op @p1){1,3} ")"
@@ -46,7 +46,7 @@ _SCOPE = r"""
 @labels ::= "CASE" (@when @label){1,3} (" ELSE " @label)? " END"
 @g ::= @p2 | @case
 @amount ::= @g (op @g){0,3}
-@any ::= @amount | @x | @text | @labels
+@any ::= @amount | @x | @text | @labels | @date
 @agg ::= "COUNT(" ("*" | "DISTINCT "? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
 @a ::= @leaf | @agg
 @acall ::= ("ABS(" @afew | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @afew ", " number) ")"
@@ -55,7 +55,7 @@ _SCOPE = r"""
 @a1 ::= @a0 | "(" @a0 (op @a0){1,3} ")"
 @a2 ::= @a0 | "(" @a1 (op @a1){1,3} ")"
 @anum ::= @a2 (op @a2){0,3} | "ROUND(" @a2 (op @a2){0,3} (", " [0-9])? ")"
-@aval ::= @anum | @x | @text
+@aval ::= @anum | @x | @text | @date
 @by ::= @aval " DESC"?
 @sorted ::= "ORDER BY " @by (", " @by){0,2}
 @parts ::= "PARTITION BY " @any (", " @any){0,2}
@@ -63,14 +63,14 @@ _SCOPE = r"""
 @ordered ::= " OVER (" (@parts " ")? @sorted ")"
 @rank ::= ranker "()" @ordered
 @window ::= @rank | ("LAG" | "LEAD") "(" @aval (", " few)? ")" @ordered | (total | extreme) "(" @agg ")" @over
-@i ::= @leaf | @agg @over? | @window
+@i ::= @leaf | @agg | @agg @over | @window
 @ifew ::= @i (op @i){0,3}
 @icall ::= ("ABS(" @ifew | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @ifew ", " number) ")"
 @i0 ::= @i | @icall | @case | "(" sub1 ")"
 @i1 ::= @i0 | "(" @i0 (op @i0){1,3} ")"
 @i2 ::= @i0 | "(" @i1 (op @i1){1,3} ")"
 @inum ::= @i2 (op @i2){0,4}
-@item ::= @inum | "ROUND(" @inum (", " [0-9])? ")" | @x | @text | @labels
+@item ::= @inum | "ROUND(" @inum (", " [0-9])? ")" | @x | @text | @labels | @date
 @groups ::= " GROUP BY " @any (", " @any){0,3}
 @top ::= " QUALIFY " @rank (" <= " | " = ") few
 @order ::= " ORDER BY " @item " DESC"? (", " @item " DESC"?){0,2}
@@ -85,13 +85,17 @@ _SCOPE = r"""
 _QUERY = r"""
 @where# ::= @clause# (bool @clause#){0,4}
 @clause# ::= @pred# | "(" @pred# (bool @pred#){1,3} ")"
-@pred# ::= @n (op @p2){0,3} " " @nrest# | @v (op @p2){0,3} " " @orest# | @date (op @p2){0,3} " " @orest# | @call (op @p2){0,3} " " @nrest# | "(" @p1 (op @p1){1,3} ")" (op @p2){0,3} " " @nrest# | number (op @p2){1,3} " " @nrest# | @t " " @trest# | @s " " @trest# | @d " " @trest# | @text " " @trest# | @b " " @orest# | @own
+@pred# ::= @n (op @p2){0,3} " " @nrest# | @v (op @p2){0,3} " " @orest# | @date (op @p2){0,3} " " @orest# | @call (op @p2){0,3} " " @nrest# | "(" @p1 (op @p1){1,3} ")" (op @p2){0,3} " " @nrest# | number (op @p2){1,3} " " @nrest# | @t " " @trest# | @s " " @drest# | @d " " @drest# | @text " " @trest# | @b " " @orest# | @k " " @krest# | @own
 @nrest# ::= compare @nright# | "NOT "? @nset# | null
 @nright# ::= @r# (op @r#){0,3}
 @r# ::= @p2 | "(" sub+ ")"
 @nset# ::= "BETWEEN " number " AND " number | "IN (" numbers ")" | "IN (" sub+ ")"
 @trest# ::= compare @tright# | "NOT "? @tset# | null
-@tright# ::= string | @x | @v | @date | @text | "(" sub+ ")"
+@tright# ::= string | @t | @v | @text | "(" sub+ ")"
+@drest# ::= compare @dright# | "NOT "? @tset# | null
+@dright# ::= string | @s | @d | @v | @date | "(" sub+ ")"
+@krest# ::= compare @kright# | "NOT "? @nset# | null
+@kright# ::= number | @k | "(" sub+ ")"
 @tset# ::= "LIKE " pattern | "BETWEEN " string " AND " string | "IN (" strings ")" | "IN (" sub+ ")"
 @orest# ::= compare @oright# | "NOT "? @oset# | null
 @oright# ::= @nright# | string | truth | @x
@@ -104,6 +108,8 @@ _QUERY = r"""
 @inner# ::= "DISTINCT "? @aval (" WHERE " @where#)? (@groups (" HAVING " @having#)?)?
 """  # noqa: E501 - a rule is one line
 
+_OF_WINDOWS = ("@over", "@window")
+
 _PART = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|[()]|\|')
 _NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
 _GIVEN = frozenset({
@@ -113,19 +119,20 @@ _GIVEN = frozenset({
 })  # fmt: skip
 
 
-def scope_rules(scope: str, columns: Mapping[str, str]) -> str:
+def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool) -> str:
     """Return the rules of the scope whose rules begin with `scope`; `columns` has the rules of its columns by kind.
 
-    The bodies of queries are `body0`, `bodyr` for the right side of a set operation, and `body1` and so on by depth.
+    Without `windows` no output is computed over a window. The bodies of queries are `body0`, `bodyr` for the right side
+    of a set operation, and `body1` and so on by depth.
     """
     named = "\n".join(f"{scope}{kind} ::= {rule}" for kind, rule in columns.items())
-    return f"{named}\n{_template(frozenset(columns)).replace('@', scope)}"
+    return f"{named}\n{_template(frozenset(columns), windows).replace('@', scope)}"
 
 
 @cache
-def _template(kinds: frozenset[str]) -> str:
-    """Return the rules without those alternatives that need a kind of column that is not among `kinds`."""
-    rules = dict(_ALTERNATIVES)
+def _template(kinds: frozenset[str], windows: bool) -> str:
+    """Return the rules without those alternatives that need a kind of column that is not among `kinds`, or a window."""
+    rules = {name: parts for name, parts in _ALTERNATIVES.items() if windows or name not in _OF_WINDOWS}
     while True:
         known = {*_GIVEN, *rules, *(f"@{kind}" for kind in kinds)}
         left = {name: [part for part in parts if _names(part) <= known] for name, parts in rules.items()}

@@ -28,7 +28,11 @@ def string_rules(question: str, values: Sequence[LinkedValue], schema: Collectio
     """
     numbers, years = numbers_said(question), years_said(question)
     limits = [number for number in numbers or () if number.isdecimal() and number[0] != "0" and len(number) <= 4]
-    said = quotable({*texts_said(question, schema), *(value.value for value in values)} - set(numbers or ()))
+    linked = {value.value for value in values}
+    # A value that is stored in other capitals is meant as it is stored.
+    spelt = {value.casefold() for value in linked}
+    spans = {text for text in texts_said(question, schema) if text.casefold() not in spelt}
+    said = quotable((spans | linked) - set(numbers or ()))
     rules = {
         "number": _ANY_NUMBER if numbers is None else choice(numbers),
         "limit": '" LIMIT " ' + ("[1-9] [0-9]{0,3}" if numbers is None else f"({choice({*limits, *_LIMITS})})"),

@@ -27,6 +27,13 @@ _MONTH = re.compile(
     r"[月季周日]|星期",
     re.IGNORECASE,
 )
+_WINDOW = re.compile(
+    r"running|cumulat|moving|rolling|previous|prior|preceding|last|over year|yoy|mom|chang|grow|compar|rank|so far|"
+    r"to date|share|percent|proportion|differ|нараст|накоп|скольз|предыдущ|прошл|измен|рост|вырос|ранг|доля|"
+    r"процент|сравн|"
+    r"累计|累积|移动|滚动|环比|同比|上[一个年月]|前一|变化|增长|排名|占比|百分|比较|比例",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|「([^」]+)」|(?<!\w)['‘]([^'’]+)['’](?!\w)")
 _AROUND = re.compile(r"^\W+|\W+$")
 _MARKS = " \t\"'`´‘’“”«».,;:!?"
@@ -66,6 +73,11 @@ def years_said(question: str) -> list[str] | None:
 def speaks_of_months(question: str) -> bool:
     """Return whether `question` names months, quarters or days, which statements write as two digits."""
     return _MONTH.search(question) is not None
+
+
+def speaks_of_windows(question: str) -> bool:
+    """Return whether `question` may want outputs over a window: running totals, changes, ranks, shares."""
+    return _WINDOW.search(question) is not None
 
 
 def texts_said(question: str, schema: Collection[str]) -> Iterator[str]:

@@ -75,6 +75,16 @@ def test_of_equal_results_the_earliest_statement_is_taken(source: Source) -> Non
     assert chosen(source, NAMES, THREE, DOGS) == THREE
 
 
+def test_a_statement_without_the_values_that_the_question_names_loses_against_one_with_them(source: Source) -> None:
+    texts = (NAMES, NAMES, DOGS)
+    candidates = (read_candidate(text, source, may_repair=True) for text in texts)
+    assert choose_candidate(candidates, len(texts), source, values=["dog", "Rex"]).compact == DOGS
+
+
+def test_a_statement_that_gives_an_output_twice_is_dropped(source: Source) -> None:
+    assert chosen(source, "FROM pets SELECT name, name", DOGS) == DOGS
+
+
 def test_the_order_counts_where_a_statement_asks_for_one(source: Source) -> None:
     up, down = "FROM pets SELECT name ORDER BY name", "FROM pets SELECT name ORDER BY name DESC"
 

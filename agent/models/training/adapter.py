@@ -13,10 +13,11 @@ _MOST_TOKENS = 1200
 _VALIDATION_PACKS = 8
 
 
-def train_adapter(out: Path, cache: Path, plan: TrainingPlan) -> dict[str, float]:
+def train_adapter(out: Path, cache: Path, plan: TrainingPlan, start: Path | None = None) -> dict[str, float]:
     """Train on the set that `build_training_set` wrote into `out`; write the adapter there and return the figures.
 
-    Each group trains as it is and as a variant (`augmented`). Weights of the base model are kept in `cache`.
+    Each group trains as it is and as a variant (`augmented`). The first run begins with the adapter in
+    the file `start`, if one is given. Weights of the base model are kept in `cache`.
 
     Raises:
         DriverMissing: torch or transformers is not installed.
@@ -30,7 +31,7 @@ def train_adapter(out: Path, cache: Path, plan: TrainingPlan) -> dict[str, float
         raise DriverMissing(error.name or "torch", "train") from error
     from agent.models.training.augment import augmented
     from agent.models.training.base import load_base
-    from agent.models.training.export import export_adapter
+    from agent.models.training.export import export_adapter, read_adapter
     from agent.models.training.groups import Group, read_groups
     from agent.models.training.packing import Pack, packs_of
     from agent.models.training.train import best_adapter, train
@@ -48,13 +49,9 @@ def train_adapter(out: Path, cache: Path, plan: TrainingPlan) -> dict[str, float
     groups = read_groups(out / "training.jsonl")
     training = packed(groups) + packed(augmented(group, rng) for group in groups)
     validation = packed(read_groups(out / "validation.jsonl"))
-    config = model.config
-    figures = train(model, training, validation[:: max(1, len(validation) // _VALIDATION_PACKS)], out, plan)
-    export_adapter(
-        best_adapter(out),
-        out / ADAPTER.name,
-        scale=plan.scale,
-        heads=config.num_attention_heads,
-        key_heads=config.num_key_value_heads,
-    )
+    heads = {"heads": model.config.num_attention_heads, "key_heads": model.config.num_key_value_heads}
+    begun = read_adapter(start, **heads) if start else None
+    some = validation[:: max(1, len(validation) // _VALIDATION_PACKS)]
+    figures = train(model, training, some, out, plan, begun)
+    export_adapter(best_adapter(out), out / ADAPTER.name, scale=plan.scale, **heads)
     return figures | {"training_tokens": sum(len(pack.tokens) for pack in training)}

@@ -7,7 +7,7 @@ MiniCPM), so that a run can be taken up again with more data without knowing bef
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,10 +26,16 @@ _LOG = "training.jsonl"
 
 
 def train(
-    model: Any, packs: Sequence[Pack], validation: Sequence[Pack], folder: Path, plan: TrainingPlan
+    model: Any,
+    packs: Sequence[Pack],
+    validation: Sequence[Pack],
+    folder: Path,
+    plan: TrainingPlan,
+    start: Mapping[str, Any] | None = None,
 ) -> dict[str, float]:
     """Train an adapter of `model` on `packs` and return the last figures; the checkpoint in `folder` is taken up.
 
+    Where there is none, the adapter begins as `start` (matrices by the names of `adapter_weights`), if that is given.
     One pack is one step. Writes `checkpoint.pt` (to go on from), `best.pt` (the adapter with the lowest loss on
     `validation`) and `training.jsonl` (step, losses in nats a token, tokens a second).
     """
@@ -39,6 +45,8 @@ def train(
     model.to(device).train()
     weights = adapter_weights(model)
     optimizer = torch.optim.AdamW(weights.values(), lr=plan.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
+    if start:
+        _set(weights, start)
     step, best = _take_up(folder, weights, optimizer)
     figures: dict[str, float] = {}
     started, losses, tokens = time.monotonic(), [], 0
@@ -107,11 +115,15 @@ def _take_up(folder: Path, weights: dict[str, torch.Tensor], optimizer: Any) -> 
     if not (folder / _CHECKPOINT).exists():
         return 0, float("inf")
     saved = torch.load(folder / _CHECKPOINT, weights_only=True)
-    with torch.no_grad():
-        for name, weight in weights.items():
-            weight.copy_(saved["adapter"][name])
+    _set(weights, saved["adapter"])
     optimizer.load_state_dict(saved["optimizer"])
     return saved["step"], saved["best"]
+
+
+@torch.no_grad()
+def _set(weights: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+    for name, weight in weights.items():
+        weight.copy_(torch.as_tensor(values[name]))
 
 
 def _keep(folder: Path, figures: dict[str, float], best: float, weights: dict[str, Any], optimizer: Any) -> float:

@@ -15,7 +15,7 @@ from agent.sql.compact_names import quoted
 from tests.agent.models.gbnf_reader import Gbnf
 
 QUESTION = "How many O'Hara customers, say in New York or 'oslo', joined since 2021?"
-FREE = f"{QUESTION} Or was it in May, from Bergensian ones or the Côte, with some thousands?"
+FREE = f"{QUESTION} Or was it in May, from Bergensian ones or the Côte, with some thousands, and the running change?"
 """Gives reason for every number, for months, and for two of the values that cities have."""
 VALUES = (LinkedValue("customer", "city", "Saint-Étienne"),)
 
@@ -102,10 +102,8 @@ FROM "order" LEFT JOIN customer JOIN item SELECT customer.name WHERE customer.ci
 FROM product JOIN item JOIN "order" JOIN customer SELECT product.title, COUNT(DISTINCT customer.id)
 FROM customer JOIN transfer ON transfer.to_id = customer.id SELECT customer.name, SUM(transfer.amount)
 FROM transfer JOIN customer ON transfer.from_id = customer.id SELECT customer.name, SUM(transfer.amount)
-FROM product JOIN "order" ON product.title = "order".note SELECT product.id, "order".id
-FROM product JOIN "order" ON product.id = "order".id JOIN customer SELECT product.id, customer.name
 FROM product SELECT AVG(weight), strftime('%Y', launch_date) WHERE launch_date > 2020 OR launch_date = '2021-03'
-FROM item SELECT SUM(price * (1 - order_id)), "größe", "the ""best"""
+FROM item SELECT SUM(price * (1 - price)), "größe", "the ""best"""
 FROM customer SELECT name UNION FROM product SELECT title ORDER BY title LIMIT 3
 FROM customer SELECT name EXCEPT FROM customer JOIN "order" SELECT customer.name
 '''
@@ -148,6 +146,9 @@ FROM customer JOIN customer SELECT customer.name
 FROM product JOIN "order" SELECT product.id
 FROM product JOIN "order" ON product.title = "order".id SELECT product.id
 FROM item SELECT größe
+FROM item SELECT SUM(order_id)
+FROM customer SELECT name WHERE joined_on < name
+FROM product JOIN "order" ON product.title = "order".note SELECT product.id, "order".id
 INSERT INTO customer VALUES (1)
 """
 
@@ -161,6 +162,23 @@ def test_admits(shop, text):
 @pytest.mark.parametrize("text", REFUSED.strip().splitlines())
 def test_refuses(shop, text):
     assert not shop.accepts(text)
+
+
+def test_a_table_without_any_key_may_be_joined_by_columns_of_one_kind() -> None:
+    given = catalog(table("a", {"x": "INTEGER", "y": "TEXT"}), table("b", {"z": "INTEGER"}))
+    assert grammar_of(given).accepts("FROM a JOIN b ON a.x = b.z SELECT a.y")
+
+
+def test_outputs_over_windows_are_for_questions_that_want_one() -> None:
+    running = 'FROM "order" SELECT ordered, SUM(SUM(total)) OVER (ORDER BY ordered) GROUP BY ordered'
+    assert grammar_of(SHOP, "Cumulative total by day").accepts(running)
+    assert not grammar_of(SHOP, "Total by day").accepts(running)
+
+
+def test_a_value_is_written_as_it_is_stored() -> None:
+    grammar = grammar_of(SHOP, "Customers in oslo", [LinkedValue("customer", "city", "OSLO")])
+    assert grammar.accepts("FROM customer SELECT name WHERE city = 'OSLO'")
+    assert not grammar.accepts("FROM customer SELECT name WHERE city = 'Oslo'")
 
 
 def draws(grammar: Gbnf, count: int, seed: int = 0) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra `train` is not installed")
 
-from agent.models.training.export import export_adapter  # noqa: E402
+from agent.models.training.export import export_adapter, read_adapter  # noqa: E402
 from agent.models.training.groups import Example, Group  # noqa: E402
 from agent.models.training.low_rank import LowRankLinear, adapt, adapter_weights  # noqa: E402
 from agent.models.training.packing import IGNORED, packs_of  # noqa: E402
@@ -129,6 +129,26 @@ def test_an_adapter_is_written_as_llama_cpp_names_and_turns_it(tmp_path: Path) -
     # Of a head's eight rows the first half and the second take turns.
     rows = tensors["blk.0.attn_q.weight.lora_b"][:8, 0] / 4
     assert rows.tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_a_written_adapter_is_read_as_it_was_trained(tmp_path: Path) -> None:
+    pytest.importorskip("gguf", reason="the extra `train` is not installed")
+    given = {name: torch.randn(weight.shape).numpy() for name, weight in adapter_weights(_adapted()).items()}
+    export_adapter(given, tmp_path / "adapter.gguf", scale=2.0, heads=4, key_heads=2)
+    read = read_adapter(tmp_path / "adapter.gguf", heads=4, key_heads=2)
+    assert read.keys() == given.keys()
+    assert all(abs(read[name] - given[name]).max() < 0.05 for name in given)
+
+
+def test_a_run_may_begin_with_an_adapter(tmp_path: Path) -> None:
+    packs = list(packs_of(GROUP, encode, 1000))
+    train(tiny_model(), packs, packs, tmp_path / "first", replace(PLAN, steps=40, validate_every=40))
+    begun = best_adapter(tmp_path / "first")
+    plan = replace(PLAN, steps=1, learning_rate=0.0, validate_every=1)
+    assert (
+        train(tiny_model(), packs, packs, tmp_path / "second", plan, begun)["validation_loss"]
+        < train(tiny_model(), packs, packs, tmp_path / "third", plan)["validation_loss"]
+    )
 
 
 def _adapted() -> Any:
