@@ -11,13 +11,14 @@ from sqlglot.transforms import eliminate_qualify
 from agent.catalog.source import Source
 from agent.models.training.spider import normalised
 from agent.models.training.synthesis.draft import Draft
-from agent.models.training.synthesis.families import FAMILIES
+from agent.models.training.synthesis.families import COMMON, FAMILIES
 from agent.models.training.synthesis.nouns import Language
 from agent.models.training.synthesis.reader import Reader
 from agent.models.training.synthesis.view import view_of
 
 _LANGUAGES: tuple[Language, ...] = ("en", "ru", "zh")
 _SHARES = (70, 15, 15)
+_COMMON_TIMES = 4
 _TRIES = 12
 """Drafts for each question that is wanted, at most."""
 
@@ -41,7 +42,7 @@ def synthesise(source: Source, seed: int, count: int) -> list[Synthetic]:
     rng = Random(seed)
     reader = Reader(source, view_of(source.catalog), rng)
     found: dict[str, Synthetic] = {}
-    names = list(FAMILIES)
+    names = [name for name in FAMILIES for _ in range(_COMMON_TIMES if name in COMMON else 1)]
     if not reader.view.entities:
         return []
     for turn in range(count * _TRIES):

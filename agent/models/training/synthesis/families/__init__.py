@@ -52,3 +52,9 @@ FAMILIES: dict[str, Family] = {
     "over a bridge": linked.over_bridge,
     "beyond the average": listing.beyond_average,
 }
+
+COMMON = frozenset({
+    "count in a period", "count with a value", "aggregate", "by group", "by name of a parent", "trend", "share of rows",
+    "top groups", "of a parent", "over a bridge", "never happened",
+})  # fmt: skip
+"""What people ask most; made several times as often, so that the model does not take the rare for the usual."""
