@@ -12,7 +12,7 @@ from agent.catalog.schema import Catalog
 from agent.catalog.value_index import ValueIndex
 from agent.catalog.words import content_words, words
 
-WHOLE_TABLES, WHOLE_COLUMNS = 10, 80
+_WHOLE_TABLES, _WHOLE_COLUMNS = 10, 80
 """A schema of at most so many is shown whole."""
 _BEST_TABLES = 6
 _MOST_COLUMNS = 16
@@ -34,10 +34,10 @@ class Linkable(Protocol):
         """The index of stored values."""
 
 
-def embedded_selection(question: str, source: Linkable, attempt: int = 1) -> dict[str, list[str]]:
-    """Return the tables and columns that the embedded model is shown for `question`; see the two functions below."""
-    tables = embedded_tables(question, source, attempt)
-    return embedded_columns(question, source, {key: source.catalog.tables[key].column_names for key in tables})
+def is_shown_whole(catalog: Catalog) -> bool:
+    """Return whether the embedded model is shown all of the schema, whatever the question."""
+    columns = sum(len(table.columns) for table in catalog.tables.values())
+    return len(catalog.tables) <= _WHOLE_TABLES and columns <= _WHOLE_COLUMNS
 
 
 def embedded_tables(question: str, source: Linkable, attempt: int = 1) -> list[str]:
@@ -47,11 +47,11 @@ def embedded_tables(question: str, source: Linkable, attempt: int = 1) -> list[s
     them, at most 10 together. Each further attempt (from 1) is laxer about spelling.
     """
     tables = source.catalog.tables
-    if len(tables) <= WHOLE_TABLES and sum(len(table.columns) for table in tables.values()) <= WHOLE_COLUMNS:
+    if is_shown_whole(source.catalog):
         return list(tables)
     ranked = source.index.rank(question, fuzzy=attempt - 1, limit=_BEST_TABLES)
     joined = (source.index.connected(ranked[:count]) for count in range(len(ranked), 0, -1))
-    chosen = set(next((keys for keys in joined if len(keys) <= WHOLE_TABLES), ()))
+    chosen = set(next((keys for keys in joined if len(keys) <= _WHOLE_TABLES), ()))
     return [key for key in tables if key in chosen] or list(tables)[:_BEST_TABLES]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from agent.catalog.words import is_data_word, is_function_word, stem, words
 from agent.models.embedded_prompt import speaks_of_now
@@ -101,8 +102,12 @@ def texts_said(question: str, schema: Collection[str]) -> Iterator[str]:
 
 def is_value_said(value: str, question: str) -> bool:
     """Return whether `question` may mean the stored text `value`: a word of it begins alike, or it is a code."""
-    asked = {word[:4] for word in words(question)}
-    return len(value) <= _CODE_CHARS or bool(asked & {word[:4] for word in words(value)})
+    return len(value) <= _CODE_CHARS or not _beginnings(question).isdisjoint(_beginnings(value))
+
+
+@lru_cache(maxsize=4096)
+def _beginnings(text: str) -> frozenset[str]:
+    return frozenset(word[:4] for word in words(text))
 
 
 def _may_name(word: str, schema: Collection[str]) -> bool:

@@ -18,6 +18,7 @@ from sqlglot.generators.sqlite import SQLiteGenerator
 from agent.catalog.schema import Catalog
 from agent.sql.compact_joins import conditions_between, join_condition
 from agent.sql.compact_nodes import column_of, table_of
+from agent.sql.resolved import key_of
 
 _MOST_OUTPUTS = 8
 _UNSAYABLE = (exp.With, exp.Exists, exp.Cast, exp.Values, exp.Lateral, exp.Offset)
@@ -73,7 +74,7 @@ class _Scope:
         self._drop_implied_conditions()
 
     def _key(self, node: exp.Expr) -> str:
-        key = self.catalog.key_of(".".join(part.name for part in node.parts)) if isinstance(node, exp.Table) else None
+        key = key_of(node, self.catalog) if isinstance(node, exp.Table) else None
         if key is None:
             raise _Unsayable
         return key

@@ -9,6 +9,7 @@ from sqlglot.transforms import eliminate_qualify
 
 from agent.catalog.schema import Catalog
 from agent.sql.compact_joins import conditions_between, join_condition
+from agent.sql.resolved import key_of
 
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "total", exp.Avg: "average", exp.Max: "highest", exp.Min: "lowest",
@@ -59,12 +60,8 @@ def _tables(select: exp.Select) -> list[exp.Table]:
     return [node for node in nodes if isinstance(node, exp.Table)]
 
 
-def _key(node: exp.Table, catalog: Catalog) -> str | None:
-    return catalog.key_of(".".join(part.name for part in node.parts))
-
-
 def _join(select: exp.Select, catalog: Catalog) -> None:
-    keys = [_key(node, catalog) for node in _tables(select)]
+    keys = [key_of(node, catalog) for node in _tables(select)]
     for number, join in enumerate(select.args.get("joins") or (), 1):
         new = keys[number] if number < len(keys) else None
         written = join.args.get("on")
@@ -78,9 +75,9 @@ def _join(select: exp.Select, catalog: Catalog) -> None:
 
 
 def _spell(select: exp.Select, catalog: Catalog) -> None:
-    keys = {".".join(part.name for part in node.parts).lower(): _key(node, catalog) for node in _tables(select)}
+    keys = {".".join(part.name for part in node.parts).lower(): key_of(node, catalog) for node in _tables(select)}
     for node in _tables(select):
-        key = _key(node, catalog)
+        key = key_of(node, catalog)
         if key:
             _rename(node.this, catalog.full_names[key].name, catalog.dialect)
     for column in select.find_all(exp.Column):

@@ -79,9 +79,14 @@ def resolved(tree: exp.Expr, catalog: Catalog) -> Resolved | None:
 
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:
     """Return the table of the catalog that `source` names, in any case."""
-    name, schema = source.name.lower(), source.db.lower()
-    key = catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}")
+    key = key_of(source, catalog)
     return None if key is None else catalog.tables[key]
+
+
+def key_of(source: exp.Table, catalog: Catalog) -> str | None:
+    """Return the key of the table of the catalog that `source` names, in any case."""
+    name, schema = source.name.lower(), source.db.lower()
+    return catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}")
 
 
 def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:

@@ -18,6 +18,7 @@ from agent.models.training.gold import Selection
 from agent.sql.compact_joins import conditions_between
 from agent.sql.compact_names import quoted
 from agent.sql.compact_nodes import table_of
+from agent.sql.resolved import key_of
 
 _T = TypeVar("_T")
 _JOIN_ENDS = {TokenType.SELECT, TokenType.JOIN, TokenType.LEFT}
@@ -60,7 +61,7 @@ class _Statement:
 
     def key(self, table: exp.Table) -> str | None:
         """Return the key of `table`."""
-        return self.catalog.key_of(".".join(part.name for part in table.parts))
+        return key_of(table, self.catalog)
 
     def replaced(self, first: exp.Expr, last: exp.Expr, new: str) -> str:
         """Return the text with `new` in place of what stands from the identifier `first` to `last`."""

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from random import Random
 
 from agent.catalog.brief import describe_briefly
+from agent.catalog.embedded_linking import is_shown_whole
 from agent.catalog.linked_values import linked_values
 from agent.catalog.source import Source
 from agent.models.embedded_prompt import statement_messages
-from agent.models.training.gold import is_shown_whole, selection_with, tables_of
+from agent.models.training.gold import selection_with, tables_of
 from agent.models.training.groups import Example, Group, grouped
 from agent.sql.compact import compact
 

@@ -7,8 +7,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.catalog.embedded_linking import WHOLE_COLUMNS, WHOLE_TABLES
+from agent.catalog.embedded_linking import is_shown_whole
 from agent.catalog.schema import Catalog
+from agent.sql.resolved import key_of
 
 Selection = dict[str, list[str]]
 """The columns that a prompt shows, by table key."""
@@ -23,14 +24,8 @@ def tables_of(sql: str, catalog: Catalog) -> list[str]:
         tree = sqlglot.parse_one(sql, read="sqlite")
     except SqlglotError:
         return []
-    found = {catalog.key_of(".".join(part.name for part in table.parts)) for table in tree.find_all(exp.Table)}
+    found = {key_of(table, catalog) for table in tree.find_all(exp.Table)}
     return [] if None in found else [key for key in catalog.tables if key in found]
-
-
-def is_shown_whole(catalog: Catalog) -> bool:
-    """Return whether the agent shows the embedded model all of the schema."""
-    columns = sum(len(table.columns) for table in catalog.tables.values())
-    return len(catalog.tables) <= WHOLE_TABLES and columns <= WHOLE_COLUMNS
 
 
 def selection_with(needed: Iterable[str], catalog: Catalog, rng: Random) -> Selection:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from agent.catalog.schema import Catalog, Table
 from agent.sql.compact import compact
+from agent.sql.resolved import key_of
 
 _COMPARED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.EQ: ("=", "="), exp.NEQ: ("!=", "!="), exp.GT: (">", "<"), exp.GTE: (">=", "<="), exp.LT: ("<", ">"),
@@ -49,7 +50,7 @@ class _Spec:
         table = source.this if source else None
         if not isinstance(tree, exp.Select) or not isinstance(table, exp.Table) or table.args.get("joins"):
             raise _Unsayable
-        key = catalog.key_of(".".join(part.name for part in table.parts))
+        key = key_of(table, catalog)
         if key is None or {name for name, value in tree.args.items() if value} - _SAID:
             raise _Unsayable
         self.select, self.table = tree, catalog.tables[key]

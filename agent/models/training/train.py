@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -48,20 +49,14 @@ def train(
     if start:
         _set(weights, start)
     step, best = _take_up(folder, weights, optimizer)
-    figures: dict[str, float] = {}
+    figures: dict[str, float] = {"step": step}
     started, losses, tokens = time.monotonic(), [], 0
     while step < plan.steps:
         pack = packs[_order(len(packs), step // len(packs), plan.seed)[step % len(packs)]]
         for group in optimizer.param_groups:
             group["lr"] = plan.rate(step)
-        with torch.autocast(device, dtype, enabled=dtype is torch.bfloat16):
-            loss = loss_of(model, pack, device)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=False)
+        losses.append(_learn(model, pack, optimizer, device, dtype))
         step, tokens = step + 1, tokens + len(pack.tokens)
-        losses.append(loss.item())
         timed_out = plan.minutes is not None and time.monotonic() - started > plan.minutes * 60
         if step % plan.validate_every == 0 or step == plan.steps or timed_out:
             speed = tokens / (time.monotonic() - started)
@@ -72,6 +67,17 @@ def train(
         if timed_out:
             break
     return figures
+
+
+def _learn(model: Any, pack: Pack, optimizer: Any, device: str, dtype: torch.dtype) -> float:
+    """Make one step on `pack` and return its loss."""
+    with torch.autocast(device, dtype, enabled=dtype is torch.bfloat16):
+        loss = loss_of(model, pack, device)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=False)
+    return loss.item()
 
 
 def best_adapter(folder: Path) -> dict[str, Any]:
@@ -104,7 +110,9 @@ def validation_loss(model: Any, packs: Sequence[Pack], device: str, dtype: torch
         return sum(loss_of(model, pack, device).item() for pack in packs) / max(1, len(packs))
 
 
+@lru_cache(maxsize=1)
 def _order(count: int, epoch: int, seed: int) -> list[int]:
+    """Return the numbers of the packs in the order of one epoch."""
     order = list(range(count))
     Random(f"{seed} {epoch}").shuffle(order)
     return order

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.catalog.embedded_linking import embedded_selection, embedded_tables
+from agent.catalog.embedded_linking import embedded_columns, embedded_tables
 from agent.catalog.retrieval import link_columns, link_tables
 from agent.catalog.source import Source
 from agent.models.embedded import EmbeddedOptions
@@ -12,6 +12,11 @@ from agent.models.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import Settings
 from tests.databases import make_database, open_url
+
+
+def embedded_selection(question: str, source: Source) -> dict[str, list[str]]:
+    tables = embedded_tables(question, source)
+    return embedded_columns(question, source, {key: source.catalog.tables[key].column_names for key in tables})
 
 
 def measures(count: int) -> str:

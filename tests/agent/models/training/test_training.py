@@ -109,6 +109,12 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path) ->
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
+def test_a_run_that_is_done_says_where_it_ended(tmp_path: Path) -> None:
+    packs = list(packs_of(GROUP, encode, 1000))
+    train(tiny_model(), packs, packs, tmp_path, PLAN)
+    assert train(tiny_model(), packs, packs, tmp_path, PLAN) == {"step": PLAN.steps}
+
+
 def test_the_learning_rate_warms_up_stays_and_falls() -> None:
     plan = TrainingPlan(learning_rate=1.0, warmup_steps=10, steps=100, decay=0.2)
     assert [plan.rate(step) for step in (0, 9, 50, 79)] == pytest.approx([0.1, 1.0, 1.0, 1.0])
