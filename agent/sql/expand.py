@@ -122,6 +122,8 @@ def _output_name(output: exp.Expr) -> str | None:
         return _PARTS.get(output.args["format"].name)
     column = output.find(exp.Column)
     about = re.sub(r"\W", "_", column.name.lower()) if column else ""
+    if any(_is_day_number(call) for call in output.find_all(exp.Anonymous)):
+        about = "days"
     if isinstance(output, exp.Count):
         return f"number_of_{about}" if about else "number_of_rows"
     prefix = _AGGREGATES.get(type(output))
@@ -133,6 +135,9 @@ def _output_name(output: exp.Expr) -> str | None:
 
 def _without_text_arithmetic(node: exp.Expr) -> exp.Expr:
     """Say parts of dates that are reckoned with as numbers; SQLite alone makes numbers of texts, and divides whole."""
+    if isinstance(node, exp.Sub) and _is_day_number(node.this) and _is_day_number(node.expression):
+        later, earlier = node.this.expressions[0], node.expression.expressions[0]
+        return exp.DateDiff(this=later, expression=earlier, unit=exp.var("DAY"))
     if _QUARTER.fullmatch(node.sql("sqlite")) and isinstance(node, exp.Div):
         return exp.Extract(this=exp.var("QUARTER"), expression=node.find(exp.TimeToStr).this)  # type: ignore[union-attr]
     if isinstance(node, exp.TimeToStr) and isinstance(node.parent, exp.Binary) and node.parent.key in _ARITHMETIC:
@@ -140,3 +145,7 @@ def _without_text_arithmetic(node: exp.Expr) -> exp.Expr:
         if part:
             return exp.Extract(this=exp.var(part), expression=node.this)
     return node
+
+
+def _is_day_number(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "JULIANDAY" and len(node.expressions) == 1

@@ -71,6 +71,9 @@ def shop() -> Gbnf:
 
 ADMITTED = r'''
 FROM customer SELECT name
+FROM "order" SELECT AVG(JULIANDAY(paid) - JULIANDAY(ordered))
+FROM "order" SELECT id ORDER BY JULIANDAY(paid) - JULIANDAY(ordered) DESC LIMIT 3
+FROM "order" SELECT COUNT(*) WHERE JULIANDAY(paid) - JULIANDAY(ordered) > 3
 FROM customer SELECT DISTINCT city, COUNT(*) GROUP BY city HAVING COUNT(*) > 3 ORDER BY COUNT(*) DESC, city LIMIT 10
 FROM customer SELECT id, name, city, id, name, city, id, name
 FROM customer SELECT COUNT(DISTINCT city) WHERE name LIKE 'O''Hara%' AND (city = 'Oslo' OR city IS NOT NULL)

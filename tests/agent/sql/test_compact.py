@@ -131,6 +131,14 @@ def test_other_dialects_get_their_own_functions_and_quotes() -> None:
     assert "EXTRACT(QUARTER FROM CAST(played_on AS TIMESTAMP))" in expand(quarter, replace(CATALOG, dialect="postgres"))
 
 
+def test_days_between_two_dates_are_said_by_every_dialect() -> None:
+    text = "FROM players JOIN matches SELECT AVG(JULIANDAY(matches.played_on) - JULIANDAY(players.born))"
+    text = text.replace(" JOIN matches", " JOIN matches ON matches.match_id = players.player_id")
+    assert "AS average_days" in expand(text, CATALOG)
+    assert "DATEDIFF(matches.played_on, players.born)" in expand(text, replace(CATALOG, dialect="mysql"))
+    assert "JULIANDAY" not in expand(text, replace(CATALOG, dialect="postgres"))
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
