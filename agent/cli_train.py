@@ -24,7 +24,10 @@ def train(
     held_out: Annotated[Path, _given("Questions to measure on: neither they nor their databases train.")],
     databases: Annotated[Path, _given("SQLite files of the questions to measure on, named by db_id.")],
     out: Annotated[Path, typer.Option(help="Folder of the training set, the checkpoints, the report and the adapter.")],
-    cache: Annotated[Path, typer.Option(help="Folder where the base model's weights are kept.")] = Path(".cache"),
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder where the base model's weights are kept. [default: DATASPHINX_CACHE_DIR]"),
+    ] = None,
     start: Annotated[
         Path | None,
         typer.Option(exists=True, help="Adapter (GGUF) to begin with, such as the shipped one."),
@@ -37,13 +40,16 @@ def train(
     """Train the embedded model's adapter; once all steps are done, put it into the package and measure it.
 
     Run again with the same folder, it goes on where it stopped. Every figure goes to `report.json` and
-    `training.jsonl` there. Same seed, same training set and same machine give the same adapter.
+    `losses.jsonl` there. Same seed, same training set and same machine give the same adapter.
     """
     from agent.models.local import ADAPTER
     from agent.models.training.adapter import train_adapter
     from agent.models.training.build import build_training_set
     from agent.models.training.plan import TrainingPlan
     from agent.models.training.spider import read_held_out, read_schemas, read_training
+    from agent.settings import Settings
+
+    cache = cache or Settings().cache_dir
 
     out.mkdir(parents=True, exist_ok=True)
     path = out / "report.json"

@@ -23,7 +23,7 @@ from agent.models.training.plan import TrainingPlan
 
 _CHECKPOINT = "checkpoint.pt"
 _BEST = "best.pt"
-_LOG = "training.jsonl"
+_LOG = "losses.jsonl"
 
 
 def train(
@@ -38,11 +38,11 @@ def train(
 
     Where there is none, the adapter begins as `start` (matrices by the names of `adapter_weights`), if that is given.
     One pack is one step. Writes `checkpoint.pt` (to go on from), `best.pt` (the adapter with the lowest loss on
-    `validation`) and `training.jsonl` (step, losses in nats a token, tokens a second).
+    `validation`) and `losses.jsonl` (step, losses in nats a token, tokens a second).
     """
     device, dtype = device_and_type()
     torch.manual_seed(plan.seed)
-    adapt(model, plan.rank, plan.scale)
+    adapt(model, plan.rank, plan.scale, dtype)
     model.to(device).train()
     weights = adapter_weights(model)
     optimizer = torch.optim.AdamW(weights.values(), lr=plan.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
@@ -95,8 +95,8 @@ def loss_of(model: Any, pack: Pack, device: str) -> torch.Tensor:
     hidden = model.model(
         input_ids=pack.tokens[None].to(device),
         position_ids=pack.positions[None].to(device),
-        attention_mask=pack.mask[None, None].to(device),
         use_cache=False,
+        pack=pack,
     )[0][0]
     # Only where an answer is learned are logits needed: the vocabulary's matrix is a fifth of the model.
     learned = (pack.labels[1:] != IGNORED).nonzero().squeeze(1).to(device)
