@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from agent.models.training.packed_attention import NAME
 from agent.models.weights import embedded_weights
 
 
@@ -22,13 +23,14 @@ def load_base(cache_dir: Path) -> tuple[Any, Any]:
     options: dict[str, Any] = {"gguf_file": weights.name}
     tokenizer = AutoTokenizer.from_pretrained(weights.parent, **options)
     model = AutoModelForCausalLM.from_pretrained(
-        weights.parent, dtype=torch.float32, attn_implementation="sdpa", **options
+        weights.parent, dtype=torch.float32, attn_implementation=NAME, **options
     )
     return model, tokenizer
 
 
 def device_and_type() -> tuple[str, torch.dtype]:
-    """Return where to train and in what type to multiply: bf16 on a GPU or with AMX, else fp32 on the CPU."""
+    """Return where to train and in what type to multiply: bf16 on a GPU or a CPU that multiplies it, else fp32."""
     if torch.cuda.is_available():
         return "cuda", torch.bfloat16
-    return "cpu", torch.bfloat16 if torch.cpu._is_amx_tile_supported() else torch.float32
+    multiplies = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return "cpu", torch.bfloat16 if multiplies else torch.float32

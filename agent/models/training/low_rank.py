@@ -18,11 +18,12 @@ class LowRankLinear(nn.Module):
     """A frozen linear layer without bias, plus `scale` times the product of two trained matrices.
 
     `a` has the shape (rank, inputs), `b` (outputs, rank); `b` begins with zeros, so that nothing changes at first.
+    The frozen weight is kept in `dtype`, the one in which training multiplies.
     """
 
-    def __init__(self, base: nn.Linear, rank: int, scale: float) -> None:
+    def __init__(self, base: nn.Linear, rank: int, scale: float, dtype: torch.dtype) -> None:
         super().__init__()
-        self.weight = base.weight.requires_grad_(False)
+        self.weight = nn.Parameter(base.weight.to(dtype), requires_grad=False)
         self.a = nn.Parameter(torch.empty(rank, base.in_features))
         self.b = nn.Parameter(torch.zeros(base.out_features, rank))
         self.scale = scale
@@ -31,16 +32,16 @@ class LowRankLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return the layer's output for `x`, of shape (..., inputs)."""
         flat = x.reshape(-1, x.shape[-1])
-        narrow = flat @ (self.a * self.scale).to(x.dtype).T
-        out = torch.addmm(flat @ self.weight.to(x.dtype).T, narrow, self.b.to(x.dtype).T)
+        narrow = flat @ (self.a * self.scale).T
+        out = torch.addmm(flat @ self.weight.T, narrow, self.b.T)
         return out.view(*x.shape[:-1], -1)
 
 
-def adapt(model: nn.Module, rank: int, scale: float) -> None:
+def adapt(model: nn.Module, rank: int, scale: float, dtype: torch.dtype) -> None:
     """Freeze `model` and put a `LowRankLinear` in the place of each target layer, in place."""
     model.requires_grad_(False)
     for parent, name, layer in list(_targets(model)):
-        setattr(parent, name, LowRankLinear(layer, rank, scale))
+        setattr(parent, name, LowRankLinear(layer, rank, scale, dtype))
 
 
 def adapter_weights(model: nn.Module) -> dict[str, Tensor]:

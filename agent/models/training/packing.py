@@ -6,9 +6,11 @@ to the model it is the same as if it stood alone behind it (as in prefix sharing
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from agent.models.training.groups import Group
 
@@ -28,10 +30,21 @@ class Pack:
     owners: Tensor
 
     @property
-    def mask(self) -> Tensor:
-        """Which tokens (columns) each token (rows) may see, of the shape (length, length)."""
-        earlier = torch.ones(len(self.tokens), len(self.tokens), dtype=torch.bool).tril()
-        return earlier & ((self.owners[None, :] == 0) | (self.owners[None, :] == self.owners[:, None]))
+    def head(self) -> int:
+        """The length of the beginning."""
+        return int((self.owners == 0).sum())
+
+    @cached_property
+    def slots(self) -> Tensor:
+        """Where the tokens of each example stand, of the shape (examples, longest); padded with the last token."""
+        own = [(self.owners == number).nonzero().squeeze(1) for number in range(1, int(self.owners.max()) + 1)]
+        return pad_sequence(own, batch_first=True, padding_value=len(self.owners) - 1)
+
+    @cached_property
+    def filled(self) -> Tensor:
+        """Which places of `slots` hold a token and no padding."""
+        lengths = torch.bincount(self.owners)[1:]
+        return torch.arange(int(lengths.max()))[None] < lengths[:, None]
 
 
 def packs_of(group: Group, encode: Encode, most_tokens: int) -> Iterator[Pack]:

@@ -13,6 +13,7 @@ transformers = pytest.importorskip("transformers", reason="the extra `train` is 
 from agent.models.training.export import export_adapter, read_adapter  # noqa: E402
 from agent.models.training.groups import Example, Group  # noqa: E402
 from agent.models.training.low_rank import LowRankLinear, adapt, adapter_weights  # noqa: E402
+from agent.models.training.packed_attention import NAME  # noqa: E402
 from agent.models.training.packing import IGNORED, packs_of  # noqa: E402
 from agent.models.training.plan import TrainingPlan  # noqa: E402
 from agent.models.training.train import best_adapter, loss_of, train  # noqa: E402
@@ -33,7 +34,7 @@ def encode(text: str) -> Sequence[int]:
     return list(text.encode())
 
 
-def tiny_model() -> Any:
+def tiny_model(attention: str = NAME) -> Any:
     torch.manual_seed(1)
     config = transformers.LlamaConfig(
         vocab_size=256,
@@ -42,7 +43,7 @@ def tiny_model() -> Any:
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        attn_implementation="sdpa",
+        attn_implementation=attention,
     )
     return transformers.LlamaForCausalLM(config)
 
@@ -61,13 +62,24 @@ def test_examples_that_share_a_beginning_count_as_if_each_stood_alone() -> None:
     assert len(together.tokens) < sum(len(pack.tokens) for pack in alone)
 
 
-def test_an_example_sees_the_beginning_and_itself_alone() -> None:
+def test_attention_in_a_pack_is_that_under_a_mask_for_each_example() -> None:
+    (pack,) = packs_of(GROUP, encode, 1000)
+    packed, plain = tiny_model(), tiny_model("sdpa")
+    hidden = packed.model(pack.tokens[None], position_ids=pack.positions[None], use_cache=False, pack=pack)[0][0]
+    for number in range(1, 4):
+        seen = ((pack.owners == 0) | (pack.owners == number)).nonzero().squeeze(1)
+        alone = plain.model(pack.tokens[None, seen], use_cache=False)[0][0]
+        assert torch.allclose(hidden[seen], alone, atol=1e-5)
+
+
+def test_a_pack_says_where_its_examples_stand() -> None:
     (pack,) = packs_of(GROUP, encode, 1000)
     head = len(encode(GROUP.head))
     second = head + sum(len(encode(text)) for text in (GROUP.examples[0].tail, GROUP.examples[0].answer))
-    assert pack.mask[second, :head].all()
-    assert not pack.mask[second, head:second].any()
+    assert pack.head == head
     assert pack.positions[second] == head
+    assert pack.slots[1, 0] == second
+    assert pack.filled.sum() == len(pack.tokens) - head
     assert (pack.labels[:head] == IGNORED).all()
 
 
@@ -79,9 +91,9 @@ def test_packs_keep_to_their_size_and_leave_out_what_fits_in_none() -> None:
 
 
 def test_an_adapter_changes_nothing_before_it_is_trained() -> None:
-    model, tokens = tiny_model(), torch.arange(20)[None]
+    model, tokens = tiny_model("sdpa"), torch.arange(20)[None]
     before = model(input_ids=tokens).logits
-    adapt(model, 4, 2.0)
+    adapt(model, 4, 2.0, torch.float32)
     assert torch.allclose(model(input_ids=tokens).logits, before, atol=1e-5)
     assert {name.rpartition(".")[2] for name in adapter_weights(model)} == {"a", "b"}
     assert sum(isinstance(module, LowRankLinear) for module in model.modules()) == 14
@@ -91,7 +103,7 @@ def test_training_learns_keeps_the_best_and_writes_down_what_it_sees(tmp_path: P
     packs = list(packs_of(GROUP, encode, 1000))
     plan = replace(PLAN, steps=60, validate_every=20)
     figures = train(tiny_model(), packs, packs, tmp_path, plan)
-    log = (tmp_path / "training.jsonl").read_text().splitlines()
+    log = (tmp_path / "losses.jsonl").read_text().splitlines()
     assert len(log) == 3
     assert figures["step"] == 60
     assert figures["validation_loss"] < 0.95 * loss_of(tiny_model(), packs[0], "cpu").item()
@@ -159,5 +171,5 @@ def test_a_run_may_begin_with_an_adapter(tmp_path: Path) -> None:
 
 def _adapted() -> Any:
     model = tiny_model()
-    adapt(model, 4, 2.0)
+    adapt(model, 4, 2.0, torch.float32)
     return model
