@@ -1,4 +1,4 @@
-"""Builds the training set: Spider's questions and made-up ones, over databases of made-up rows."""
+"""Builds the training set: Spider's questions, written ones and made-up ones, over databases of made-up rows."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -21,6 +21,7 @@ from agent.models.training.spider import HeldOut, TrainingQuestion, normalised
 from agent.models.training.spider import SpiderSchema as Schema
 from agent.models.training.synthesis import synthesise
 from agent.models.training.table_choice import table_choices
+from agent.models.training.written import written_questions
 from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
 
@@ -31,7 +32,7 @@ _GROUP = 14
 _JOBS = ((repairs, 12), (table_choices, 4), (output_types, 4), (query_specs, 4))
 """The model's other jobs, with how many examples a database gives; every fifth of Spider's gives some."""
 _JOBS_EVERY = 5
-_MADE_UP_SPIDER, _MADE_UP_BUSINESS = 8, 72
+_MADE_UP_SPIDER, _MADE_UP_BUSINESS = 8, 36
 """Made-up questions for each database of Spider, and for each of our own."""
 
 
@@ -77,10 +78,11 @@ def _groups(
                 yield from examples_of(source, database, asked, rng, size=_GROUP, most=most)
             asked += _made_up(source, held_out, seed, _MADE_UP_SPIDER)
             yield from groups_of(source, database, asked, _GROUP, rng)
+    written = written_questions()
     for database, schema in business_schemas().items():
         with closing(_opened(schema, (), folder, seed)) as source:
-            made_up = _made_up(source, held_out, seed, _MADE_UP_BUSINESS)
-            yield from groups_of(source, f"business_{database}", made_up, _GROUP, rng)
+            asked = written[database] + _made_up(source, held_out, seed, _MADE_UP_BUSINESS)
+            yield from groups_of(source, f"business_{database}", asked, _GROUP, rng)
 
 
 def _made_up(source: Source, held_out: HeldOut, seed: int, count: int) -> list[Asked]:

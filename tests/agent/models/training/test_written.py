@@ -1,0 +1,66 @@
+"""The written questions: on schemas that there are, with statements that run, and none that is measured with."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from agent import demo
+from agent.catalog.source import Source
+from agent.models.training.rows import fill
+from agent.models.training.schemas import business_schemas
+from agent.models.training.spider import normalised, read_held_out
+from agent.models.training.synthesis import executable
+from agent.models.training.written import written_questions
+from agent.sql.compact import compact
+from agent.sql.limits import Limits
+from tests.benchmarks import spider
+from tests.databases import open_url
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+
+
+@contextmanager
+def opened(name: str, folder: Path) -> Iterator[Source]:
+    fill(business_schemas()[name], (), folder / f"{name}.sqlite", 0)
+    with closing(open_url(f"sqlite:///{folder / name}.sqlite", Limits(timeout_s=20, row_limit=500))) as source:
+        yield source
+
+
+def test_every_schema_has_questions_and_none_is_asked_twice() -> None:
+    written = written_questions()
+    assert written.keys() == business_schemas().keys()
+    for database, asked in written.items():
+        assert len(asked) > 25, database
+        assert len({normalised(each.question) for each in asked}) > 0.98 * len(asked), database
+
+
+@pytest.mark.parametrize("database", ["clinic", "warehouse_stock", "football_federation", "world_atlas"])
+def test_statements_run_give_rows_and_have_a_compact_form(database: str, tmp_path: Path) -> None:
+    with opened(database, tmp_path) as source:
+        for each in written_questions()[database]:
+            assert compact(each.sql, source.catalog), each
+            rows = source.execute(executable(each.sql))["rows"]
+            assert rows, each
+            assert len(rows) > 1 or any(value not in (None, 0) for value in rows[0]), each
+
+
+def test_no_question_is_one_of_those_that_are_measured_with() -> None:
+    lines = (FIXTURES / "shop_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    measured = {normalised(json.loads(line)["question"]) for line in lines}
+    measured |= {normalised(question.question) for question in demo.QUESTIONS}
+    assert not measured & _written()
+
+
+@pytest.mark.benchdata
+@pytest.mark.skipif(not spider.SCHEMAS.is_file(), reason="shared/benchmarks is not beside the project")
+def test_no_question_is_one_of_spider_dev() -> None:
+    held_out = read_held_out(spider.DEV / "questions.jsonl")
+    assert not held_out.questions & _written()
+    assert not held_out.db_ids & business_schemas().keys()
+
+
+def _written() -> set[str]:
+    return {normalised(each.question) for asked in written_questions().values() for each in asked}
