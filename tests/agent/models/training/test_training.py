@@ -108,6 +108,8 @@ def test_training_learns_keeps_the_best_and_writes_down_what_it_sees(tmp_path: P
     assert figures["step"] == 60
     assert figures["validation_loss"] < 0.95 * loss_of(tiny_model(), packs[0], "cpu").item()
     assert best_adapter(tmp_path).keys() == adapter_weights(_adapted()).keys()
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"checkpoint.pt", "best.pt", "losses.jsonl"}, "the training set lies in the same folder"
 
 
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
