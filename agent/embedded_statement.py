@@ -1,5 +1,6 @@
 """How the embedded model comes to a statement: prompt, candidates, vote."""
 
+import re
 from collections.abc import Iterator
 from datetime import date
 
@@ -17,6 +18,7 @@ from agent.sql.expand import expand
 from agent.sql.same import same_form
 from agent.state import State
 
+_FIGURE = re.compile(r"\d+")
 _TEMPERATURE = 0.7
 """Of all candidates but the first, as Wang et al. 2022 sample theirs."""
 
@@ -39,7 +41,8 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
         return next(candidates)
     rejected = [same_form(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
     refused = {*state.get("tried_sql", ()), *rejected}
-    return choose_candidate(candidates, options.candidates, source, refused, [value.value for value in values])
+    named = [value.value for value in values]
+    return choose_candidate(candidates, options.candidates, source, refused, named, _FIGURE.findall(question))
 
 
 def _texts(messages: list[BaseMessage], grammar: str | None, count: int, model: ModelClient) -> Iterator[str]:
