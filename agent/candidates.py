@@ -21,6 +21,7 @@ from agent.sql.repair import repair
 from agent.sql.result import Result
 from agent.sql.same import same_form
 
+_TWICE = "it gives the same output twice"
 _AGREEING = 2
 _TIMEOUT_S = 5.0
 _ROW_LIMIT = 1000
@@ -39,6 +40,8 @@ class Candidate:
     """What was repaired without the model."""
     problem: str = ""
     """Why there is no `sql`."""
+    stutters: bool = False
+    """True where it gave an output twice: a sign that the model did not know what to write."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +62,23 @@ def read_candidate(text: str, source: Source, *, may_repair: bool) -> Candidate:
         sql = expand(text, source.catalog)
     except ValueError as error:
         return Candidate(text, "", problem=str(error))
-    if _repeats_an_output(sql, source.catalog.dialect):
-        return Candidate(text, "", problem="it gives the same output twice")
-    mended = repair(sql, source.catalog) if may_repair else None
-    return Candidate(text, mended.sql, mended.how) if mended else Candidate(text, sql)
+    once = _each_output_once(sql, source.catalog.dialect)
+    if once and not may_repair:
+        return Candidate(text, "", problem=_TWICE)
+    mended = repair(once or sql, source.catalog) if may_repair else None
+    how = "; ".join(([_TWICE] if once else []) + ([mended.how] if mended else []))
+    return Candidate(text, mended.sql if mended else once or sql, how, stutters=once is not None)
 
 
-def _repeats_an_output(sql: str, dialect: str) -> bool:
+def _each_output_once(sql: str, dialect: str) -> str | None:
+    """Return `sql` without outputs that stand in it already; None where each stands there once."""
     tree = sqlglot.parse_one(sql, read=dialect)
-    outputs = [output.unalias().sql() for output in tree.selects] if isinstance(tree, exp.Query) else []
-    return len(set(outputs)) < len(outputs)
+    if not isinstance(tree, exp.Select):
+        return None
+    once: dict[str, exp.Expr] = {}
+    for output in tree.selects:
+        once.setdefault(output.unalias().sql(), output)
+    return tree.select(*once.values(), append=False).sql(dialect=dialect) if len(once) < len(tree.selects) else None
 
 
 def choose_candidate(
@@ -90,6 +100,7 @@ def choose_candidate(
       a condition that nothing meets.
     - A statement that holds none of `values`, stored texts that the question names, or not all of `figures`, the
       numbers in it, loses against those that leave out less.
+    - One that gave an output twice loses likewise.
     - One row with a 0, which a count of nothing gives too, is an answer that people ask for; it loses a tie alone.
 
     Raises:
@@ -118,7 +129,7 @@ def choose_candidate(
 
 def _lost(candidate: Candidate, values: Collection[str], figures: Collection[str]) -> int:
     names_none = bool(values) and not any(value.replace("'", "''") in candidate.compact for value in values)
-    return names_none + sum(figure not in candidate.compact for figure in figures)
+    return candidate.stutters + names_none + sum(figure not in candidate.compact for figure in figures)
 
 
 def _cast(candidate: Candidate, source: Source, lost: int) -> _Ballot | None:

@@ -87,8 +87,11 @@ def test_a_statement_without_the_values_that_the_question_names_loses_against_on
     assert choose_candidate(candidates, len(texts), source, values=["dog", "Rex"]).compact == DOGS
 
 
-def test_a_statement_that_gives_an_output_twice_is_dropped(source: Source) -> None:
-    assert chosen(source, "FROM pets SELECT name, name", DOGS) == DOGS
+def test_a_statement_that_gives_an_output_twice_loses_and_alone_gives_it_once(source: Source) -> None:
+    twice = "FROM pets SELECT name, age, name"
+    assert chosen(source, twice, DOGS) == DOGS
+    assert read_candidate(twice, source, may_repair=True).sql == "SELECT name, age FROM pets"
+    assert read_candidate(twice, source, may_repair=False).problem == "it gives the same output twice"
 
 
 def test_the_order_counts_where_a_statement_asks_for_one(source: Source) -> None:
