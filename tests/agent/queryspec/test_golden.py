@@ -69,3 +69,4 @@ def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
     assert len(result["rows"]) == len(golden["rows"])
     for row, wanted in zip(result["rows"], golden["rows"], strict=True):
         assert row == [pytest.approx(value) if isinstance(value, float) else value for value in wanted]
+        assert [isinstance(value, bool) for value in row] == [isinstance(value, bool) for value in wanted]
