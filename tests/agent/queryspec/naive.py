@@ -14,10 +14,15 @@ Row = dict[str, Any]
 
 def rows_of(main: str, spec: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     """Return the columns and rows of `spec`, JSON-safe."""
-    rows = [row for row in joined(main, spec.get("joins", [])) if all(holds(row, each) for each in spec.get("filters", []))]
+    rows = [
+        row for row in joined(main, spec.get("joins", [])) if all(holds(row, each) for each in spec.get("filters", []))
+    ]
     groups, aggregations = spec.get("group_by", []), spec.get("aggregations", [])
     derived = {each["as"]: parse(each["expr"]) for each in spec.get("derived", [])}
-    columns = {name.partition("/")[2] if name.startswith(f"{main}/") else name.replace("/", ".", 1) for name in everything(main, spec)}
+    columns = {
+        name.partition("/")[2] if name.startswith(f"{main}/") else name.replace("/", ".", 1)
+        for name in everything(main, spec)
+    }
     of_rows = {name for each in aggregations if (name := each["col"]) in derived and name not in columns}
     of_rows |= {name for each in list(of_rows) for name in used(derived[each]) if name in derived}
     for name, node in derived.items():
@@ -123,11 +128,15 @@ def grouped(rows: list[Row], groups: list[Any], aggregations: list[dict[str, Any
     found: dict[tuple[Any, ...], list[Row]] = {} if groups else {(): []}
     for row in rows:
         key = tuple(
-            period(look(row, group["col"]), group["by"]) if isinstance(group, dict) else look(row, group) for group in groups
+            period(look(row, group["col"]), group["by"]) if isinstance(group, dict) else look(row, group)
+            for group in groups
         )
         found.setdefault(key, []).append(row)
     return [
-        {**dict(zip(map(group_name, groups), key, strict=True)), **{each["as"]: figure(members, each) for each in aggregations}}
+        {
+            **dict(zip(map(group_name, groups), key, strict=True)),
+            **{each["as"]: figure(members, each) for each in aggregations},
+        }
         for key, members in found.items()
     ]
 
@@ -149,7 +158,9 @@ def derive(table: list[Row], derived: dict[str, Any], spec: dict[str, Any]) -> l
     groups = spec.get("group_by", [])
     times = [group_name(group) for group in groups if isinstance(group, dict) or group in {"日期", "月份", "created"}]
     others = [group_name(group) for group in groups if group_name(group) not in times]
-    sorts = [(name, False) for name in times] or [(each["by"], each.get("desc", False)) for each in spec.get("sort", [])]
+    sorts = [(name, False) for name in times] or [
+        (each["by"], each.get("desc", False)) for each in spec.get("sort", [])
+    ]
     if not times:
         sorts += [(name, False) for name in others if name not in dict(sorts)]
     for name, node in derived.items():
