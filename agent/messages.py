@@ -45,6 +45,11 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Запрос не выполнен: база данных ожидает {rows:.1e} строк в ходе выполнения, допускается не больше {limit:.1e}. Соединяйте по ключам, фильтруйте раньше или увеличьте DATASPHINX_MAX_PLANNED_ROWS.",
         "zh": "语句未执行：数据库预计过程中有 {rows:.1e} 行，最多允许 {limit:.1e} 行。请按键连接、先筛选，或调高 DATASPHINX_MAX_PLANNED_ROWS。",
     },
+    "query_spec_invalid": {
+        "en": "The query spec cannot be used: {problems}. Correct it in the places named.",
+        "ru": "Спецификацию запроса нельзя использовать: {problems}. Исправьте её в указанных местах.",
+        "zh": "查询规格无法使用：{problems}。请在所示位置更正。",
+    },
     "model_answer_unreadable": {
         "en": "The model gave no readable {schema}. Try again, or use another model (DATASPHINX_LLM_MODEL).",
         "ru": "Модель не дала читаемого ответа {schema}. Повторите или выберите другую модель (DATASPHINX_LLM_MODEL).",

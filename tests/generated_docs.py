@@ -1,5 +1,6 @@
 """The parts of the documentation that are made from the code. `make docs` writes them; a test compares them."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 
 from agent.cli import app
 from agent.graph import graph
+from agent.queryspec.schema import json_schema
 from agent.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,6 +59,15 @@ PARTS = {
 """Each generated part: the file that holds it between its two markers, and what makes it."""
 
 
+def query_spec_schema() -> str:
+    """Return the JSON Schema of query specs."""
+    return json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"
+
+
+FILES = {"query_spec": (ROOT / "docs/query_spec.schema.json", query_spec_schema)}
+"""Each file that is generated as a whole, and what makes it."""
+
+
 def with_part(text: str, name: str, part: str) -> str:
     """Return `text` with `part` between the markers of `name`.
 
@@ -70,7 +81,9 @@ def with_part(text: str, name: str, part: str) -> str:
 
 
 def main() -> None:
-    """Write every part into its file."""
+    """Write every part into its file, and every file that is one part."""
+    for path, make in FILES.values():
+        path.write_text(make(), encoding="utf-8")
     for name, (path, make) in PARTS.items():
         path.write_text(with_part(path.read_text(encoding="utf-8"), name, make()), encoding="utf-8")
 

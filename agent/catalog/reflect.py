@@ -225,6 +225,9 @@ def _column(column: Any) -> Column:
 def _type_name(kind: Any) -> str:
     if isinstance(kind, Enum):
         return "ENUM"
+    # What MariaDB makes of BOOLEAN; the name alone would be that of a number.
+    if type(kind).__name__ == "TINYINT" and getattr(kind, "display_width", None) == 1:
+        return "TINYINT(1)"
     try:
         return str(kind)
     except Exception:  # a type that only its own dialect can write

@@ -1,10 +1,12 @@
 """A source: a database with what is known of it."""
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from time import time
+from types import MappingProxyType
 
 from agent.catalog.background import Background
 from agent.catalog.cache import Entry, file_stamp, fingerprint
@@ -21,6 +23,7 @@ from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
 from agent.sql.grants import grants_of
 from agent.sql.limits import Cancellation, Limits
+from agent.sql.parameters import Value
 from agent.sql.result import Result
 
 _REFRESH_AFTER_S = 300.0
@@ -43,9 +46,23 @@ class Source:
     """The refresh that was started when the catalog came from the cache; `background.error` says how it failed."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def execute(self, sql: str, cancellation: Cancellation | None = None) -> Result:
-        """Return the rows of `sql`; everything that `agent.sql.execute.execute` says holds."""
-        return execute(sql, self.database, self.catalog, self.limits, access=self.access, cancellation=cancellation)
+    def execute(
+        self,
+        sql: str,
+        cancellation: Cancellation | None = None,
+        *,
+        parameters: Mapping[str, Value] = MappingProxyType({}),
+    ) -> Result:
+        """Return the rows of `sql` with `parameters` bound; all that `agent.sql.execute.execute` says holds."""
+        return execute(
+            sql,
+            self.database,
+            self.catalog,
+            self.limits,
+            parameters=parameters,
+            access=self.access,
+            cancellation=cancellation,
+        )
 
     @property
     def values(self) -> ValueIndex:

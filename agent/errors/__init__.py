@@ -9,6 +9,7 @@
     │   │   ├── StatementFailed      the database refused it                  reason, kind
     │   │   ├── StatementTimeout     it ran past its time limit               seconds
     │   │   └── StatementTooCostly   its plan goes through too many rows      rows, limit
+    │   ├── QuerySpecInvalid         a query spec does not fit its datasets   problems
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
         ├── InvalidQuestion          empty, without words, not text           reason
@@ -61,6 +62,7 @@ from agent.errors.sources import (
     SourceNotFound,
     SourceUnreachable,
 )
+from agent.errors.specs import QuerySpecInvalid, SpecProblem
 from agent.errors.statements import (
     NamesUnknown,
     NotPermitted,
@@ -95,6 +97,7 @@ __all__ = [
     "NotPermitted",
     "OffTopic",
     "PermissionDenied",
+    "QuerySpecInvalid",
     "QuestionTooLong",
     "Retryable",
     "RowRuleNotApplied",
@@ -103,6 +106,7 @@ __all__ = [
     "SourceEmpty",
     "SourceNotFound",
     "SourceUnreachable",
+    "SpecProblem",
     "SqlNotGenerated",
     "StatementCancelled",
     "StatementError",

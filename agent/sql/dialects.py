@@ -118,7 +118,7 @@ def literals_in(sql: str, dialect: str) -> int:
 
 
 def print_statement(tree: exp.Expr, dialect: str) -> str:
-    """Return `tree` as SQL of `dialect` without remarks, names and strings as they were.
+    """Return `tree` as SQL of `dialect` without remarks, names and strings as they were, parameters as `:name`.
 
     Raises:
         sqlglot.errors.SqlglotError: a node has no spelling in this dialect.
@@ -126,4 +126,10 @@ def print_statement(tree: exp.Expr, dialect: str) -> str:
     generator = faithful(dialect).generator(
         comments=False, unsupported_level=ErrorLevel.RAISE, normalize_functions=False
     )
-    return generator.generate(tree)
+    return generator.generate(tree.transform(_spelt) if tree.find(exp.Placeholder) else tree)
+
+
+def _spelt(node: exp.Expr) -> exp.Expr:
+    """Return a named parameter as it is written here in every dialect; what has a type or no name stays as it is."""
+    is_named = isinstance(node, exp.Placeholder) and bool(node.name) and not node.args.get("kind")
+    return exp.Var(this=f":{node.name}") if is_named else node

@@ -4,7 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
@@ -22,7 +23,9 @@ from agent.errors import (
 )
 from agent.sql.database import Database, reason_of
 from agent.sql.failures import kind_of
+from agent.sql.guard import parse
 from agent.sql.limits import Cancellation, Limits
+from agent.sql.parameters import Value, escape, mark, place
 from agent.sql.plan import EXPLAIN, planned_rows
 from agent.sql.preflight import approved
 from agent.sql.result import Result
@@ -49,6 +52,7 @@ def execute(
     catalog: Catalog,
     limits: Limits,
     *,
+    parameters: Mapping[str, Value] = MappingProxyType({}),
     access: RowAccess | None = None,
     cancellation: Cancellation | None = None,
 ) -> Result:
@@ -56,6 +60,8 @@ def execute(
 
     The guard and the catalog look first; what they have read is written down anew, with the row rules of `access` on
     it, and only that text runs, where it can only read. It can be stopped from another thread by `cancellation`.
+    `parameters` are bound to the places that `sql` names as `:name`, in every dialect; they share no name with those
+    of row rules.
 
     Raises:
         StatementRefused: the guard found something; the database was not asked.
@@ -72,12 +78,10 @@ def execute(
     """
     started = time.perf_counter()
     try:
-        written, parameters = approved(sql, catalog), cast(Parameters, ())
-        if access:
-            written, parameters = _restricted(written, access, database)
+        written, bound = _bound(approved(sql, catalog, parameters), parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        result = _run(written, parameters, database, limits, cancellation)
+        result = _run(written, bound, database, limits, cancellation)
     except DatasphinxError as error:
         _record(sql, 0, started, str(error))
         raise
@@ -85,14 +89,26 @@ def execute(
     return result
 
 
-def _restricted(sql: str, access: RowAccess, database: Database) -> tuple[str, Parameters]:
-    """Return `sql` with the row rules on it, and its parameters as the driver wants them."""
-    marked, values = restrict(sql, access.rules, access.parameters)
-    if not values:
-        return marked.replace("\\:", ":"), ()
-    compiled = text(marked).bindparams(**values).compile(dialect=database.engine.dialect)
+def _bound(
+    sql: str, given: Mapping[str, Value], access: RowAccess | None, database: Database
+) -> tuple[str, Parameters]:
+    """Return `sql` with the row rules on it, and the values of both as the driver wants them."""
+    if not given and not access:
+        return sql, ()
+    values: dict[str, Any] = {}
+    if given:
+        (tree,) = parse(sql, database.dialect)
+        sql, values = mark(sql, tree, database.dialect, given)
+    text_, ruled = restrict(sql, access.rules, access.parameters) if access else (escape(sql), {})
+    if not values and not ruled:
+        return text_.replace("\\:", ":"), ()
+    return _compiled(place(text_, {name: name for name in values}), {**values, **ruled}, database)
+
+
+def _compiled(sql: str, values: Mapping[str, Any], database: Database) -> tuple[str, Parameters]:
+    compiled = text(sql).bindparams(**values).compile(dialect=database.engine.dialect)
     positions = getattr(compiled, "positiontup", None)
-    return compiled.string, [values[name] for name in positions] if positions else values
+    return compiled.string, tuple(values[name] for name in positions) if positions else dict(values)
 
 
 def _record(sql: str, rows: int, started: float, error: str | None) -> None:

@@ -5,8 +5,9 @@ forbidden operation names it as a stop word, so that SQL generation can be told 
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 import sqlglot
 from sqlglot import exp
@@ -17,6 +18,7 @@ from agent.sql.effort import bounded_joins, bounded_recursion
 from agent.sql.finding import Finding, Rule, Statement
 from agent.sql.functions import harmless_functions, harmless_types
 from agent.sql.lexical import check_text
+from agent.sql.parameters import Value, with_literals
 from agent.sql.sizes import bounded_rows, bounded_widths
 from agent.sql.sources import catalog_tables, no_bare_table_lists, no_system_columns
 from agent.sql.syntax import known_syntax, query_only, single_statement
@@ -73,14 +75,17 @@ def check(sql: str, dialect: str, tables: Collection[str] | None) -> tuple[Findi
     return approve(sql, dialect, tables)[1]
 
 
-def approve(sql: str, dialect: str, tables: Collection[str] | None) -> tuple[str, tuple[Finding, ...]]:
+def approve(
+    sql: str, dialect: str, tables: Collection[str] | None, values: Mapping[str, Value] = MappingProxyType({})
+) -> tuple[str, tuple[Finding, ...]]:
     """Return the text that may run in place of `sql`, empty where anything speaks against it, and what does.
 
     What was checked is printed, parsed and checked again, and printed to the same text: what the database reads is
-    what the rules have seen, whatever remarks and spellings the original had.
+    what the rules have seen, whatever remarks and spellings the original had. A parameter `:name` is judged as its
+    value in `values`; one without a value is refused.
     """
     try:
-        return _approve(sql, dialect, None if tables is None else frozenset(tables))
+        return _approve(sql, dialect, None if tables is None else frozenset(tables), tuple(values.items()))
     except Exception as error:
         # Whatever the parser trips over, the answer is no: a defect must not open the gate.
         _log.exception("the guard failed on a statement")
@@ -88,8 +93,10 @@ def approve(sql: str, dialect: str, tables: Collection[str] | None) -> tuple[str
 
 
 @lru_cache(maxsize=256)
-def _approve(sql: str, dialect: str, readable: frozenset[str] | None) -> tuple[str, tuple[Finding, ...]]:
-    findings, trees = _check_once(sql, dialect, readable)
+def _approve(
+    sql: str, dialect: str, readable: frozenset[str] | None, values: tuple[tuple[str, Value], ...]
+) -> tuple[str, tuple[Finding, ...]]:
+    findings, trees = _check_once(sql, dialect, readable, values)
     written = sql
     for _ in range(_MAX_PRINTINGS):
         if findings:
@@ -103,7 +110,7 @@ def _approve(sql: str, dialect: str, readable: frozenset[str] | None) -> tuple[s
             return "", (Finding("round_trip", "a part of it would get lost when it is written down"),)
         if written == before:
             return written, ()
-        findings, trees = _check_once(written, dialect, readable)
+        findings, trees = _check_once(written, dialect, readable, values)
     return "", findings or (Finding("round_trip", "the statement changes each time it is written down"),)
 
 
@@ -113,14 +120,15 @@ def stop_words(findings: Collection[Finding]) -> list[str]:
 
 
 def _check_once(
-    sql: str, dialect: str, tables: frozenset[str] | None
+    sql: str, dialect: str, tables: frozenset[str] | None, values: tuple[tuple[str, Value], ...]
 ) -> tuple[tuple[Finding, ...], tuple[exp.Expr, ...]]:
     findings = tuple(check_text(sql, dialect))
     if findings:
         return findings, ()
     try:
         trees = parse(sql, dialect)
-        statement = Statement(trees, tables, dialect)
+        judged = tuple(with_literals(tree, dict(values)) for tree in trees) if values else trees
+        statement = Statement(judged, tables, dialect)
         return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(statement))), trees
     except ValueError as error:
         return (Finding("parsable", f"the statement cannot be parsed: {error}"),), ()

@@ -1,21 +1,27 @@
 """What can be said of a statement without running it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from agent.catalog.schema import Catalog
 from agent.errors import StatementError, StatementRefused, StatementUnsound
 from agent.sql.checks import problems_of
 from agent.sql.guard import approve
 from agent.sql.names import resolve
+from agent.sql.parameters import Value
 
 
-def approved(sql: str, catalog: Catalog) -> str:
+def approved(sql: str, catalog: Catalog, values: Mapping[str, Value] = MappingProxyType({})) -> str:
     """Return the text that may run in place of `sql`: what the guard has read, written down anew.
 
+    Its parameters stand as `:name`; `values` has what will be bound to them.
+
     Raises:
-        StatementRefused: the guard found something.
+        StatementRefused: the guard found something, such as a parameter without a value.
         NamesUnknown: a column does not exist.
         StatementUnsound: types or groups are such that the database would refuse it.
     """
-    text, findings = approve(sql, catalog.dialect, catalog.readable)
+    text, findings = approve(sql, catalog.dialect, catalog.readable, values)
     if findings:
         raise StatementRefused(tuple(map(str, findings)))
     problems = problems_of(resolve(sql, catalog))

@@ -5,7 +5,6 @@ subqueries around it see no other. The method is that of row-level security view
 modification); a second pass over the text that will run finds every reference again and compares its predicate.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from secrets import token_hex
@@ -18,6 +17,7 @@ from agent.catalog.schema import Catalog
 from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
+from agent.sql.parameters import escape, place
 from agent.sql.row_predicates import SETTING, parse_predicate
 from agent.sql.sources import names_cte
 
@@ -151,9 +151,7 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
     bound = rules.bound(markers)
     text = _checked_text(bound.apply(tree), bound)
-    text = re.sub(r"(:)", r"\\\1", text)
-    for name, marker in markers.items():
-        text = re.sub(rf"[\"`]?{marker}[\"`]?", f":{name}", text)
+    text = place(escape(text), {marker: name for name, marker in markers.items()})
     return text, {name: parameters[name] for name in needed}
 
 

@@ -75,7 +75,7 @@ def test_no_more_bytes_than_the_limit(source: Source) -> None:
 def test_past_the_guard_nothing_can_be_written(
     source: Source, engine: EngineUnderTest, write: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, _: sql)
+    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, *_: sql)
     with pytest.raises(StatementFailed):
         source.execute(write)
     assert engine.admin(COUNT)[0][0] == 3

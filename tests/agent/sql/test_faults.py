@@ -130,7 +130,7 @@ def test_what_a_statement_sets_is_gone_with_it(monkeypatch: pytest.MonkeyPatch, 
     with shop("postgres", tmp_path) as server:
         source = open_url(server.url, Limits(5, 10))
         with monkeypatch.context() as past_the_guard:
-            past_the_guard.setattr("agent.sql.execute.approved", lambda sql, _: sql)
+            past_the_guard.setattr("agent.sql.execute.approved", lambda sql, *_: sql)
             for attack in (
                 "SELECT set_config('default_transaction_read_only', 'off', false)",
                 "SELECT set_config('statement_timeout', '0', false)",

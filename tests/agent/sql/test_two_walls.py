@@ -181,7 +181,7 @@ def test_what_the_guard_blocks_finds_a_second_wall(
     name, made = walled
     dialect, tables = "mysql" if name == "mariadb" else name, {*schema()["allowed_tables"]}
     database, before = Database(made.url), made.content()
-    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, _: sql)
+    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, *_: sql)
     walls: Counter[str] = Counter()
     passed_both = []
     for sql in blocked(name):

@@ -18,7 +18,7 @@ Ask = Callable[..., Result]
 
 @pytest.fixture
 def ask(source: Source, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, _: sql)
+    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, *_: sql)
 
     def run(sql: str, timeout_s: float = 5) -> Result:
         return execute(sql, source.database, source.catalog, Limits(timeout_s, 100))

@@ -1,0 +1,49 @@
+"""Dates and times in specs: ISO 8601 text, without a zone."""
+
+import re
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATETIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
+
+
+class Span(NamedTuple):
+    """From `start` on and before `end`; a moment where there is no end."""
+
+    start: datetime
+    end: datetime | None = None
+
+
+def read_date(text: str) -> date:
+    """Return the date that `text` is.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not _DATE.fullmatch(text):
+        raise ValueError("a date such as 2024-03-31 is expected")
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"there is no date {text}") from None
+
+
+def read_span(text: str) -> Span:
+    """Return the time that `text` is; a date without a time is the whole day.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if _DATETIME.fullmatch(text):
+        try:
+            return Span(datetime.fromisoformat(text))
+        except ValueError:
+            raise ValueError(f"there is no time {text}") from None
+    if not _DATE.fullmatch(text):
+        raise ValueError("a date such as 2024-03-31 or a time such as 2024-03-31T13:30:00, without a zone, is expected")
+    day = read_date(text)
+    if day == date.max:
+        raise ValueError(f"no day follows {text}")
+    start = datetime(day.year, day.month, day.day)
+    return Span(start, start + timedelta(days=1))

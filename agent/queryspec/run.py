@@ -1,0 +1,49 @@
+"""Runs a spec on a source, through the choke point."""
+
+from typing import Any
+
+from agent.catalog.source import Source
+from agent.errors import ConfigurationError
+from agent.queryspec.compile import compile_spec
+from agent.queryspec.datasets import Datasets
+from agent.queryspec.dialect import DIALECTS
+from agent.queryspec.outputs import Output
+from agent.queryspec.spec import DEFAULT_LIMIT, QuerySpec
+from agent.sql.limits import Cancellation
+from agent.sql.result import Result
+
+
+def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cancellation | None = None) -> Result:
+    """Return the rows of `spec` from `source`, whose catalog has the tables of `datasets`.
+
+    The columns have the names that the spec gives them, and truth values are such on every engine. `truncated` is True
+    where the spec has no limit and there are more rows than the default, or where the source allows fewer.
+
+    Raises:
+        QuerySpecInvalid: the spec does not fit the datasets.
+        ConfigurationError: specs are not compiled to the SQL of the source.
+        DatasphinxError: as `agent.sql.execute.execute` says.
+    """
+    dialect = source.catalog.dialect
+    if dialect not in DIALECTS:
+        known = ", ".join(DIALECTS)
+        raise ConfigurationError("DATASPHINX_SOURCES", f"query specs can be asked of {known}, not of {dialect}")
+    compiled = compile_spec(spec, datasets, dialect)
+    result = source.execute(compiled.sql, cancellation, parameters=compiled.parameters)
+    limit = spec.limit or DEFAULT_LIMIT
+    return Result(
+        columns=[output.name for output in compiled.columns],
+        types=[_type(output, kind) for output, kind in zip(compiled.columns, result["types"], strict=True)],
+        rows=[_row(row, compiled.columns) for row in result["rows"][:limit]],
+        truncated=result["truncated"] or len(result["rows"]) > limit,
+    )
+
+
+def _type(output: Output, kind: str) -> str:
+    return "boolean" if output.type_class == "boolean" and kind == "integer" else kind
+
+
+def _row(row: list[Any], columns: tuple[Output, ...]) -> list[Any]:
+    """Return `row` with truth values in place of the 0 and 1 that MariaDB and ClickHouse may have for them."""
+    pairs = zip(row, columns, strict=True)
+    return [bool(value) if output.type_class == "boolean" and value in (0, 1) else value for value, output in pairs]

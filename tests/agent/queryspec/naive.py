@@ -1,0 +1,243 @@
+"""Query specs computed row by row in plain Python: what the engines have to agree with."""
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from agent.queryspec.expressions import Binary, Call, Name, Negative, Number, parse
+from agent.sql.rows import json_safe
+from tests.agent.queryspec.tables import DATA, NAMES
+
+Row = dict[str, Any]
+
+
+def rows_of(main: str, spec: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and rows of `spec`, JSON-safe."""
+    rows = [
+        row for row in joined(main, spec.get("joins", [])) if all(holds(row, each) for each in spec.get("filters", []))
+    ]
+    groups, aggregations = spec.get("group_by", []), spec.get("aggregations", [])
+    derived = {each["as"]: parse(each["expr"]) for each in spec.get("derived", [])}
+    columns = {
+        name.partition("/")[2] if name.startswith(f"{main}/") else name.replace("/", ".", 1)
+        for name in everything(main, spec)
+    }
+    of_rows = {name for each in aggregations if (name := each["col"]) in derived and name not in columns}
+    of_rows |= {name for each in list(of_rows) for name in used(derived[each]) if name in derived}
+    for name, node in derived.items():
+        for row in rows if name in of_rows else ():
+            row[name] = number(node, lambda wanted, row=row: look(row, wanted))
+    if groups or aggregations:
+        table = grouped(rows, groups, aggregations)
+    else:
+        names = everything(main, spec)
+        table = [{shown(main, name): row[name] for name in names} for row in rows]
+    table = derive(table, {name: node for name, node in derived.items() if name not in of_rows}, spec)
+    sorts = [(each["by"], each.get("desc", False)) for each in spec.get("sort", [])]
+    sorts += [(name, False) for name in map(group_name, groups) if name not in dict(sorts)]
+    table = ordered(table, sorts)[: spec.get("limit", 1000)]
+    names = list(table[0]) if table else []
+    return names, [[json_safe(value) for value in row.values()] for row in table]
+
+
+def everything(main: str, spec: dict[str, Any]) -> list[str]:
+    used = [main, *(join["dataset"] for join in spec.get("joins", []))]
+    return [f"{name}/{column}" for name in used for column in DATA[NAMES[name]].columns]
+
+
+def shown(main: str, name: str) -> str:
+    dataset, _, column = name.partition("/")
+    return column if dataset == main else f"{dataset}.{column}"
+
+
+def joined(main: str, joins: list[dict[str, Any]]) -> list[Row]:
+    rows = read(main)
+    for join in joins:
+        other, found = read(join["dataset"]), []
+        for row in rows:
+            pairs = join["on"].items()
+            hits = [
+                {**row, **match} for match in other
+                if all(look(row, left) == match[f"{join['dataset']}/{right}"] is not None for left, right in pairs)
+            ]  # fmt: skip
+            missing = [{**row, **dict.fromkeys(other[0])}] if join.get("how") == "left" else []
+            found += hits or missing
+        rows = found
+    return [{**row, "main": main} for row in rows]
+
+
+def read(name: str) -> list[Row]:
+    data = DATA[NAMES[name]]
+    return [{**{f"{name}/{c}": v for c, v in zip(data.columns, row, strict=True)}, "main": name} for row in data.rows]
+
+
+def look(row: Row, name: str) -> Any:
+    if name in row and name != "main":
+        return row[name]
+    for key in (f"{row['main']}/{name}", name.replace(".", "/", 1)):
+        if key in row:
+            return row[key]
+    (key,) = [key for key in row if key.endswith(f"/{name}")]
+    return row[key]
+
+
+def holds(row: Row, each: dict[str, Any]) -> bool:
+    value, op, wanted = look(row, each["col"]), each["op"], each.get("value", True)
+    if op == "is_null":
+        return (value is None) == wanted
+    if value is None:
+        return False
+    if op == "contains":
+        return wanted.lower() in value.lower()
+    if op == "between":
+        return compare(value, ">=", wanted[0]) and compare(value, "<=", wanted[1])
+    return any(compare(value, "=", one) for one in wanted) if op == "in" else compare(value, op, wanted)
+
+
+def compare(value: Any, op: str, wanted: Any) -> bool:
+    low = high = wanted
+    if isinstance(value, datetime):
+        low = high = datetime.fromisoformat(wanted)
+        high = low + timedelta(days=1) - timedelta(microseconds=1) if len(wanted) == 10 else high
+    elif isinstance(value, date):
+        low = high = date.fromisoformat(wanted)
+    elif isinstance(value, Decimal):
+        low = high = Decimal(str(wanted))
+    return {
+        "=": low <= value <= high, "!=": not low <= value <= high, ">": value > high, ">=": value >= low,
+        "<": value < low, "<=": value <= high,
+    }[op]  # fmt: skip
+
+
+def group_name(group: Any) -> str:
+    return f"{group['col']}_{group['by']}" if isinstance(group, dict) else group
+
+
+def period(value: date | None, by: str) -> str | None:
+    if value is None:
+        return None
+    year, week, _ = value.isocalendar()
+    return {
+        "day": f"{value:%Y-%m-%d}", "week": f"{year}-W{week:02}", "month": f"{value:%Y-%m}",
+        "quarter": f"{value.year}-Q{(value.month + 2) // 3}", "year": f"{value:%Y}",
+    }[by]  # fmt: skip
+
+
+def grouped(rows: list[Row], groups: list[Any], aggregations: list[dict[str, Any]]) -> list[Row]:
+    found: dict[tuple[Any, ...], list[Row]] = {} if groups else {(): []}
+    for row in rows:
+        key = tuple(
+            period(look(row, group["col"]), group["by"]) if isinstance(group, dict) else look(row, group)
+            for group in groups
+        )
+        found.setdefault(key, []).append(row)
+    return [
+        {
+            **dict(zip(map(group_name, groups), key, strict=True)),
+            **{each["as"]: figure(members, each) for each in aggregations},
+        }
+        for key, members in found.items()
+    ]
+
+
+def figure(rows: list[Row], each: dict[str, Any]) -> Any:
+    if each["col"] == "*":
+        return len(rows)
+    values = [value for row in rows if (value := look(row, each["col"])) is not None]
+    if each["agg"] in {"count", "nunique"}:
+        return len(values if each["agg"] == "count" else set(values))
+    if not values:
+        return None
+    if each["agg"] == "avg":
+        return float(sum(values)) / len(values)
+    return {"sum": sum, "min": min, "max": max}[each["agg"]](values)
+
+
+def derive(table: list[Row], derived: dict[str, Any], spec: dict[str, Any]) -> list[Row]:
+    groups = spec.get("group_by", [])
+    times = [group_name(group) for group in groups if isinstance(group, dict) or group in {"日期", "月份", "created"}]
+    others = [group_name(group) for group in groups if group_name(group) not in times]
+    sorts = [(name, False) for name in times] or [
+        (each["by"], each.get("desc", False)) for each in spec.get("sort", [])
+    ]
+    if not times:
+        sorts += [(name, False) for name in others if name not in dict(sorts)]
+    for name, node in derived.items():
+        known = [name for name in sorts if table and name[0] in table[0]]
+        row_order = ordered(table, known) if known else table
+        for row in table:
+            peers = [r for r in row_order if not times or all(r[other] == row[other] for other in others)]
+            at = next(index for index, peer in enumerate(peers) if peer is row)
+            before = peers[at - 1] if at else None
+            row[f"\0{name}"] = number(node, row.__getitem__, Window(table, before))
+        for row in table:
+            row[name] = row.pop(f"\0{name}")
+    return table
+
+
+class Window:
+    def __init__(self, table: list[Row], before: Row | None) -> None:
+        self.table, self.before = table, before
+
+    def call(self, function: str, node: Any, value: float | None) -> float | None:
+        everyone = [number(node, row.__getitem__) for row in self.table]
+        known = [each for each in everyone if each is not None]
+        if function == "share_of_total":
+            return None if value is None or not sum(known) else value / sum(known)
+        if function == "rank":
+            return None if value is None else 1 + sum(each > value for each in known)
+        last = number(node, self.before.__getitem__) if self.before else None
+        return None if value is None or last is None else value - last
+
+
+def number(node: Any, find: Callable[[str], Any], window: Window | None = None) -> Any:
+    if isinstance(node, Number):
+        return float(node.value)
+    if isinstance(node, Name):
+        value = find(node.name)
+        return None if value is None else float(value)
+    if isinstance(node, Call) and node.function in {"share_of_total", "rank", "change_from_previous"}:
+        (inner,) = node.arguments
+        return window.call(node.function, inner, number(inner, find))
+    parts = [number(part, find, window) for part in parts_of(node)]
+    if isinstance(node, Call) and node.function == "coalesce":
+        return next((part for part in parts if part is not None), None)
+    if isinstance(node, Call) and node.function == "nullif":
+        return None if parts[0] == parts[1] else parts[0]
+    return None if None in parts else calculated(node, parts)
+
+
+def parts_of(node: Any) -> tuple[Any, ...]:
+    if isinstance(node, Negative):
+        return (node.of,)
+    return (node.left, node.right) if isinstance(node, Binary) else node.arguments
+
+
+def used(node: Any) -> list[str]:
+    if isinstance(node, Name):
+        return [node.name]
+    return [] if isinstance(node, Number) else [name for part in parts_of(node) for name in used(part)]
+
+
+def calculated(node: Any, parts: list[float]) -> float | None:
+    if isinstance(node, Negative):
+        return -parts[0]
+    if isinstance(node, Call):
+        if node.function == "abs":
+            return abs(parts[0])
+        digits = Decimal(1).scaleb(-int(parts[1])) if len(parts) == 2 else Decimal(1)
+        return float(Decimal(repr(parts[0])).quantize(digits, ROUND_HALF_UP))
+    left, right = parts
+    if node.operator == "/":
+        return left / right if right else None
+    return {"+": left + right, "-": left - right, "*": left * right}[node.operator]
+
+
+def ordered(table: list[Row], sorts: list[tuple[str, bool]]) -> list[Row]:
+    for name, is_descending in reversed(sorts):
+        known = [row for row in table if row[name] is not None]
+        table = sorted(known, key=lambda row: row[name], reverse=is_descending) + [
+            row for row in table if row[name] is None
+        ]
+    return table

@@ -1,0 +1,252 @@
+"""Every way in which a spec can be wrong: where it is said, why, and what may have been meant."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agent.catalog.schema import Column, Table
+from agent.errors import QuerySpecInvalid, Retryable, SpecProblem
+from agent.queryspec.check import check
+from agent.queryspec.datasets import Datasets
+from agent.queryspec.problems import read_spec
+from tests.agent.queryspec.tables import datasets
+
+COUNT = {"as": "count", "agg": "count", "col": "*"}
+SUM = {"as": "q", "agg": "sum", "col": "количество"}
+JOIN = {"dataset": "customers", "on": {"customer_id": "id"}}
+REGIONS = {"dataset": "regions", "on": {"region id": "id"}}
+
+
+def problems(spec: Any, known: Datasets | None = None) -> list[SpecProblem]:
+    try:
+        check(read_spec(spec), known or datasets())
+    except QuerySpecInvalid as error:
+        return list(error.problems)
+    return []
+
+
+def filtered(col: str, op: str, value: Any) -> dict[str, Any]:
+    return {"filters": [{"col": col, "op": op, "value": value}]}
+
+
+def derived(*exprs: str, **spec: Any) -> dict[str, Any]:
+    return {**spec, "derived": [{"as": f"d{index}", "expr": expr} for index, expr in enumerate(exprs)]}
+
+
+GROUPED = {"group_by": ["status"], "aggregations": [COUNT, SUM]}
+
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    # By schema
+    ({"filter": []}, "filter", "no such field (nearest: filters"),
+    ({"filters": [{"col": "id", "op": "=", "val": 1, "value": 1}]}, "filters[0].val", "nearest: value"),
+    (filtered("id", "=", None), "filters[0].value", "a text, a number, true or false"),
+    (filtered("id", "=", [1]), "filters[0].value", "a text, a number, true or false"),
+    (filtered("id", "=", float("nan")), "filters[0].value", "not finite"),
+    (filtered("id", "=", 2**63), "filters[0].value", "64 bits"),
+    (filtered("status", "=", "x" * 1001), "filters[0].value", "1,000"),
+    (filtered("status", "=", "a\0b"), "filters[0].value", "NUL"),
+    (filtered("status", "=", "\ud800"), "filters[0].value", "surrogates"),
+    (filtered("status", "contains", "a\0b"), "filters[0].value", "NUL"),
+    (filtered("id", "like", 1), "filters[0].op", "an operator is expected: = !="),
+    ({"filters": [{"col": "id", "value": 1}]}, "filters[0].op", "an operator is expected"),
+    ({"filters": [{"op": "=", "value": 1}]}, "filters[0].col", "required"),
+    (filtered("id", "in", []), "filters[0].value", "at least 1"),
+    (filtered("id", "in", list(range(501))), "filters[0].value", "at most 500"),
+    (filtered("id", "in", [1, None]), "filters[0].value[1]", "a text, a number"),
+    (filtered("id", "between", [1]), "filters[0].value", "at least 2"),
+    (filtered("status", "contains", ""), "filters[0].value", "at least 1"),
+    (filtered("status", "is_null", "no"), "filters[0].value", "boolean"),
+    ({"group_by": [{"col": "日期", "by": "moon"}]}, "group_by[0].by", "'month'"),
+    ({"group_by": [7]}, "group_by[0]", "string"),
+    ({"group_by": ["status"] * 9}, "group_by", "at most 8"),
+    ({"aggregations": [{"as": "n", "agg": "median", "col": "id"}]}, "aggregations[0].agg", "'nunique'"),
+    ({"aggregations": [{"as": " n", "agg": "sum", "col": "id"}]}, "aggregations[0].as", "no blank at its ends"),
+    ({"aggregations": [{"as": "a\nb", "agg": "sum", "col": "id"}]}, "aggregations[0].as", "printable"),
+    ({"aggregations": [{"as": "n" * 61, "agg": "sum", "col": "id"}]}, "aggregations[0].as", "60"),
+    ({"derived": [{"as": "d", "expr": "1" * 501}]}, "derived[0].expr", "500"),
+    ({"derived": [{"as": "d", "expr": "1"}] * 21}, "derived", "at most 20"),
+    ({"sort": "id"}, "sort", "list"),
+    ({"limit": 0}, "limit", "greater than or equal to 1"),
+    ({"limit": 10_001}, "limit", "less than or equal to 10000"),
+    ({"limit": "10"}, "limit", "integer"),
+    ({"joins": [{"dataset": "customers", "on": {}}]}, "joins[0].on", "at least 1"),
+    # Joins
+    ({"joins": [{**JOIN, "dataset": "customer"}]}, "joins[0].dataset", "no dataset customer (nearest: customers"),
+    ({"joins": [{"dataset": "orders", "on": {"id": "id"}}]}, "joins[0].dataset", "read already"),
+    ({"joins": [JOIN, JOIN]}, "joins[1].dataset", "read already"),
+    ({"joins": [{**JOIN, "on": {"custmer_id": "id"}}]}, "joins[0].on", "(nearest: customer_id"),
+    ({"joins": [{**JOIN, "on": {"customer_id": "ids"}}]}, "joins[0].on", "no column ids (nearest: id"),
+    ({"joins": [{**JOIN, "on": {"status": "id"}}]}, "joins[0].on", "status (text) cannot equal id (number)"),
+    ({"joins": [REGIONS, JOIN]}, "joins[0].on", "no column region id"),
+    (
+        {"joins": [JOIN, {"dataset": "returns", "on": {"имя": "账号"}}], **filtered("no", "=", 1)},
+        "filters[0].col",
+        "no",
+    ),
+    # Filters
+    (filtered("stats", "=", "open"), "filters[0].col", "there is no column stats (nearest: status"),
+    (filtered("id", "=", "1"), "filters[0].value", "id holds number: a number is expected"),
+    (filtered("id", "=", True), "filters[0].value", "a number is expected"),
+    (filtered("status", "=", 1), "filters[0].value", "a text is expected"),
+    (filtered("paid", "=", "yes"), "filters[0].value", "true or false"),
+    (filtered("paid", "=", 2), "filters[0].value", "true or false"),
+    (filtered("paid", ">", True), "filters[0].op", "no order"),
+    (filtered("paid", "between", [False, True]), "filters[0].op", "no order"),
+    (filtered("日期", "=", 2024), "filters[0].value", "a date as text"),
+    (filtered("日期", "=", "2024-02-30"), "filters[0].value", "there is no date 2024-02-30"),
+    (filtered("日期", "=", "31.12.2024"), "filters[0].value", "a date such as"),
+    (filtered("日期", "=", "2024-01-01T00:00:00"), "filters[0].value", "a date such as"),
+    (filtered("日期", "in", ["2024-01-01", "x"]), "filters[0].value[1]", "a date such as"),
+    (filtered("created", "=", "2024-01-01T25:00:00"), "filters[0].value", "there is no time"),
+    (filtered("created", "=", "2024-01-01T00:00:00Z"), "filters[0].value", "without a zone"),
+    (filtered("created", "<=", "9999-12-31"), "filters[0].value", "no day follows"),
+    (filtered("id", "contains", "1"), "filters[0].op", "contains looks into text"),
+    (filtered("id", "between", [2, 1]), "filters[0].value", "the lowest value comes first"),
+    (filtered("日期", "between", ["2024-02-01", "2024-01-01"]), "filters[0].value", "the lowest value comes first"),
+    ({"filters": [{"col": "id", "op": "in", "value": list(range(300))}] * 2}, "filters", "more than 500 values"),
+    # Groups
+    ({"group_by": ["Status"]}, "group_by[0]", "there is no column Status (nearest: status"),
+    ({"group_by": [{"col": "status", "by": "month"}]}, "group_by[0].col", "only dates have periods (nearest: 日期"),
+    ({"group_by": [{"col": "when", "by": "month"}]}, "group_by[0].col", "there is no column when"),
+    ({"group_by": ["status", "status"]}, "group_by[1]", "there is a column status already"),
+    # Aggregations
+    ({"aggregations": [{"as": "n", "agg": "sum", "col": "*"}]}, "aggregations[0].col", "only count takes *"),
+    ({"aggregations": [{"as": "n", "agg": "sum", "col": "status"}]}, "aggregations[0].col", "sum takes number"),
+    ({"aggregations": [{"as": "n", "agg": "max", "col": "paid"}]}, "aggregations[0].col", "holds boolean"),
+    ({"aggregations": [{"as": "n", "agg": "avg", "col": "amount"}]}, "aggregations[0].col", "no column amount"),
+    (
+        {"aggregations": [SUM, {"as": "m", "agg": "max", "col": "q"}]},
+        "aggregations[1].col",
+        "no aggregate of an aggregate",
+    ),
+    (
+        {"aggregations": [SUM, {"as": "m", "agg": "max", "col": "d"}], "derived": [{"as": "d", "expr": "q * 2"}]},
+        "aggregations[1].col",
+        "no aggregate of an aggregate",
+    ),
+    ({"aggregations": [COUNT, COUNT]}, "aggregations[1].as", "there is a column count already"),
+    (
+        {**GROUPED, "aggregations": [{**COUNT, "as": "STATUS"}]},
+        "aggregations[0].as",
+        "there is a column STATUS already",
+    ),
+    # Derived
+    (derived("id +"), "derived[0].expr", "a number, a name or '(' is expected at character 5"),
+    (derived("ids * 2"), "derived[0].expr", "there is no column ids (nearest: id"),
+    (derived("status * 2"), "derived[0].expr", "status holds text, and expressions are of numbers"),
+    (derived("d0 + 1"), "derived[0].expr", "made of itself, in a circle"),
+    (derived("d1 + 1", "d0 + 1"), "derived[0].expr", "made of itself, in a circle"),
+    (derived("d1 + 1", "id"), "derived[0].expr", "d1 is derived later"),
+    (derived("id * 2", **GROUPED), "derived[0].expr", "id is a column of the rows"),
+    (derived("количество", **GROUPED), "derived[0].expr", "group by it or aggregate it"),
+    (
+        {
+            "aggregations": [{**SUM, "col": "line"}],
+            "derived": [{"as": "line", "expr": "id * 2"}, {"as": "x", "expr": "line"}],
+        },
+        "derived[1].expr",
+        "line is of each row",
+    ),
+    (
+        {"aggregations": [{**SUM, "col": "d"}], "derived": [{"as": "d", "expr": "rank(id)"}]},
+        "derived[0].expr",
+        "rank is of the result",
+    ),
+    (derived("rank(share_of_total(id))"), "derived[0].expr", "derive it first, under a name of its own"),
+    (derived("change_from_previous(id)"), "derived[0].expr", "a group that is a period, or a sort"),
+    (derived("change_from_previous(id)", sort=[{"by": "d0"}]), "derived[0].expr", "d0 is not there before d0"),
+    (derived("id", "d0+1", "d1+1", "d2+1", "d3+1", "d4+1", "d5+1"), "derived[6].expr", "more than 6 steps"),
+    ({"derived": [{"as": "id", "expr": "1"}]}, "derived[0].as", "there is a column id already"),
+    # Sort
+    ({**GROUPED, "sort": [{"by": "cuont"}]}, "sort[0].by", "the result has no column cuont (nearest: count"),
+    ({**GROUPED, "sort": [{"by": "id"}]}, "sort[0].by", "the result has no column id"),
+    ({"sort": [{"by": "id"}, {"by": "id", "desc": True}]}, "sort[0].by", "more than once"),
+]
+
+
+@pytest.mark.parametrize(("spec", "path", "reason"), WRONG, ids=lambda value: str(value)[:60])
+def test_what_is_wrong_is_said_where_it_is(spec: dict[str, Any], path: str, reason: str) -> None:
+    found = problems(spec)
+
+    assert any(problem.path == path and reason in str(problem) for problem in found), [str(each) for each in found]
+
+
+@pytest.mark.parametrize("spec", ["[]", "{", '"x"', "null", '{"limit": 1e999}'])
+def test_what_is_no_spec_at_all(spec: str) -> None:
+    assert problems(spec)
+
+
+def test_all_problems_come_at_once() -> None:
+    spec = {**filtered("stats", "=", 1), "group_by": ["x"], "sort": [{"by": "y"}], **derived("z")}
+
+    assert {problem.path for problem in problems(spec)} >= {"filters[0].col", "group_by[0]", "sort[0].by"}
+
+
+def test_the_error_may_be_acted_on() -> None:
+    with pytest.raises(QuerySpecInvalid) as caught:
+        check(read_spec(filtered("stats", "=", "x")), datasets())
+
+    assert isinstance(caught.value, Retryable)
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.nearest[0]) == ("filters[0].col", "status")
+    assert "filters[0].col" in str(caught.value) and "status" in str(caught.value)
+
+
+def test_where_nothing_is_near_the_columns_are_named() -> None:
+    (problem,) = problems({"group_by": ["@@@"]})
+
+    assert problem.nearest[:3] == ("id", "customer_id", "status")
+
+
+def test_a_name_that_two_joined_datasets_have_has_to_say_which() -> None:
+    table = Table("a", (Column("id", "INT"), Column("other", "INT")))
+    known = Datasets("main", {"main": Table("main", (Column("key", "INT"),)), "a": table, "b": table})
+    joins = [{"dataset": name, "on": {"key": "id"}} for name in ("a", "b")]
+
+    (problem,) = problems({"joins": joins, **filtered("other", "=", 1)}, known)
+    assert problem.nearest == ("a.other", "b.other")
+    (problem,) = problems({"joins": joins, **derived("other", aggregations=[{**SUM, "col": "d0"}])}, known)
+    assert problem.nearest == ("a.other", "b.other")
+    assert problems({"joins": joins, **filtered("b.other", "=", 1)}, known) == []
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"sort": [{"by": "doc"}]},
+        {"group_by": ["doc"]},
+        {"filters": [{"col": "doc", "op": "=", "value": "x"}]},
+        {"aggregations": [{"as": "n", "agg": "nunique", "col": "doc"}]},
+    ],
+)
+def test_columns_without_order_or_equality(spec: dict[str, Any]) -> None:
+    known = Datasets("t", {"t": Table("t", (Column("doc", "JSON"),))})
+
+    assert problems(spec, known)
+    assert problems({"aggregations": [{"as": "n", "agg": "count", "col": "doc"}]}, known) == []
+    assert problems({"filters": [{"col": "doc", "op": "is_null", "value": True}]}, known) == []
+
+
+def test_too_many_columns() -> None:
+    table = Table("t", tuple(Column(f"c{index}", "INT") for index in range(501)))
+
+    (problem,) = problems({}, Datasets("t", {"t": table}))
+    assert "more than 500 columns" in problem.reason
+    assert problems({"group_by": ["c1"]}, Datasets("t", {"t": table})) == []
+
+
+def test_what_rows_are_made_of_may_not_grow_without_end() -> None:
+    steps = {f"s{index}": f"s{index - 1} + s{index - 1} + s{index - 1}" for index in range(1, 8)}
+    spec = {
+        "aggregations": [{**SUM, "col": "s7"}],
+        "derived": [{"as": name, "expr": expr} for name, expr in {"s0": "id", **steps}.items()],
+    }
+
+    assert any("more than 300 parts" in problem.reason for problem in problems(spec))
+
+
+def test_specs_are_read_from_text_and_from_values() -> None:
+    spec = {**GROUPED, "sort": [{"by": "count"}]}
+
+    assert read_spec(json.dumps(spec)) == read_spec(spec)

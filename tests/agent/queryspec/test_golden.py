@@ -1,0 +1,72 @@
+"""Sixty specs and more: the SQL that each engine is given, and the rows that plain Python finds, on real engines."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agent.catalog.source import Source
+from agent.queryspec.problems import read_spec
+from agent.queryspec.run import run
+from tests.agent.queryspec.tables import datasets, loaded
+from tests.fixtures import read_pairs
+from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected
+
+GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
+
+every_spec = pytest.mark.parametrize("name", GOLDEN)
+
+
+def content(name: str) -> dict[str, Any]:
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_there_are_sixty() -> None:
+    assert len(GOLDEN) >= 60
+
+
+@every_spec
+def test_sql_and_values_are_as_written(name: str) -> None:
+    golden = content(name)
+    compiled = compiled_for_all(golden["dataset"], golden["spec"])
+
+    assert {pair.expected: pair.sql for pair in read_pairs(f"query_specs/{name}.sql")} == {
+        dialect: each.sql for dialect, each in compiled.items()
+    }
+    assert golden["values"] == {dialect: each.parameters for dialect, each in compiled.items()}
+
+
+@every_spec
+def test_rows_are_those_of_plain_python(name: str) -> None:
+    golden = content(name)
+
+    assert golden == expected(golden["dataset"], golden["spec"])
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "duckdb",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("mysql", marks=pytest.mark.mysql),
+        pytest.param("clickhouse", marks=pytest.mark.clickhouse),
+    ],
+)
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
+    if request.param == "clickhouse":
+        pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    with loaded(request.param, tmp_path_factory.mktemp("specs")) as made:
+        yield made
+
+
+@every_spec
+def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
+    golden = content(name)
+    result = run(read_spec(golden["spec"]), datasets(golden["dataset"], source.catalog.tables), source)
+
+    assert result["columns"] == golden["columns"]
+    assert len(result["rows"]) == len(golden["rows"])
+    for row, wanted in zip(result["rows"], golden["rows"], strict=True):
+        assert row == [pytest.approx(value) if isinstance(value, float) else value for value in wanted]
+        assert [isinstance(value, bool) for value in row] == [isinstance(value, bool) for value in wanted]

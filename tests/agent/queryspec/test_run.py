@@ -1,0 +1,132 @@
+"""A spec on a source: limits, truth values, types of one engine alone, row rules, and how MariaDB compares text."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.catalog.source import Source
+from agent.errors import ConfigurationError, QuerySpecInvalid
+from agent.queryspec.datasets import Datasets
+from agent.queryspec.problems import read_spec
+from agent.queryspec.run import run
+from agent.sql.limits import Limits
+from tests.agent.queryspec.tables import datasets, engine, loaded
+from tests.databases import make_table, open_url, url
+
+
+def one(source: Source, table: str) -> Datasets:
+    return Datasets(table, {table: source.catalog.tables[table]})
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Iterator[Source]:
+    """A table of 1,500 rows."""
+    with engine("duckdb", tmp_path) as (place, admin):
+        admin("CREATE TABLE many AS SELECT range AS n, range % 3 = 0 AS third FROM range(1500)")
+    source = open_url(place, Limits(10, 20_000))
+    yield source
+    source.close()
+
+
+def test_without_a_limit_the_cut_is_said(many: Source) -> None:
+    result = run(read_spec({"sort": [{"by": "n"}]}), one(many, "many"), many)
+
+    assert (len(result["rows"]), result["truncated"]) == (1000, True)
+
+
+def test_a_limit_that_was_asked_for_is_no_cut(many: Source) -> None:
+    result = run(read_spec({"sort": [{"by": "n", "desc": True}], "limit": 2}), one(many, "many"), many)
+
+    assert result == {
+        "columns": ["n", "third"],
+        "types": ["integer", "boolean"],
+        "rows": [[1499, False], [1498, False]],
+        "truncated": False,
+    }
+
+
+def test_the_limit_of_the_source_cuts_too(tmp_path: Path) -> None:
+    with loaded("duckdb", tmp_path, Limits(10, 3)) as source:
+        result = run(read_spec({}), datasets(tables=source.catalog.tables), source)
+
+    assert (len(result["rows"]), result["truncated"]) == (3, True)
+
+
+def test_row_rules_hold(tmp_path: Path) -> None:
+    rules = {"qs_orders": "status = :v1"}
+    with loaded("duckdb", tmp_path, row_rules=rules, row_parameters={"v1": "paid"}) as source:
+        spec = {
+            "filters": [{"col": "id", "op": ">", "value": 2}],
+            "aggregations": [{"as": "n", "agg": "count", "col": "*"}],
+        }
+        result = run(read_spec(spec), datasets(tables=source.catalog.tables), source)
+
+    assert result["rows"] == [[3]]
+
+
+def test_a_spec_that_does_not_fit_does_not_run(many: Source) -> None:
+    with pytest.raises(QuerySpecInvalid):
+        run(read_spec({"group_by": ["m"]}), one(many, "many"), many)
+
+
+def test_engines_without_a_compiler_are_named(tmp_path: Path) -> None:
+    source = open_url(url(make_table(tmp_path, "a TEXT", [("x",)])))
+
+    with pytest.raises(ConfigurationError, match="duckdb, postgres, mysql, clickhouse, not of sqlite"):
+        run(read_spec({}), one(source, "things"), source)
+    source.close()
+
+
+def rows(source: Source, table: str, spec: dict[str, Any]) -> list[list[Any]]:
+    return run(read_spec(spec), one(source, table), source)["rows"]
+
+
+COUNT = [{"as": "n", "agg": "count", "col": "*"}]
+
+
+@pytest.mark.postgres
+def test_enums_and_uuids_are_text(tmp_path: Path) -> None:
+    uuid = "b0a4d3c6-0000-4000-8000-000000000001"
+    with engine("postgres", tmp_path) as (place, admin):
+        admin("DROP TABLE IF EXISTS qs_typed")
+        admin("DROP TYPE IF EXISTS qs_mood")
+        admin("CREATE TYPE qs_mood AS ENUM ('sad', 'happy')")
+        admin("CREATE TABLE qs_typed (key UUID, mood qs_mood, big BIGINT, at TIMESTAMPTZ)")
+        admin(f"INSERT INTO qs_typed VALUES ('{uuid}', 'happy', 9007199254740993, now())")
+        try:
+            source = open_url(place, Limits(10, 10))
+            for col, op, value in [
+                ("key", "=", uuid), ("key", "in", [uuid]), ("key", "contains", "B0A4"), ("mood", "=", "happy"),
+                ("mood", "contains", "HAP"), ("mood", ">", "g"), ("big", "=", 9007199254740993),
+                ("at", ">", "2020-01-01"),
+            ]:  # fmt: skip
+                spec = {"filters": [{"col": col, "op": op, "value": value}], "aggregations": COUNT}
+                assert rows(source, "qs_typed", spec) == [[1]], (col, op)
+            highest = [{"as": "m", "agg": "max", "col": "mood"}, {"as": "k", "agg": "min", "col": "key"}]
+            assert rows(source, "qs_typed", {"aggregations": highest}) == [["happy", uuid]]
+            source.close()
+        finally:
+            admin("DROP TABLE qs_typed")
+            admin("DROP TYPE qs_mood")
+
+
+@pytest.mark.mysql
+def test_mariadb_compares_text_by_its_collation(tmp_path: Path) -> None:
+    with engine("mysql", tmp_path) as (place, admin):
+        admin("DROP TABLE IF EXISTS qs_cases")
+        admin(
+            "CREATE TABLE qs_cases (word VARCHAR(20) COLLATE utf8mb4_general_ci, exact VARCHAR(20) COLLATE utf8mb4_bin)"
+        )
+        admin("INSERT INTO qs_cases VALUES ('Open', 'Open'), ('open', 'open')")
+        try:
+            source = open_url(place, Limits(10, 10))
+            for col, found in (("word", 2), ("exact", 1)):
+                spec = {"filters": [{"col": col, "op": "=", "value": "open"}], "aggregations": COUNT}
+                assert rows(source, "qs_cases", spec) == [[found]]
+                spec = {"filters": [{"col": col, "op": "contains", "value": "OPE"}], "aggregations": COUNT}
+                assert rows(source, "qs_cases", spec) == [[2]]
+            source.close()
+        finally:
+            admin("DROP TABLE qs_cases")

@@ -1,0 +1,63 @@
+"""Writes what is expected of the specs in `tests/fixtures/query_specs`: SQL from the compiler, rows from plain Python.
+
+`python -m tests.query_spec_fixtures`, and then read the difference. The rows owe nothing to SQL or to an engine.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agent.queryspec.compile import Compiled, compile_spec
+from agent.queryspec.dialect import DIALECTS
+from agent.queryspec.problems import read_spec
+from tests.agent.queryspec.naive import rows_of
+from tests.agent.queryspec.tables import datasets
+
+FOLDER = Path(__file__).parent / "fixtures/query_specs"
+
+
+def compiled_for_all(dataset: str, spec: dict[str, Any]) -> dict[str, Compiled]:
+    """Return the statement of a spec for each engine."""
+    return {dialect: compile_spec(read_spec(spec), datasets(dataset), dialect) for dialect in DIALECTS}
+
+
+def expected(dataset: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """Return what a spec is expected to give."""
+    compiled = compiled_for_all(dataset, spec)
+    columns, rows = rows_of(dataset, spec)
+    return {
+        "dataset": dataset,
+        "spec": spec,
+        "values": {dialect: each.parameters for dialect, each in compiled.items()},
+        "columns": columns or [output.name for output in compiled["duckdb"].columns],
+        "rows": rows,
+    }
+
+
+def as_text(content: dict[str, Any]) -> str:
+    """Return `content` with a line for each engine's values and each row."""
+    lines = [f" {json.dumps(name)}: {_value(name, value)}" for name, value in content.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _value(name: str, value: Any) -> str:
+    if name == "values":
+        items = [f"  {json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(items) + "\n }"
+    if name == "rows" and value:
+        return "[\n" + ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in value) + "\n ]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def main() -> None:
+    """Write every file anew from its spec."""
+    for path in sorted(FOLDER.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(as_text(expected(content["dataset"], content["spec"])), encoding="utf-8")
+        compiled = compiled_for_all(content["dataset"], content["spec"])
+        blocks = [f"-- expect: {dialect}\n{each.sql}\n" for dialect, each in compiled.items()]
+        path.with_suffix(".sql").write_text("\n".join(blocks), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
