@@ -1,11 +1,13 @@
 """The parts of the documentation that are made from the code. `make docs` writes them; a test compares them."""
 
+import json
 import re
 from pathlib import Path
 
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from agent.charts.plot_spec import plot_spec_schema
 from agent.cli import app
 from agent.graph import graph
 from agent.settings import Settings
@@ -57,6 +59,15 @@ PARTS = {
 """Each generated part: the file that holds it between its two markers, and what makes it."""
 
 
+def plot_spec_json() -> str:
+    """Return the JSON Schema of a PlotSpec."""
+    return json.dumps(plot_spec_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+FILES = {"plot_spec": (ROOT / "docs/plot_spec.schema.json", plot_spec_json)}
+"""Each file that is generated whole, and what makes it."""
+
+
 def with_part(text: str, name: str, part: str) -> str:
     """Return `text` with `part` between the markers of `name`.
 
@@ -70,9 +81,11 @@ def with_part(text: str, name: str, part: str) -> str:
 
 
 def main() -> None:
-    """Write every part into its file."""
+    """Write every part into its file, and every file."""
     for name, (path, make) in PARTS.items():
         path.write_text(with_part(path.read_text(encoding="utf-8"), name, make()), encoding="utf-8")
+    for path, make in FILES.values():
+        path.write_text(make(), encoding="utf-8")
 
 
 if __name__ == "__main__":

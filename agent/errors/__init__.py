@@ -9,6 +9,7 @@
     │   │   ├── StatementFailed      the database refused it                  reason, kind
     │   │   ├── StatementTimeout     it ran past its time limit               seconds
     │   │   └── StatementTooCostly   its plan goes through too many rows      rows, limit
+    │   ├── PlotSpecInvalid          the chart does not fit the result        problems
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
         ├── InvalidQuestion          empty, without words, not text           reason
@@ -41,6 +42,7 @@ into text in the language of the question.
 """
 
 from agent.errors.base import DatasphinxError, Retryable, Terminal
+from agent.errors.charts import PlotProblem, PlotSpecInvalid
 from agent.errors.models import EmbeddedModelUnavailable, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.errors.questions import (
     BudgetExceeded,
@@ -95,6 +97,8 @@ __all__ = [
     "NotPermitted",
     "OffTopic",
     "PermissionDenied",
+    "PlotProblem",
+    "PlotSpecInvalid",
     "QuestionTooLong",
     "Retryable",
     "RowRuleNotApplied",
