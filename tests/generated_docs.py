@@ -3,10 +3,12 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from agent.charts.plot_spec import plot_spec_schema
 from agent.cli import app
 from agent.graph import graph
 from agent.queryspec.schema import json_schema
@@ -59,12 +61,14 @@ PARTS = {
 """Each generated part: the file that holds it between its two markers, and what makes it."""
 
 
-def query_spec_schema() -> str:
-    """Return the JSON Schema of query specs."""
-    return json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"
+def _json(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
-FILES = {"query_spec": (ROOT / "docs/query_spec.schema.json", query_spec_schema)}
+FILES = {
+    "query_spec": (ROOT / "docs/query_spec.schema.json", lambda: _json(json_schema())),
+    "plot_spec": (ROOT / "docs/plot_spec.schema.json", lambda: _json(plot_spec_schema())),
+}
 """Each file that is generated as a whole, and what makes it."""
 
 
@@ -82,10 +86,10 @@ def with_part(text: str, name: str, part: str) -> str:
 
 def main() -> None:
     """Write every part into its file, and every file that is one part."""
-    for path, make in FILES.values():
-        path.write_text(make(), encoding="utf-8")
     for name, (path, make) in PARTS.items():
         path.write_text(with_part(path.read_text(encoding="utf-8"), name, make()), encoding="utf-8")
+    for path, make in FILES.values():
+        path.write_text(make(), encoding="utf-8")
 
 
 if __name__ == "__main__":

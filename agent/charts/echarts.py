@@ -1,53 +1,151 @@
-"""Charts as ECharts options, made from a result alone: the same rows give the same option."""
+"""Charts as ECharts options: plain data, without a function, a time or a random number in it.
 
-import re
+The options are written here and not by pyecharts, which would bring three dependencies and the smaller part: what is
+shown is reduced before, and for the rest ECharts' defaults are what is wanted.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
+from agent.charts.build import figure_of
+from agent.charts.choose import suitable_spec
+from agent.charts.figure import COLOURS, Figure
+from agent.charts.plot_spec import PlotSpec
+from agent.messages import Language, language_of
 from agent.sql.result import Result
 from agent.state import AnswerChart
 
-_MAX_POINTS = 1000
-_NUMERIC = {"integer", "float", "decimal"}
-_YEAR = re.compile(r"(?<![a-zа-я])(years?|yr|год|годы|года)(?![a-zа-я])|年")
-_PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2}.*)?|-?Q[1-4]|-W\d{2})?$")
+Option = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: its type, its ECharts option, and the notes on what was reduced, which the option's subtitle has too."""
+
+    type: str
+    option: Option
+    notes: tuple[str, ...]
+
+
+def draw(result: Result, spec: PlotSpec, language: Language = "en") -> Chart:
+    """Return the chart of `spec`; the same rows and spec give the same bytes of JSON.
+
+    Raises:
+        PlotSpecInvalid: the spec does not fit the result.
+    """
+    figure = figure_of(result, spec, language)
+    return Chart(spec.chart_type, option_of(figure), figure.notes)
 
 
 def chart_of(result: Result, title: str) -> AnswerChart | None:
-    """Return a line chart over periods or a bar chart over categories; None where the result is no chart.
+    """Return the chart that suits a result, noted in the language of `title`; None where the result is no chart."""
+    spec = suitable_spec(result, title)
+    if spec is None:
+        return None
+    chart = draw(result, spec, language_of(title))
+    return AnswerChart(type=chart.type, option=chart.option)
 
-    The first column of periods (years count), else the first that is not numeric, else the first of several is the
-    x axis; each numeric column that is left is a series. More than 1,000 rows, or fewer than two, are no chart.
+
+def option_of(figure: Figure) -> Option:
+    """Return a figure as an ECharts option (version 5 and 6).
+
+    Names and cells stand in it as they are and stay text: no template has them, and tooltips are drawn as rich text
+    where ECharts would write HTML.
     """
-    rows = result["rows"]
-    x = _axis(result)
-    if x is None or not 2 <= len(rows) <= _MAX_POINTS:
-        return None
-    measures = [at for at, kind in enumerate(result["types"]) if kind in _NUMERIC and at != x]
-    if not measures:
-        return None
-    kind = "line" if _are_periods(result, x) else "bar"
-    option: dict[str, Any] = {
-        "title": {"text": title},
-        "tooltip": {"trigger": "axis"},
-        "legend": {"data": [result["columns"][at] for at in measures]},
-        "xAxis": {"type": "category", "name": result["columns"][x], "data": [row[x] for row in rows]},
-        "yAxis": {"type": "value"},
-        "series": [{"name": result["columns"][at], "type": kind, "data": [row[at] for row in rows]} for at in measures],
+    title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}
+    return {"title": title, "color": list(COLOURS), **_PARTS.get(figure.spec.chart_type, _lines)(figure)}
+
+
+def _tooltip(trigger: str) -> Option:
+    return {"trigger": trigger, "renderMode": "richText"}
+
+
+def _legend(figure: Figure) -> Option:
+    return {"data": figure.names, "type": "scroll", "bottom": 0}
+
+
+def _values(figure: Figure) -> Option:
+    axis: Option = {"type": "value", **({"name": figure.y_name} if figure.y_name else {})}
+    return {**axis, **({"axisLabel": {"formatter": f"{{value}}{figure.unit}"}} if figure.unit else {})}
+
+
+def _categories(name: str, labels: tuple[str, ...]) -> Option:
+    return {"type": "category", "name": name, "data": list(labels)}
+
+
+def _grid(figure: Figure) -> Option:
+    """Room for title, notes and legend."""
+    return {"top": 70 + 16 * len(figure.notes), "bottom": 60, "containLabel": True}
+
+
+def _lines(figure: Figure) -> Option:
+    spec, shown = figure.spec, figure.shown
+    along, across = _categories(figure.x_name, shown.categories), _values(figure)
+    if spec.horizontal:
+        # ECharts begins at the bottom, where the last row belongs.
+        axes = {"xAxis": across, "yAxis": {**along, "inverse": True}}
+    else:
+        axes = {"xAxis": along, "yAxis": across}
+    form: Option = {
+        "type": "bar" if spec.chart_type == "bar" else "line",
+        **({"areaStyle": {}} if spec.chart_type == "area" else {}),
+        **({"stack": "total"} if spec.stacked else {}),
     }
-    return AnswerChart(type=kind, option=option)
+    series = [{"name": each.name, **form, "data": list(each.values)} for each in shown.series]
+    return {
+        "tooltip": _tooltip("axis"), "legend": _legend(figure), "grid": _grid(figure), **axes, "series": series
+    }  # fmt: skip
 
 
-def _axis(result: Result) -> int | None:
-    columns = range(len(result["columns"]))
-    periods = next((at for at in columns if _are_periods(result, at)), None)
-    if periods is not None:
-        return periods
-    return next((at for at in columns if result["types"][at] not in _NUMERIC), 0 if columns else None)
+def _pie(figure: Figure) -> Option:
+    values = figure.shown.series[0].values
+    parts = [{"name": name, "value": value} for name, value in zip(figure.names, values, strict=True)]
+    series = [{"name": figure.y_name, "type": "pie", "radius": "55%", "data": parts}]
+    return {"tooltip": _tooltip("item"), "legend": _legend(figure), "series": series}
 
 
-def _are_periods(result: Result, column: int) -> bool:
-    values = [row[column] for row in result["rows"]]
-    if result["types"][column] == "integer":
-        named = bool(_YEAR.search(result["columns"][column].lower()))
-        return named and all(value is None or isinstance(value, int) and 1000 <= value <= 9999 for value in values)
-    return all(isinstance(value, str) and _PERIOD.match(value) for value in values)
+def _scatter(figure: Figure) -> Option:
+    shown, across = figure.shown, {**_values(figure), "scale": True}
+    numbers = {"type": "value", "name": figure.x_name, "scale": True}
+    along = _categories(figure.x_name, shown.categories) if shown.categories else numbers
+    series = [
+        {"name": each.name, "type": "scatter", "data": [list(pair) for pair in zip(each.at, each.values, strict=True)]}
+        for each in shown.series
+    ]
+    return {
+        "tooltip": _tooltip("item"), "legend": _legend(figure), "grid": _grid(figure),
+        "xAxis": along, "yAxis": across, "series": series,
+    }  # fmt: skip
+
+
+def _heatmap(figure: Figure) -> Option:
+    shown = figure.shown
+    known = [value for each in shown.series for value in each.values if value is not None]
+    cells = [[x, y, value] for y, each in enumerate(shown.series) for x, value in enumerate(each.values)]
+    scale: Option = {"type": "continuous", "min": min(known, default=0), "max": max(known, default=0)}
+    shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
+    unit = {"formatter": f"{{value}}{figure.unit}"} if figure.unit else {}
+    rows = _categories(figure.spec.series or "", tuple(figure.names))
+    return {
+        "tooltip": _tooltip("item"), "grid": _grid(figure),
+        "xAxis": _categories(figure.x_name, shown.categories), "yAxis": rows,
+        "visualMap": {**scale, **shape, **unit},
+        "series": [{"name": figure.y_name, "type": "heatmap", "data": cells}],
+    }  # fmt: skip
+
+
+def _box(figure: Figure) -> Option:
+    shown = figure.shown
+    boxes = [[b.low, b.lower, b.middle, b.upper, b.high] if b else [None] * 5 for b in shown.boxes]
+    outliers = [[x, value] for x, box in enumerate(shown.boxes) if box for value in box.outliers]
+    return {
+        "tooltip": _tooltip("item"), "grid": _grid(figure),
+        "xAxis": _categories(figure.x_name, shown.categories), "yAxis": _values(figure),
+        "series": [
+            {"name": figure.y_name, "type": "boxplot", "data": boxes},
+            {"name": figure.y_name, "type": "scatter", "data": outliers},
+        ],
+    }  # fmt: skip
+
+
+_PARTS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}

@@ -10,6 +10,7 @@
     │   │   ├── StatementTimeout     it ran past its time limit               seconds
     │   │   └── StatementTooCostly   its plan goes through too many rows      rows, limit
     │   ├── QuerySpecInvalid         a query spec does not fit its datasets   problems
+    │   ├── PlotSpecInvalid          the chart does not fit the result        problems
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
         ├── InvalidQuestion          empty, without words, not text           reason
@@ -62,7 +63,7 @@ from agent.errors.sources import (
     SourceNotFound,
     SourceUnreachable,
 )
-from agent.errors.specs import QuerySpecInvalid, SpecProblem
+from agent.errors.specs import PlotSpecInvalid, QuerySpecInvalid, SpecProblem
 from agent.errors.statements import (
     NamesUnknown,
     NotPermitted,
@@ -97,6 +98,7 @@ __all__ = [
     "NotPermitted",
     "OffTopic",
     "PermissionDenied",
+    "PlotSpecInvalid",
     "QuerySpecInvalid",
     "QuestionTooLong",
     "Retryable",

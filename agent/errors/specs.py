@@ -27,3 +27,11 @@ class QuerySpecInvalid(Retryable):
 
     code = "query_spec_invalid"
     problems: tuple[SpecProblem, ...]
+
+
+@dataclass(eq=False)
+class PlotSpecInvalid(Retryable):
+    """A plot spec does not fit its schema or its result; `problems` has all that was found."""
+
+    code = "plot_spec_invalid"
+    problems: tuple[SpecProblem, ...]

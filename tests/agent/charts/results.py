@@ -1,0 +1,32 @@
+"""Results to draw."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agent.charts.echarts import draw
+from agent.charts.spec_check import read_plot_spec
+from agent.sql.result import Result
+
+GOLDEN = sorted((Path(__file__).resolve().parents[2] / "fixtures/charts").glob("*.json"))
+"""Each holds a result, a spec, and the option that they give."""
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def result(columns: dict[str, str], *rows: Any, truncated: bool = False) -> Result:
+    return Result(
+        columns=list(columns), types=list(columns.values()), rows=[list(row) for row in rows], truncated=truncated
+    )
+
+
+def spec(chart_type: str, x: str, y: Any, **more: Any) -> dict[str, Any]:
+    return {"chart_type": chart_type, "x": x, "y": y, **more}
+
+
+def option(rows: Result, chart_type: str, x: str, y: Any, **more: Any) -> dict[str, Any]:
+    return draw(rows, read_plot_spec(spec(chart_type, x, y, **more), rows)).option
+
+
+def written(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

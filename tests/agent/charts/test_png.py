@@ -1,0 +1,256 @@
+import builtins
+import json
+import sys
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.image import imread
+
+from agent.charts import canvas, fonts
+from agent.charts.build import figure_of
+from agent.charts.canvas import canvas_of
+from agent.charts.echarts import option_of
+from agent.charts.fonts import families_for
+from agent.charts.lettering import Lettering
+from agent.charts.png import draw_png
+from agent.charts.spec_check import read_plot_spec
+from agent.errors import DriverMissing, PlotSpecInvalid
+from agent.sql.result import Result
+from tests.agent.charts.results import GOLDEN, HOSTILE, result, spec
+
+ROWS = result({"x": "string", "s": "string", "n": "integer"}, ("a", "_s", 1), ("b", "t", 2))
+
+
+def pixels(rows: Result = ROWS, chart_type: str = "bar", **more: Any) -> Any:
+    return imread(BytesIO(draw_png(rows, read_plot_spec(spec(chart_type, "x", "n", **more), rows)).png))
+
+
+# The file
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_png_is_the_same_each_time_and_has_no_metadata(path: Path) -> None:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    wanted = read_plot_spec(case["spec"], case["result"])
+    picture = draw_png(case["result"], wanted)
+
+    assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert imread(BytesIO(picture.png)).shape == (600, 1000, 4)
+    assert not any(chunk in picture.png for chunk in (b"tEXt", b"tIME", b"Matplotlib"))
+    assert draw_png(case["result"], wanted) == picture
+
+
+def test_style_of_the_process_changes_nothing_and_is_left_as_it_was() -> None:
+    plain = pixels(title="Orders")
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black", "font.family": "serif"}):
+        assert (pixels(title="Orders") == plain).all()
+        assert matplotlib.rcParams["font.size"] == 30
+    assert pyplot.get_fignums() == []
+
+
+def test_spec_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(PlotSpecInvalid):
+        draw_png(result({"x": "string", "n": "integer"}), read_plot_spec(spec("bar", "x", "n"), ROWS))
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "pylopdf_fonts_zh_cn"])
+def test_what_is_not_installed_is_said_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.split(".")[0] == package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=package)
+        return real(name, *rest)
+
+    for name in ("canvas", "fonts", "marks"):
+        monkeypatch.delitem(sys.modules, f"agent.charts.{name}", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+
+    with pytest.raises(DriverMissing) as caught:
+        draw_png(ROWS, read_plot_spec(spec("bar", "x", "n"), ROWS))
+    assert (caught.value.package, caught.value.extra) == (package, "charts")
+
+
+# The same data as the option
+
+
+def drawn(axes: Axes, option: dict[str, Any]) -> list[Any]:
+    """What the picture shows, in the form of the option's series."""
+    kind = option["series"][0]["type"]
+    if kind == "bar":
+        along = option["yAxis"] if option["yAxis"]["type"] == "category" else option["xAxis"]
+        size = "get_width" if along is option["yAxis"] else "get_height"
+        return [[plain(getattr(bar, size)()) for bar in bars] for bars in axes.containers]
+    if kind == "line":
+        return [list(map(plain, line.get_ydata())) for line in axes.get_lines()]
+    if kind == "scatter":
+        return [[list(map(plain, pair)) for pair in points.get_offsets()] for points in axes.collections]
+    (image,) = axes.get_images()
+    cells = image.get_array().filled(np.nan)
+    return [[[x, y, plain(cells[y][x])] for y in range(cells.shape[0]) for x in range(cells.shape[1])]]
+
+
+def plain(value: Any) -> Any:
+    return None if np.isnan(value) else float(value)
+
+
+LARGE = result(
+    {"x": "integer", "s": "string", "n": "float"},
+    *((x, f"s{s}", (x * 37 + s * 11) % 101 / 7) for x in range(150) for s in range(20)),
+)
+LONG = result({"x": "integer", "s": "string", "n": "integer"}, *((x, "a", x * x % 997) for x in range(3000)))
+
+
+@pytest.mark.parametrize("rows", [ROWS, LARGE, LONG], ids=["small", "many series", "many points"])
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "scatter", "heatmap"])
+def test_picture_shows_the_data_of_the_option(chart_type: str, rows: Result) -> None:
+    figure = figure_of(rows, read_plot_spec(spec(chart_type, "x", "n", series="s"), rows), "en")
+    option = option_of(figure)
+    axes = canvas_of(figure, Lettering(set())).axes[0]
+
+    assert drawn(axes, option) == [each["data"] for each in option["series"]]
+    assert option["title"].get("subtext", "") == axes.get_title(loc="left")
+
+
+def test_stacked_bars_stand_on_each_other_by_sign() -> None:
+    rows = result({"x": "string", "n": "integer", "m": "integer"}, ("a", 1, 2), ("b", -1, -2), ("c", 3, -4))
+    figure = figure_of(rows, read_plot_spec(spec("bar", "x", ["n", "m"], stacked=True), rows))
+    first, second = canvas_of(figure, Lettering(set())).axes[0].containers
+
+    assert [bar.get_y() for bar in first] == [0, 0, 0]
+    assert [(bar.get_y(), bar.get_height()) for bar in second] == [(1, 2), (-1, -2), (0, -4)]
+
+
+def test_stacked_areas_stand_on_each_other() -> None:
+    rows = result({"x": "string", "n": "integer", "m": "integer"}, ("a", 1, 2), ("b", None, 3))
+    figure = figure_of(rows, read_plot_spec(spec("area", "x", ["n", "m"], stacked=True), rows))
+    lines = canvas_of(figure, Lettering(set())).axes[0].get_lines()
+
+    assert [list(map(plain, line.get_ydata())) for line in lines] == [[1, None], [3, 3]]
+
+
+def test_parts_of_a_pie_are_those_of_the_option() -> None:
+    rows = result({"x": "string", "n": "integer"}, *((f"c{at}", at + 1) for at in range(20)))
+    figure = figure_of(rows, read_plot_spec(spec("pie", "x", "n"), rows))
+    axes, parts = canvas_of(figure, Lettering(set())).axes[0], option_of(figure)["series"][0]["data"]
+    turns = [(wedge.theta2 - wedge.theta1) / 360 for wedge in axes.patches]
+
+    assert turns == pytest.approx([part["value"] / 210 for part in parts])
+    assert [text.get_text() for text in axes.texts if text.get_text()] == [f"{p['name']}: {p['value']}" for p in parts]
+
+
+def test_boxes_are_those_of_the_option() -> None:
+    rows = result({"x": "string", "n": "integer"}, *(("a", value) for value in (1, 2, 3, 4, 99)), ("b", None), ("c", 5))
+    figure = figure_of(rows, read_plot_spec(spec("box", "x", "n"), rows))
+    lines = [list(line.get_ydata()) for line in canvas_of(figure, Lettering(set())).axes[0].get_lines()]
+    (low, lower, middle, upper, high), empty, _ = option_of(figure)["series"][0]["data"]
+
+    assert lines[0] == [lower, lower, upper, upper, lower]
+    assert lines[1:5] == [[lower, low], [upper, high], [low, low], [high, high]]
+    assert [middle] * 2 in lines and [99] in lines
+    assert empty == [None] * 5
+
+
+def test_legend_has_every_name_as_it_is() -> None:
+    rows = result({"x": "string", "s": "string", "n": "integer"}, ("a", "_hidden", 1), ("b", "$x_1$", 2), ("c", HOSTILE, 3))  # fmt: skip # noqa: E501
+    for chart_type in ("bar", "line", "area", "scatter"):
+        figure = figure_of(rows, read_plot_spec(spec(chart_type, "x", "n", series="s"), rows))
+        (legend,) = canvas_of(figure, Lettering(set())).legends
+        assert [text.get_text() for text in legend.get_texts()] == ["_hidden", "$x_1$", HOSTILE]
+
+
+@pytest.mark.parametrize(("y_format", "shown"), [("number", "2,500"), ("percent", "2,500%"), ("currency", "2,500 ¤")])
+def test_axis_says_its_unit(y_format: str, shown: str) -> None:
+    figure = figure_of(ROWS, read_plot_spec(spec("bar", "x", "n", y_format=y_format), ROWS))
+
+    assert canvas_of(figure, Lettering(set())).axes[0].yaxis.get_major_formatter()(2500, 0) == shown
+
+
+# Letters
+
+LACKING = "𝔅"
+
+
+def test_letters_are_drawn_each_as_its_own_and_none_as_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = "退货数量质Жщяй"
+    seen = {letter: pixels(title=letter) for letter in letters}
+    assert all((seen[one] != seen[two]).any() for one in letters for two in letters if one < two)
+
+    monkeypatch.setattr(canvas, "families_for", lambda text: (["DejaVu Sans"], set()))
+    with pytest.warns(UserWarning, match="missing from font"):
+        box = {letter: pixels(title=letter) for letter in "退货"}
+    assert (box["退"] == box["货"]).all(), "this is what a missing letter looks like"
+    assert all((seen[letter] != box["退"]).any() for letter in letters)
+
+
+@pytest.mark.parametrize("place", ["title", "category", "series", "column"])
+def test_chinese_and_russian_are_drawn_everywhere_without_a_warning(place: str) -> None:
+    def drawn_with(text: str) -> Any:
+        names = {"title": "t", "category": "c", "series": "s", "column": "n"} | {place: text}
+        rows = result(
+            {"x": "string", "g": "string", names["column"]: "integer"}, (names["category"], names["series"], 1)
+        )
+        wanted = spec("bar", "x", names["column"], series="g", title=names["title"])
+        return imread(BytesIO(draw_png(rows, read_plot_spec(wanted, rows)).png))
+
+    assert (drawn_with("华东") != drawn_with("华南")).any()
+    assert (drawn_with("Север") != drawn_with("Запад")).any()
+
+
+def test_shipped_fonts_have_all_of_gb2312_and_of_russian() -> None:
+    pairs = (bytes([high, low]) for high in range(0xA1, 0xF8) for low in range(0xA1, 0xFF))
+    chinese = "".join(pair.decode("gb2312", errors="ignore") for pair in pairs)
+    families, missing = families_for(chinese + "".join(map(chr, range(0x410, 0x450))) + "ёЁ№₽¥€¤")
+
+    assert len(chinese) > 7000
+    assert (families, missing) == (["DejaVu Sans", "Noto Sans SC"], set())
+
+
+def test_installed_fonts_have_what_the_shipped_ones_lack() -> None:
+    """The letter is in a font for formulas that comes with matplotlib."""
+    families, missing = families_for(LACKING)
+
+    assert families[:2] == ["DejaVu Sans", "Noto Sans SC"]
+    assert len(families) == 3
+    assert missing == set()
+
+
+def test_letter_that_no_font_has_is_marked_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "_installed", lambda: [])
+    rows = result({"x": "string", "n": "integer"}, (f"a{LACKING}b{LACKING}", 1), ("c", 2))
+    marked = result({"x": "string", "n": "integer"}, ("a\ufffdb\ufffd", 1), ("c", 2))
+    wanted = read_plot_spec(spec("bar", "x", "n"), rows)
+    picture = draw_png(rows, wanted)
+
+    assert picture.notes == ("Characters that no installed font has are drawn as \ufffd: 1. Install a font for them.",)
+    assert picture.png == draw_png(marked, wanted).png
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "fitted"),
+    [("abc", 3, "abc"), ("abcd", 3, "abc…"), ("中文", 4, "中文"), ("中文字", 4, "中文…"), ("a\n\tb\x00", 9, "a b")],
+)
+def test_texts_are_cut_to_their_columns(text: str, columns: int, fitted: str) -> None:
+    assert Lettering(set()).fitted(text, columns) == fitted
+
+
+def test_dollars_are_no_formula() -> None:
+    assert (pixels(title="$x^2$") != pixels(title="x2")).any()
+    assert pixels(title=r"$\frac{1}{").shape == (600, 1000, 4)
+
+
+def test_long_texts_leave_room_for_the_chart() -> None:
+    rows = result({"x": "string", "s": "string", "n": "integer"}, *(("类别" * 50 + str(at), "系列" * 50 + str(at), at) for at in range(12)))  # fmt: skip # noqa: E501
+    figure = figure_of(rows, read_plot_spec(spec("bar", "x", "n", series="s", title="标题" * 500), rows))
+    with matplotlib.rc_context({"font.family": families_for("类别系列标题")[0]}):
+        made = canvas_of(figure, Lettering(set()))
+        made.savefig(BytesIO())
+    box = made.axes[0].get_position()
+
+    assert box.width > 0.5 and box.height > 0.3
