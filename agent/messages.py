@@ -3,6 +3,8 @@
 import re
 from typing import Any, Literal
 
+from agent.dataset_messages import DATASET_TEXTS
+
 Language = Literal["en", "ru", "zh"]
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -185,6 +187,7 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Прочитаны только первые {count} строк.",
         "zh": "只读取了前 {count} 行。",
     },
+    **DATASET_TEXTS,
 }
 
 

@@ -1,0 +1,138 @@
+"""Numbers written as text: thousands separators, decimal commas, percentages, currencies, as SQL of DuckDB."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from agent.datasets.cells import Cells, Plan, Remark
+
+Mark = Literal[".", ","]
+
+_WIDE = "０１２３４５６７８９，．％－−＋" + "\u00a0\u202f\u2009’"
+_NARROW = "0123456789,.%--+" + "   ''"
+_CURRENCY = r"(?i)\s*(USD|EUR|RUB|CNY|руб\.?|р\.|元|[$€£¥￥₽₴₸])\s*"
+_GRAMMAR: dict[Mark, str] = {
+    ".": r"[-+]?(\d+|[1-9]\d{0,2}([ ,'']\d{3})+)(\.\d*)?([eE][-+]?\d+)?|[-+]?\.\d+",
+    ",": r"[-+]?(\d+|[1-9]\d{0,2}([ .'']\d{3})+)(,\d*)?([eE][-+]?\d+)?|[-+]?,\d+",
+}
+_MARKED: dict[Mark, str] = {".": r"[ ,'']", ",": r"[ ,.'']"}
+_CODE = r"[-+]?(0\d+|\d{19,})"
+"""Identifiers that look like numbers: a number would lose their zeros or their last digits."""
+
+
+def _narrow(cells: Cells) -> str:
+    wide, narrow = _WIDE, _NARROW.replace("'", "''")
+    return f"translate({cells.text}, '{wide}', '{narrow}')"
+
+
+def _bare(cells: Cells) -> str:
+    """Return the text without currency, per cent sign, and brackets around a negative number."""
+    without = f"regexp_replace({_narrow(cells)}, '{_CURRENCY}', '')"
+    return rf"rtrim(regexp_replace({without}, '^\((.*)\)$', '-\1'), '% ')"
+
+
+def _is_plain(cells: Cells) -> str:
+    """True where DuckDB reads the number by itself, which is much faster than looking at it closely."""
+    text = cells.text
+    return f"(isfinite(TRY_CAST({text} AS DOUBLE)) AND NOT contains({text}, '_'))"
+
+
+def digits(cells: Cells, mark: Mark) -> str:
+    """Return SQL of the number as DuckDB writes numbers, still in per cent where it is; NULL where it is none."""
+    bare, plain = _bare(cells), _is_plain(cells)
+    if mark == ",":
+        plain = f"({plain} AND NOT contains({cells.text}, '.'))"
+    stripped = f"translate({bare}, ' ,''', '')" if mark == "." else f"translate({bare}, ',. ''', '.')"
+    return (
+        f"CASE WHEN TRY_CAST({cells.value} AS DOUBLE) IS NOT NULL THEN {cells.value} WHEN {plain} THEN {cells.text} "
+        f"WHEN regexp_full_match({bare}, '{_GRAMMAR[mark]}') THEN {stripped} END"
+    )
+
+
+def _is_percent(cells: Cells) -> str:
+    return f"coalesce(regexp_matches({cells.text}, '[%％]$'), false)"
+
+
+def _is_whole(cells: Cells, mark: Mark) -> str:
+    number = digits(cells, mark)
+    return f"(TRY_CAST({number} AS BIGINT) IS NOT NULL AND NOT regexp_matches({number}, '[.eE]'))"
+
+
+def _is_code(cells: Cells) -> str:
+    # Nineteen digits may still be within 64 bits.
+    is_exact = f"TRY_CAST({cells.text} AS BIGINT) IS NOT NULL AND NOT regexp_matches({cells.text}, '^[-+]?0')"
+    return f"(regexp_full_match({cells.text}, '{_CODE}') AND NOT ({is_exact}))"
+
+
+def fits(cells: Cells, mark: Mark) -> str:
+    """Return SQL that is true where the cell is a number with this decimal mark."""
+    return f"TRY_CAST({digits(cells, mark)} AS DOUBLE) IS NOT NULL"
+
+
+def counters(cells: Cells) -> dict[str, str]:
+    """Return the conditions whose cells are counted before a column is read as numbers."""
+    marks: dict[str, Mark] = {"dot": ".", "comma": ","}
+    counted = {}
+    for name, mark in marks.items():
+        counted[f"fits_{name}"] = fits(cells, mark)
+        counted[f"whole_{name}"] = _is_whole(cells, mark)
+        counted[f"marked_{name}"] = _is_marked(cells, mark)
+    return {
+        **counted,
+        "text": f"{cells.text} IS NOT NULL AND ({fits(cells, '.')} OR {fits(cells, ',')})",
+        "percent": f"{_is_percent(cells)} AND ({fits(cells, '.')} OR {fits(cells, ',')})",
+        "currency": f"regexp_matches({_narrow(cells)}, '{_CURRENCY}') AND ({fits(cells, '.')} OR {fits(cells, ',')})",
+        "codes": _is_code(cells),
+    }
+
+
+def _is_marked(cells: Cells, mark: Mark) -> str:
+    return f"({fits(cells, mark)} AND regexp_matches({_bare(cells)}, '{_MARKED[mark]}'))"
+
+
+def _has_mark(cells: Cells) -> str:
+    return f"({fits(cells, '.')} AND regexp_matches({_bare(cells)}, '[.,]'))"
+
+
+def mark_of(counts: Mapping[str, int]) -> Mark | None:
+    """Return the decimal mark that more cells fit; None where both fit all the same."""
+    if counts["fits_dot"] == counts["fits_comma"]:
+        return None
+    return "." if counts["fits_dot"] > counts["fits_comma"] else ","
+
+
+def plan(cells: Cells, counts: Mapping[str, int], usual: Mark) -> Plan:
+    """Return the column as numbers; where no cell tells the decimal mark it is the `usual` one of the file."""
+    mark = mark_of(counts) or usual
+    suffix = {".": "dot", ",": "comma"}[mark]
+    number, found = digits(cells, mark), counts[f"fits_{suffix}"]
+    is_whole = counts[f"whole_{suffix}"] == found and not counts["percent"]
+    sql = f"TRY_CAST({number} AS {'BIGINT' if is_whole else 'DOUBLE'})"
+    if counts["percent"]:
+        sql = f"{sql} / CASE WHEN {_is_percent(cells)} THEN 100 ELSE 1 END"
+    return Plan(sql, "BIGINT" if is_whole else "DOUBLE", found, tuple(_remarks(cells, counts, mark, suffix)))
+
+
+def _remarks(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) -> list[Remark]:
+    remarks = []
+    if cells.paired and counts["text"]:
+        remarks.append(Remark("text_converted", {"count": counts["text"]}))
+    if counts["percent"]:
+        remarks.append(Remark("percent", {"count": counts["percent"]}))
+    if counts["currency"]:
+        remarks.append(Remark("currency", {"count": counts["currency"]}))
+    # Where no cell decides, a comma that separates thousands and a point that does are the same text.
+    if mark_of(counts) is None and counts["marked_comma"] and _could_be_both(counts):
+        remarks.append(Remark("marks_ambiguous", {"decimal": mark}, _has_mark(cells)))
+    elif counts[f"marked_{suffix}"]:
+        remarks.append(Remark("marks", {"decimal": mark}, _is_marked(cells, mark)))
+    return remarks
+
+
+def _could_be_both(counts: Mapping[str, int]) -> bool:
+    """Numbers with spaces alone are whole either way."""
+    return counts["whole_dot"] != counts["whole_comma"]
+
+
+def codes(cells: Cells, counts: Mapping[str, int]) -> Remark | None:
+    """Return the remark on identifiers that have to stay text; None where there are none."""
+    return Remark("codes", {"count": counts["codes"]}, _is_code(cells)) if counts["codes"] else None
