@@ -48,8 +48,20 @@ def _look(path: Path) -> str:
     with path.open("rb") as file:
         while len(telling) < _SAMPLE and (lines := file.readlines(_CHUNK)):
             telling += b"".join(line for line in lines if not line.isascii())
-    best = from_bytes(bytes(telling[: _SAMPLE * 4]), cp_isolation=list(_EIGHT_BIT)).best()
+    sample = bytes(telling[: _SAMPLE * 4])
+    best = from_bytes(sample, cp_isolation=list(_EIGHT_BIT)).best()
+    if best and best.encoding == "gb18030" and not _is_common_chinese(sample):
+        best = from_bytes(sample, cp_isolation=list(_EIGHT_BIT[1:])).best()
     return best.encoding if best else "latin-1"
+
+
+def _is_common_chinese(sample: bytes) -> bool:
+    """Tell whether most characters are punctuation or common ones; GB 2312 has those under first bytes below D8.
+
+    Small Cyrillic letters in pairs are all rare characters.
+    """
+    codes = [char.encode("gb18030") for char in sample.decode("gb18030", "ignore") if not char.isascii()]
+    return 2 * sum(len(code) == 2 and code[0] < 0xD8 for code in codes) > len(codes)
 
 
 def _decodes(path: Path, encoding: str) -> bool:
