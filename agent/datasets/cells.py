@@ -1,6 +1,6 @@
 """The cells of one column in the staging table, and what a column is to become."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,32 +19,54 @@ _TOTALS = (
 )
 
 
+Layer = dict[str, str]
+"""Names of values that are computed once for each row, and their SQL over the layers below."""
+
+
 @dataclass(frozen=True)
 class Cells:
-    """A column of the staging table, as SQL."""
+    """A column of the staging table; `text`, `value` and `either` are names in its lowest layers."""
 
     place: int
     paired: bool
 
+    def __call__(self, name: str) -> str:
+        """Return what `name` is called for this column in a layer."""
+        return f"{name}_{self.place}"
+
     @property
     def text(self) -> str:
         """The text without white space around it; NULL where nothing is left."""
-        return f"nullif(trim(t{self.place}, {_WHITE}), '')"
+        return self("text")
 
     @property
     def value(self) -> str:
         """A number, a date or a truth value of a workbook as text; NULL where the cell is none."""
-        return f"v{self.place}" if self.paired else "NULL::VARCHAR"
+        return self("value")
 
     @property
     def either(self) -> str:
         """The cell as text, as it stands in the file; NULL where it is blank."""
-        return f"coalesce({self.value}, CASE WHEN {self.text} IS NOT NULL THEN t{self.place} END)"
+        return self("either")
+
+    @property
+    def trimmed(self) -> str:
+        """The cell as text, without white space around it; NULL where it is blank."""
+        return f"coalesce({self.value}, {self.text})"
+
+    @property
+    def base(self) -> tuple[Layer, ...]:
+        """The lowest layers, over the staging table."""
+        value = f"v{self.place}" if self.paired else "NULL::VARCHAR"
+        kept = f"CASE WHEN {self.text} IS NOT NULL THEN t{self.place} END"
+        either = f"coalesce({self.value}, {kept})" if self.paired else kept
+        return {self.text: f"nullif(trim(t{self.place}, {_WHITE}), '')", self.value: value}, {self.either: either}
 
     @property
     def is_filled(self) -> str:
-        """True where the cell is not blank."""
-        return f"({self.either} IS NOT NULL)"
+        """True where the cell is not blank; over the staging table itself."""
+        filled = f"trim(t{self.place}, {_WHITE}) <> '' IS TRUE"
+        return f"({filled} OR v{self.place} IS NOT NULL)" if self.paired else f"({filled})"
 
     @property
     def is_nothing(self) -> str:
@@ -55,7 +77,18 @@ class Cells:
     @property
     def is_total(self) -> str:
         """True where the cell names a row of totals."""
-        return f"regexp_full_match({self.text}, '{_TOTALS}')"
+        # Letters come after digits: a number need not be looked at closely.
+        return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '{_TOTALS}') END)"
+
+
+def layered(columns: Sequence[tuple[Layer, ...]], where: str = "") -> str:
+    """Return what to select from: the staging table with the layers of several columns, each value computed once."""
+    source = f"(SELECT * FROM {STAGING} {where})" if where else STAGING
+    for level in range(max(map(len, columns), default=0)):
+        layers = [layers[level] for layers in columns if level < len(layers)]
+        wanted = ", ".join(f"{sql} AS {name}" for layer in layers for name, sql in layer.items())
+        source = f"(SELECT *, {wanted} FROM {source})"
+    return source
 
 
 class Remark(NamedTuple):
@@ -68,8 +101,9 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a column becomes: the SQL of its values, their type, how many cells fit, and what has to be said."""
+    """What a column becomes: SQL of its values over `layers`, their type, how many cells fit, what has to be said."""
 
+    layers: tuple[Layer, ...]
     sql: str
     type: str
     fits: int

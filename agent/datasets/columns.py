@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 from agent.datasets import dates, numbers
-from agent.datasets.cells import STAGING, Cells, Plan, Remark
+from agent.datasets.cells import Cells, Layer, Plan, Remark, layered
 from agent.datasets.dataset import Warning
 from agent.datasets.workspace import Workspace
 
@@ -30,41 +31,47 @@ class ColumnPlan:
 
 
 Counts = Mapping[str, int]
-_Count = Callable[[Cells], dict[str, str]]
+
+
+class _Look(NamedTuple):
+    """What is counted of a column, and over what layers."""
+
+    layers: tuple[Layer, ...]
+    conditions: dict[str, str]
 
 
 def _simple(cells: Cells) -> dict[str, str]:
     """Return what is counted for types that are written in one way only."""
-    clock = rf"regexp_full_match(coalesce({cells.value}, {cells.text}), '\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?')"
+    clock = rf"regexp_full_match({cells.trimmed}, '\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?')"
     return {
-        "boolean": f"lower(coalesce({cells.value}, {cells.text})) IN ('true', 'false')",
-        "time": f"{clock} AND TRY_CAST(coalesce({cells.value}, {cells.text}) AS TIME) IS NOT NULL",
+        "boolean": f"lower({cells.trimmed}) IN ('true', 'false')",
+        "time": f"{clock} AND TRY_CAST({cells.trimmed} AS TIME) IS NOT NULL",
         "interval": rf"regexp_full_match({cells.value}, '\d+:\d{{2}}:\d{{2}}')",
     }
 
 
-def _first_look(cells: Cells) -> dict[str, str]:
-    return {
-        "filled": cells.is_filled,
-        "nothing": cells.is_nothing,
-        "fits_dot": numbers.fits(cells, "."),
-        "fits_comma": numbers.fits(cells, ","),
-        "fits_day": dates.fits(cells, "day"),
-        "fits_month": dates.fits(cells, "month"),
-        "serial": dates.is_serial(cells),
-        **_simple(cells),
-    }
+def _filled(cells: Cells) -> dict[str, str]:
+    return {"filled": f"{cells.either} IS NOT NULL"}
 
 
 def _basics(cells: Cells) -> dict[str, str]:
-    return {"filled": cells.is_filled, "nothing": cells.is_nothing}
+    return {**_filled(cells), "nothing": cells.is_nothing}
 
 
-_CLOSER: dict[str, _Count] = {
-    "number": lambda cells: {**_basics(cells), **numbers.counters(cells)},
-    "date": lambda cells: {**_basics(cells), **dates.counters(cells)},
-    "simple": lambda cells: {**_basics(cells), **_simple(cells)},
-    "text": _basics,
+def _first_look(cells: Cells) -> _Look:
+    above = len(cells.base)
+    empty: Layer = {}
+    both = zip_longest(numbers.layers(cells)[above:], dates.layers(cells)[above:], fillvalue=empty)
+    marks = {"fits_dot": numbers.fits(cells, "."), "fits_comma": numbers.fits(cells, ",")}
+    conditions = {**_basics(cells), **marks, **dates.first_look(cells), **_simple(cells)}
+    return _Look((*cells.base, *({**number, **date} for number, date in both)), conditions)
+
+
+_CLOSER: dict[str, Callable[[Cells], _Look]] = {
+    "number": lambda cells: _Look(numbers.layers(cells), {**_basics(cells), **numbers.counters(cells)}),
+    "date": lambda cells: _Look(dates.layers(cells), {**_basics(cells), **dates.counters(cells)}),
+    "simple": lambda cells: _Look(cells.base, {**_basics(cells), **_simple(cells)}),
+    "text": lambda cells: _Look(cells.base, _filled(cells)),
 }
 
 
@@ -77,9 +84,10 @@ def examine(
         FileTooLarge: it does not fit into memory.
     """
     step = max(1, rows // _SAMPLE_ROWS)
-    sampled = _count(work, columns, [_first_look] * len(columns), f"WHERE rowid % {step} = 0")
+    sampled = _count(work, [_first_look(cells) for cells in columns], f"WHERE rowid % {step} = 0")
     kinds = [_candidate(counts, name) for counts, name in zip(sampled, names, strict=True)]
-    counted = _count(work, columns, [_CLOSER[kind] for kind in kinds], "", ("examine", 0.0, 1.0))
+    looks = [_CLOSER[kind](cells) for kind, cells in zip(kinds, columns, strict=True)]
+    counted = _count(work, looks, "", "examine")
     usual = _usual_mark(kinds, counted, usual)
     return [
         _decide(cells, kind, counts, name, usual)
@@ -87,20 +95,15 @@ def examine(
     ]
 
 
-def _count(
-    work: Workspace,
-    columns: Sequence[Cells],
-    conditions: Sequence[_Count],
-    where: str,
-    stage: tuple[str, float, float] | None = None,
-) -> list[Counts]:
+def _count(work: Workspace, looks: Sequence[_Look], where: str, stage: str = "") -> list[Counts]:
     found: list[Counts] = []
-    for start in range(0, len(columns), _AT_ONCE):
-        some = [count(cells) for count, cells in zip(conditions, columns, strict=True)][start : start + _AT_ONCE]
-        wanted = ", ".join(f"count(*) FILTER ({sql})" for each in some for sql in each.values())
-        share = stage and (stage[0], start / len(columns), min(1.0, (start + _AT_ONCE) / len(columns)))
-        values = iter(work.run(f"SELECT {wanted} FROM {STAGING} {where}", stage=share)[0])
-        found += [{name: next(values) for name in each} for each in some]
+    for start in range(0, len(looks), _AT_ONCE):
+        some = looks[start : start + _AT_ONCE]
+        wanted = ", ".join(f"count(*) FILTER ({sql})" for look in some for sql in look.conditions.values())
+        source = layered([look.layers for look in some], where)
+        share = (stage, start / len(looks), (start + len(some)) / len(looks)) if stage else None
+        values = iter(work.run(f"SELECT {wanted} FROM {source}", stage=share)[0])
+        found += [{name: next(values) for name in look.conditions} for look in some]
     return found
 
 
@@ -123,30 +126,32 @@ def _usual_mark(kinds: Sequence[str], counted: Sequence[Counts], usual: numbers.
 
 
 def _decide(cells: Cells, kind: str, counts: Counts, name: str, usual: numbers.Mark) -> ColumnPlan:
-    filled, text = counts["filled"], Plan(cells.either, "VARCHAR", counts["filled"])
-    wanted = filled - counts["nothing"]
-    mark = None
+    filled, mark = counts["filled"], None
+    wanted = filled - counts.get("nothing", 0)
     if kind == "number":
         plan, mark = numbers.plan(cells, counts, usual), numbers.mark_of(counts)
         codes = numbers.codes(cells, counts)
         if codes:
-            return ColumnPlan(cells, Plan(text.sql, text.type, filled, (codes,)), filled)
+            return _text(cells, filled, codes)
     elif kind == "date":
         plan = dates.plan(cells, counts, name, wanted)
     elif kind == "simple":
         plan = _simple_plan(cells, counts)
     else:
-        return ColumnPlan(cells, text, filled)
+        return _text(cells, filled)
     if plan.fits < _FITTING * wanted:
         mixed = Remark("mixed", {"count": plan.fits, "filled": filled, "type": plan.type})
-        return ColumnPlan(cells, Plan(text.sql, text.type, filled, (mixed,)), filled)
+        return _text(cells, filled, mixed)
     return ColumnPlan(cells, plan, filled, mark)
+
+
+def _text(cells: Cells, filled: int, *remarks: Remark) -> ColumnPlan:
+    return ColumnPlan(cells, Plan(cells.base, cells.either, "VARCHAR", filled, remarks), filled)
 
 
 def _simple_plan(cells: Cells, counts: Counts) -> Plan:
     kind = max(("boolean", "time", "interval"), key=lambda kind: counts[kind])
-    either = f"coalesce({cells.value}, {cells.text})"
-    return Plan(f"TRY_CAST({either} AS {kind.upper()})", kind.upper(), counts[kind])
+    return Plan(cells.base, f"TRY_CAST({cells.trimmed} AS {kind.upper()})", kind.upper(), counts[kind])
 
 
 def warnings_of(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]:
@@ -157,16 +162,17 @@ def warnings_of(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]
         return [Warning("no_values", name)]
     if plan.fits < column.filled:
         facts = {"count": column.filled - plan.fits, "type": plan.type}
-        remarks.append(Remark("misfits", facts, f"{cells.is_filled} AND {plan.sql} IS NULL"))
-    return [Warning(remark.code, name, _facts(work, cells, remark)) for remark in remarks]
+        remarks.append(Remark("misfits", facts, f"{cells.either} IS NOT NULL AND {plan.sql} IS NULL"))
+    return [Warning(remark.code, name, _facts(work, column, remark)) for remark in remarks]
 
 
-def _facts(work: Workspace, cells: Cells, remark: Remark) -> dict[str, Any]:
+def _facts(work: Workspace, column: ColumnPlan, remark: Remark) -> dict[str, Any]:
     if not remark.where:
         return dict(remark.facts)
+    either = column.cells.either
     sql = (
-        f"SELECT min({cells.either}) FROM {STAGING} WHERE {remark.where} "
-        f"GROUP BY {cells.either} ORDER BY min(rowid) LIMIT {_EXAMPLES}"
+        f"SELECT {either} FROM {layered([column.plan.layers])} WHERE {remark.where} "
+        f"GROUP BY {either} ORDER BY min(rowid) LIMIT {_EXAMPLES}"
     )
     found = [str(row[0])[:_MAX_EXAMPLE] for row in work.run(sql)]
     return {**remark.facts, "example": found[0] if found else "", "examples": "; ".join(found)}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from agent.datasets.cells import Cells, Plan, Remark
+from agent.datasets.cells import Cells, Layer, Plan, Remark
 
 Order = Literal["day", "month"]
 
@@ -40,54 +40,59 @@ def _year_last(text: str, order: Order) -> str:
     return _parsed(rf"regexp_replace({full}, '^(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}})', '{iso}')")
 
 
-def _is_year_last(cells: Cells) -> str:
-    return f"regexp_full_match({cells.text}, '{_YEAR_LAST}')"
+def layers(cells: Cells) -> tuple[Layer, ...]:
+    """Return what is computed of each cell.
+
+    `year_last`: it is written with the year at the end. `day` and `month`: the time that it holds, in either order of
+    day and month. `serial`: the time that it means as a day number of Excel.
+    """
+    text, known, is_last, number = cells.text, cells("known"), cells("year_last"), cells("number")
+    orders: tuple[Order, ...] = ("day", "month")
+    by_order = {
+        cells(order): f"CASE WHEN {is_last} THEN {_year_last(text, order)} ELSE {known} END" for order in orders
+    }
+    return (
+        *cells.base,
+        {
+            known: _unambiguous(cells),
+            is_last: f"coalesce(regexp_full_match({text}, '{_YEAR_LAST}'), false)",
+            number: f"TRY_CAST({cells.trimmed} AS DOUBLE)",
+        },
+        {**by_order, cells("serial"): _serial(number)},
+    )
 
 
-def _moment(cells: Cells, order: Order) -> str:
-    """Return SQL of the date and time that the cell holds; NULL where it is none."""
+def _unambiguous(cells: Cells) -> str:
+    """Return SQL of the date and time that the cell holds where there is one way to read it; else NULL."""
     text, value = cells.text, cells.value
     year_first = rf"regexp_replace({text}, '^(\d{{4}})[-/.年](\d{{1,2}})[-/.月](\d{{1,2}})日?', '\1-\2-\3')"
+    native = f"CASE WHEN {value} LIKE '____-__-__%' THEN TRY_CAST({value} AS TIMESTAMP) END"
     return (
-        f"CASE WHEN {value} LIKE '____-__-__%' THEN TRY_CAST({value} AS TIMESTAMP) "
+        f"CASE WHEN {value} IS NOT NULL THEN {native} "
         f"WHEN regexp_full_match({text}, '{_YEAR_FIRST}') THEN {_parsed(year_first)} "
-        f"WHEN {_is_year_last(cells)} THEN {_year_last(text, order)} "
         f"WHEN regexp_full_match({text}, '{_NAMED}') THEN try_strptime({text}, {_list(_NAMED_FORMATS)}) END"
     )
 
 
-def _serial(cells: Cells) -> str:
+def _serial(number: str) -> str:
     """Return SQL of the time that an Excel day number means: days since 1899-12-30 (ECMA-376, part 1, 18.17.4.1)."""
-    number = f"TRY_CAST(coalesce({cells.value}, {cells.text}) AS DOUBLE)"
     moment = f"TIMESTAMP '1899-12-30' + to_seconds(round({number} * 86400))"
     return f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {moment} END"
 
 
-def fits(cells: Cells, order: Order) -> str:
-    """Return SQL that is true where the cell is a date in this order of day and month."""
-    return f"{_moment(cells, order)} IS NOT NULL"
-
-
-def is_serial(cells: Cells) -> str:
-    """Return SQL that is true where the cell may be a day number of Excel."""
-    return f"{_serial(cells)} IS NOT NULL"
+def first_look(cells: Cells) -> dict[str, str]:
+    """Return the conditions over `layers` that tell whether a column may hold dates."""
+    names = {"fits_day": "day", "fits_month": "month", "serial": "serial"}
+    return {count: f"{cells(name)} IS NOT NULL" for count, name in names.items()}
 
 
 def counters(cells: Cells) -> dict[str, str]:
-    """Return the conditions whose cells are counted before a column is read as dates."""
-    counted = {}
-    orders: tuple[Order, ...] = ("day", "month")
-    for order in orders:
-        moment = _moment(cells, order)
-        counted[f"fits_{order}"] = f"{moment} IS NOT NULL"
-        counted[f"midnight_{order}"] = f"date_trunc('day', {moment}) = {moment}"
-    serial = _serial(cells)
-    return {
-        **counted,
-        "serial": f"{serial} IS NOT NULL",
-        "midnight_serial": f"date_trunc('day', {serial}) = {serial}",
-        "year_last": f"{_is_year_last(cells)} AND ({fits(cells, 'day')} OR {fits(cells, 'month')})",
+    """Return the conditions over `layers` whose cells are counted before a column is read as dates."""
+    midnight = {
+        f"midnight_{name}": f"date_trunc('day', {cells(name)}) = {cells(name)}" for name in ("day", "month", "serial")
     }
+    is_date = f"coalesce({cells('day')}, {cells('month')}) IS NOT NULL"
+    return {**first_look(cells), **midnight, "year_last": f"{cells('year_last')} AND {is_date}"}
 
 
 def found(counts: Mapping[str, int], name: str, filled: int) -> int:
@@ -100,17 +105,17 @@ def found(counts: Mapping[str, int], name: str, filled: int) -> int:
 def plan(cells: Cells, counts: Mapping[str, int], name: str, filled: int) -> Plan:
     """Return the column as dates, or as times where a cell is not at midnight. All cells decide on day and month."""
     order: Order = "day" if counts["fits_day"] >= counts["fits_month"] else "month"
-    fitting, midnight, moment = counts[f"fits_{order}"], counts[f"midnight_{order}"], _moment(cells, order)
+    fitting, midnight, moment = counts[f"fits_{order}"], counts[f"midnight_{order}"], cells(order)
     every = found(counts, name, filled)
     remarks = []
     if every > fitting and counts["serial"]:
         midnight += counts["midnight_serial"]
-        moment = f"coalesce({moment}, {_serial(cells)})"
+        moment = f"coalesce({moment}, {cells('serial')})"
         fitting += counts["serial"]
         remarks.append(Remark("date_serials", {"count": counts["serial"]}))
     if counts["year_last"]:
         decided = counts["fits_day"] != counts["fits_month"]
         code = "date_style" if decided else "date_ambiguous"
-        remarks.append(Remark(code, {"style": _STYLE[order]}, "" if decided else _is_year_last(cells)))
+        remarks.append(Remark(code, {"style": _STYLE[order]}, "" if decided else cells("year_last")))
     kind = "DATE" if midnight == fitting else "TIMESTAMP"
-    return Plan(f"CAST({moment} AS {kind})", kind, fitting, tuple(remarks))
+    return Plan(layers(cells), f"CAST({moment} AS {kind})", kind, fitting, tuple(remarks))

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from agent.datasets.cells import Cells, Plan, Remark
+from agent.datasets.cells import Cells, Layer, Plan, Remark
 
 Mark = Literal[".", ","]
 
 _WIDE = "０１２３４５６７８９，．％－−＋" + "\u00a0\u202f\u2009’"
-_NARROW = "0123456789,.%--+" + "   ''"
+_NARROW = "0123456789,.%--+" + "   ''''"
 _CURRENCY = r"(?i)\s*(USD|EUR|RUB|CNY|руб\.?|р\.|元|[$€£¥￥₽₴₸])\s*"
 _GRAMMAR: dict[Mark, str] = {
     ".": r"[-+]?(\d+|[1-9]\d{0,2}([ ,'']\d{3})+)(\.\d*)?([eE][-+]?\d+)?|[-+]?\.\d+",
@@ -19,41 +19,47 @@ _CODE = r"[-+]?(0\d+|\d{19,})"
 """Identifiers that look like numbers: a number would lose their zeros or their last digits."""
 
 
-def _narrow(cells: Cells) -> str:
-    wide, narrow = _WIDE, _NARROW.replace("'", "''")
-    return f"translate({cells.text}, '{wide}', '{narrow}')"
+_SUFFIX: dict[Mark, str] = {".": "dot", ",": "comma"}
 
 
-def _bare(cells: Cells) -> str:
-    """Return the text without currency, per cent sign, and brackets around a negative number."""
-    without = f"regexp_replace({_narrow(cells)}, '{_CURRENCY}', '')"
-    return rf"rtrim(regexp_replace({without}, '^\((.*)\)$', '-\1'), '% ')"
+def layers(cells: Cells) -> tuple[Layer, ...]:
+    """Return what is computed of each cell.
 
-
-def _is_plain(cells: Cells) -> str:
-    """True where DuckDB reads the number by itself, which is much faster than looking at it closely."""
-    text = cells.text
-    return f"(isfinite(TRY_CAST({text} AS DOUBLE)) AND NOT contains({text}, '_'))"
-
-
-def digits(cells: Cells, mark: Mark) -> str:
-    """Return SQL of the number as DuckDB writes numbers, still in per cent where it is; NULL where it is none."""
-    bare, plain = _bare(cells), _is_plain(cells)
-    if mark == ",":
-        plain = f"({plain} AND NOT contains({cells.text}, '.'))"
-    stripped = f"translate({bare}, ' ,''', '')" if mark == "." else f"translate({bare}, ',. ''', '.')"
+    `plain`: DuckDB reads it by itself, which is much faster than looking closely. `bare`: without currency, per cent
+    sign, and brackets around a negative number. `dot` and `comma`: as DuckDB writes numbers, still in per cent, by
+    either decimal mark.
+    """
+    text, plain, narrow, bare = cells.text, cells("plain"), cells("narrow"), cells("bare")
+    ascii_text = f"translate({text}, '{_WIDE}', '{_NARROW}')"
+    without = f"regexp_replace({narrow}, '{_CURRENCY}', '')"
+    stripped = rf"rtrim(regexp_replace({without}, '^\((.*)\)$', '-\1'), '% ')"
     return (
-        f"CASE WHEN TRY_CAST({cells.value} AS DOUBLE) IS NOT NULL THEN {cells.value} WHEN {plain} THEN {cells.text} "
-        f"WHEN regexp_full_match({bare}, '{_GRAMMAR[mark]}') THEN {stripped} END"
+        *cells.base,
+        {plain: f"coalesce(isfinite(TRY_CAST({text} AS DOUBLE)) AND NOT contains({text}, '_'), false)"},
+        {narrow: f"CASE WHEN NOT {plain} AND regexp_matches({text}, '[0-9０-９]') THEN {ascii_text} END"},
+        {bare: f"CASE WHEN {plain} THEN {text} WHEN {narrow} IS NOT NULL THEN {stripped} END"},
+        {cells(_SUFFIX[mark]): _digits(cells, mark) for mark in _GRAMMAR},
+    )
+
+
+def _digits(cells: Cells, mark: Mark) -> str:
+    bare, plain = cells("bare"), cells("plain")
+    if mark == ",":
+        plain = f"{plain} AND NOT contains({cells.text}, '.')"
+    stripped = f"translate({bare}, ' ,''', '')" if mark == "." else f"translate({bare}, ',. ''', '.')"
+    is_number = f"regexp_full_match({bare}, '{_GRAMMAR[mark]}') AND isfinite(TRY_CAST({stripped} AS DOUBLE))"
+    return (
+        f"CASE WHEN {cells.value} IS NOT NULL THEN CASE WHEN TRY_CAST({cells.value} AS DOUBLE) IS NOT NULL "
+        f"THEN {cells.value} END WHEN {plain} THEN {cells.text} WHEN {is_number} THEN {stripped} END"
     )
 
 
 def _is_percent(cells: Cells) -> str:
-    return f"coalesce(regexp_matches({cells.text}, '[%％]$'), false)"
+    return f"coalesce(suffix({cells('narrow')}, '%'), false)"
 
 
 def _is_whole(cells: Cells, mark: Mark) -> str:
-    number = digits(cells, mark)
+    number = cells(_SUFFIX[mark])
     return f"(TRY_CAST({number} AS BIGINT) IS NOT NULL AND NOT regexp_matches({number}, '[.eE]'))"
 
 
@@ -64,33 +70,33 @@ def _is_code(cells: Cells) -> str:
 
 
 def fits(cells: Cells, mark: Mark) -> str:
-    """Return SQL that is true where the cell is a number with this decimal mark."""
-    return f"TRY_CAST({digits(cells, mark)} AS DOUBLE) IS NOT NULL"
+    """Return SQL over `layers` that is true where the cell is a number with this decimal mark."""
+    return f"{cells(_SUFFIX[mark])} IS NOT NULL"
 
 
 def counters(cells: Cells) -> dict[str, str]:
-    """Return the conditions whose cells are counted before a column is read as numbers."""
-    marks: dict[str, Mark] = {"dot": ".", "comma": ","}
+    """Return the conditions over `layers` whose cells are counted before a column is read as numbers."""
     counted = {}
-    for name, mark in marks.items():
+    for mark, name in _SUFFIX.items():
         counted[f"fits_{name}"] = fits(cells, mark)
         counted[f"whole_{name}"] = _is_whole(cells, mark)
         counted[f"marked_{name}"] = _is_marked(cells, mark)
+    number = f"({fits(cells, '.')} OR {fits(cells, ',')})"
     return {
         **counted,
-        "text": f"{cells.text} IS NOT NULL AND ({fits(cells, '.')} OR {fits(cells, ',')})",
-        "percent": f"{_is_percent(cells)} AND ({fits(cells, '.')} OR {fits(cells, ',')})",
-        "currency": f"regexp_matches({_narrow(cells)}, '{_CURRENCY}') AND ({fits(cells, '.')} OR {fits(cells, ',')})",
+        "text": f"{cells.text} IS NOT NULL AND {number}",
+        "percent": f"{_is_percent(cells)} AND {number}",
+        "currency": f"regexp_matches({cells('narrow')}, '{_CURRENCY}') AND {number}",
         "codes": _is_code(cells),
     }
 
 
 def _is_marked(cells: Cells, mark: Mark) -> str:
-    return f"({fits(cells, mark)} AND regexp_matches({_bare(cells)}, '{_MARKED[mark]}'))"
+    return f"({fits(cells, mark)} AND regexp_matches({cells('bare')}, '{_MARKED[mark]}'))"
 
 
 def _has_mark(cells: Cells) -> str:
-    return f"({fits(cells, '.')} AND regexp_matches({_bare(cells)}, '[.,]'))"
+    return f"({fits(cells, '.')} AND regexp_matches({cells('bare')}, '[.,]'))"
 
 
 def mark_of(counts: Mapping[str, int]) -> Mark | None:
@@ -103,13 +109,15 @@ def mark_of(counts: Mapping[str, int]) -> Mark | None:
 def plan(cells: Cells, counts: Mapping[str, int], usual: Mark) -> Plan:
     """Return the column as numbers; where no cell tells the decimal mark it is the `usual` one of the file."""
     mark = mark_of(counts) or usual
-    suffix = {".": "dot", ",": "comma"}[mark]
-    number, found = digits(cells, mark), counts[f"fits_{suffix}"]
+    suffix = _SUFFIX[mark]
+    number, found = cells(suffix), counts[f"fits_{suffix}"]
     is_whole = counts[f"whole_{suffix}"] == found and not counts["percent"]
     sql = f"TRY_CAST({number} AS {'BIGINT' if is_whole else 'DOUBLE'})"
     if counts["percent"]:
         sql = f"{sql} / CASE WHEN {_is_percent(cells)} THEN 100 ELSE 1 END"
-    return Plan(sql, "BIGINT" if is_whole else "DOUBLE", found, tuple(_remarks(cells, counts, mark, suffix)))
+    return Plan(
+        layers(cells), sql, "BIGINT" if is_whole else "DOUBLE", found, tuple(_remarks(cells, counts, mark, suffix))
+    )
 
 
 def _remarks(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) -> list[Remark]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.datasets.cells import STAGING, Cells
+from agent.datasets.cells import STAGING, Cells, layered
 from agent.datasets.columns import ColumnPlan, examine, warnings_of
 from agent.datasets.dataset import ColumnType, Report, Warning
 from agent.datasets.header import Header, column_names
@@ -97,7 +97,7 @@ def _read(work: Workspace, rest: Path, origin: Origin, width: int) -> tuple[int,
 
 def _write(work: Workspace, table: str, plans: Sequence[ColumnPlan], names: Sequence[str]) -> tuple[ColumnType, ...]:
     wanted = ", ".join(f"{plan.plan.sql} AS {quoted(name)}" for plan, name in zip(plans, names, strict=True))
-    sql = f"CREATE TABLE {quoted(table)} AS SELECT {wanted} FROM {STAGING}"
+    sql = f"CREATE TABLE {quoted(table)} AS SELECT {wanted} FROM {layered([plan.plan.layers for plan in plans])}"
     work.run(sql, stage=("write", 0.0, 1.0))
     return tuple(ColumnType(*column) for column in work.columns(quoted(table)))
 
@@ -107,8 +107,9 @@ def _totals(work: Workspace, columns: Sequence[Cells]) -> list[Warning]:
     words = ", ".join(
         f"CASE WHEN {is_total} THEN {cells.text} END" for is_total, cells in zip(found, columns, strict=False)
     )
+    source = layered([cells.base for cells in columns[:_TOTALS_PLACES]])
     rows = work.run(
-        f"SELECT rowid, word, count(*) OVER () FROM (SELECT rowid, coalesce({words}) AS word FROM {STAGING}) "
+        f"SELECT rowid, word, count(*) OVER () FROM (SELECT rowid, coalesce({words}) AS word FROM {source}) "
         f"WHERE word IS NOT NULL ORDER BY rowid LIMIT {_SHOWN_TOTALS}"
     )
     if not rows:

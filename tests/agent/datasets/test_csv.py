@@ -125,11 +125,11 @@ def test_memory_is_bounded(tmp_path) -> None:
     """More than the memory that is allowed goes through."""
     from agent.datasets.limits import LoadLimits
 
-    registry = Registry(tmp_path / "small", LoadLimits(memory_mb=64))
+    registry = Registry(tmp_path / "small", LoadLimits(memory_mb=128))
     line = f"{'x' * 400},{'y' * 400},5\n"
-    dataset = registry.create(registry.add_stream(io.BytesIO(b"a,b,c\n" + line.encode() * 100_000), "a.csv"))
+    dataset = registry.create(registry.add_stream(io.BytesIO(b"a,b,c\n" + line.encode() * 200_000), "a.csv"))
 
-    assert dataset.row_count == 100_000
+    assert dataset.row_count == 200_000
     assert dict(dataset.schema)["c"] == "BIGINT"
 
 
