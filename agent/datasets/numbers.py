@@ -14,7 +14,7 @@ _GRAMMAR: dict[Mark, str] = {
     ".": r"[-+]?(\d+|[1-9]\d{0,2}([ ,'']\d{3})+)(\.\d*)?([eE][-+]?\d+)?|[-+]?\.\d+",
     ",": r"[-+]?(\d+|[1-9]\d{0,2}([ .'']\d{3})+)(,\d*)?([eE][-+]?\d+)?|[-+]?,\d+",
 }
-_MARKED: dict[Mark, str] = {".": r"[ ,'']", ",": r"[ ,.'']"}
+_MARKED: dict[Mark, str] = {".": " ,'", ",": " ,.'"}
 _CODE = r"[-+]?(0\d+|\d{19,})"
 """Identifiers that look like numbers: a number would lose their zeros or their last digits."""
 
@@ -45,7 +45,9 @@ def layers(cells: Cells) -> tuple[Layer, ...]:
 def _digits(cells: Cells, mark: Mark) -> str:
     bare, plain = cells("bare"), cells("plain")
     if mark == ",":
-        plain = f"{plain} AND NOT contains({cells.text}, '.')"
+        # With a point in its text a plain number is none by this mark, but for one that separates thousands.
+        decimal = f"{plain} AND contains({cells.text}, '.') AND right({cells.text}, 4) NOT LIKE '.%'"
+        plain = f"{decimal} THEN NULL WHEN {plain} AND NOT contains({cells.text}, '.')"
     stripped = f"translate({bare}, ' ,''', '')" if mark == "." else f"translate({bare}, ',. ''', '.')"
     is_number = f"regexp_full_match({bare}, '{_GRAMMAR[mark]}') AND isfinite(TRY_CAST({stripped} AS DOUBLE))"
     return (
@@ -58,15 +60,25 @@ def _is_percent(cells: Cells) -> str:
     return f"coalesce(suffix({cells('narrow')}, '%'), false)"
 
 
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _has_any(text: str, characters: str) -> str:
+    found = (f"contains({text}, {_literal(character)})" for character in characters)
+    return f"({' OR '.join(found)})"
+
+
 def _is_whole(cells: Cells, mark: Mark) -> str:
     number = cells(_SUFFIX[mark])
-    return f"(TRY_CAST({number} AS BIGINT) IS NOT NULL AND NOT regexp_matches({number}, '[.eE]'))"
+    return f"(TRY_CAST({number} AS BIGINT) IS NOT NULL AND NOT {_has_any(number, '.eE')})"
 
 
 def _is_code(cells: Cells) -> str:
     # Nineteen digits may still be within 64 bits.
     is_exact = f"TRY_CAST({cells.text} AS BIGINT) IS NOT NULL AND NOT regexp_matches({cells.text}, '^[-+]?0')"
-    return f"(regexp_full_match({cells.text}, '{_CODE}') AND NOT ({is_exact}))"
+    may_be = f"length({cells.text}) > 18 OR {cells.text} LIKE '0%' OR {cells.text} LIKE '_0%'"
+    return f"(CASE WHEN {may_be} THEN regexp_full_match({cells.text}, '{_CODE}') AND NOT ({is_exact}) END)"
 
 
 def fits(cells: Cells, mark: Mark) -> str:
@@ -86,17 +98,17 @@ def counters(cells: Cells) -> dict[str, str]:
         **counted,
         "text": f"{cells.text} IS NOT NULL AND {number}",
         "percent": f"{_is_percent(cells)} AND {number}",
-        "currency": f"regexp_matches({cells('narrow')}, '{_CURRENCY}') AND {number}",
+        "currency": f"CASE WHEN {number} THEN regexp_matches({cells('narrow')}, '{_CURRENCY}') END",
         "codes": _is_code(cells),
     }
 
 
 def _is_marked(cells: Cells, mark: Mark) -> str:
-    return f"({fits(cells, mark)} AND regexp_matches({cells('bare')}, '{_MARKED[mark]}'))"
+    return f"({fits(cells, mark)} AND {_has_any(cells('bare'), _MARKED[mark])})"
 
 
 def _has_mark(cells: Cells) -> str:
-    return f"({fits(cells, '.')} AND regexp_matches({cells('bare')}, '[.,]'))"
+    return f"({fits(cells, '.')} AND {_has_any(cells('bare'), '.,')})"
 
 
 def mark_of(counts: Mapping[str, int]) -> Mark | None:
