@@ -4,6 +4,7 @@ import re
 from typing import Any, Literal
 
 from agent.chart_messages import CHART_TEXTS
+from agent.dataset_messages import DATASET_TEXTS
 
 Language = Literal["en", "ru", "zh"]
 
@@ -193,6 +194,7 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "只读取了前 {count} 行。",
     },
     **CHART_TEXTS,
+    **DATASET_TEXTS,
 }
 
 

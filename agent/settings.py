@@ -114,6 +114,16 @@ class Settings(BaseSettings):
     worker_memory_mb: int = Field(
         1024, ge=128, description="Megabytes that one statement on a SQLite or DuckDB file may take."
     )
+    data_dir: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("datasphinx"),
+        description="Where uploaded files and the datasets made of them are kept.",
+    )
+    max_file_bytes: int = Field(2_000_000_000, ge=1, description="Bytes that a file may have to become a dataset.")
+    max_unpacked_bytes: int = Field(
+        2_000_000_000, ge=1, description="Bytes that a spreadsheet may have when it is unpacked."
+    )
+    max_dataset_rows: int = Field(50_000_000, ge=1, description="Rows that a dataset may have.")
+    max_dataset_columns: int = Field(2000, ge=1, description="Columns that a dataset may have.")
     short_table_rows: int = Field(
         20, ge=1, description="A table of at most this many rows is answered without narration."
     )

@@ -26,11 +26,14 @@ _COMMANDS = (
 )
 
 
+_FOLDERS = {"cache_dir": "the user's cache directory", "data_dir": "the user's data directory"}
+
+
 def settings_table() -> str:
     """Return every setting with its default as a Markdown table."""
     lines = ["| setting | default | what it does |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
-        default = "the user's cache directory" if name == "cache_dir" else field.get_default(call_default_factory=False)
+        default = _FOLDERS.get(name) or field.get_default(call_default_factory=False)
         shown = default if default not in (None, "") else "–"
         lines.append(f"| `DATASPHINX_{name.upper()}` | {shown} | {field.description} |")
     return "\n".join(lines)

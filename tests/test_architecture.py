@@ -113,10 +113,11 @@ MAY_RUN_STATEMENTS = (
     "agent/sample/",
     "agent/models/training/rows.py",
     "agent/catalog/value_store.py",
+    "agent/datasets/workspace.py",
 )
 """The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants
 and tables, and the writers of files of the project's own:
-the sample database, made-up rows to train on, the index of values."""
+the sample database, made-up rows to train on, the index of values, datasets in the making."""
 
 
 def statement_calls(tree: ast.AST) -> Iterator[str]:
@@ -167,6 +168,7 @@ MAY_CONNECT = {
     "agent/sample/shop.py": {"sqlite3"},
     "agent/models/training/rows.py": {"sqlite3"},
     "agent/catalog/value_store.py": {"sqlite3"},
+    "agent/datasets/workspace.py": {"duckdb"},
 }
 """Who may open or use a connection, and the drivers each may import."""
 

@@ -32,6 +32,15 @@
         ├── EmbeddedModelUnavailable the local model cannot be had            reason
         ├── ConfigurationError       a setting is missing or wrong            setting, reason
         ├── DatasetInvalid           questions or databases of an evaluation  path, reason
+        ├── FileUnreadable           a file is not what its name says         file, reason
+        ├── FileEncrypted            a file has a password                    file
+        ├── ArchiveSuspicious        a file unpacks to far too much           file, unpacked, limit
+        ├── FileTooLarge             too many bytes, rows or columns          file, what, limit, setting
+        ├── SheetNotFound            a workbook has no such sheet             file, sheet, sheets
+        ├── HeaderNotFound           no row of a file can be its header       file, reason
+        ├── FileEmpty                a file has no row of data                file, where
+        ├── FileUnknown              no file is kept under this id            file_id
+        ├── DatasetUnknown           no dataset is kept under this id         dataset_id
         ├── NotPermitted             a row rule closes the table              table
         ├── RowRuleParameterMissing  a row rule has no value for a parameter  table, parameter
         ├── RowRuleNotApplied        a row rule does not hold on a reference  table, reason
@@ -43,6 +52,17 @@ into text in the language of the question.
 """
 
 from agent.errors.base import DatasphinxError, Retryable, Terminal
+from agent.errors.datasets import (
+    ArchiveSuspicious,
+    DatasetUnknown,
+    FileEmpty,
+    FileEncrypted,
+    FileTooLarge,
+    FileUnknown,
+    FileUnreadable,
+    HeaderNotFound,
+    SheetNotFound,
+)
 from agent.errors.models import EmbeddedModelUnavailable, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.errors.questions import (
     BudgetExceeded,
@@ -82,12 +102,20 @@ from agent.errors.statements import (
 
 __all__ = [
     "AccountCanWrite",
+    "ArchiveSuspicious",
     "BudgetExceeded",
     "ConfigurationError",
     "DatasetInvalid",
+    "DatasetUnknown",
     "DatasphinxError",
     "DriverMissing",
     "EmbeddedModelUnavailable",
+    "FileEmpty",
+    "FileEncrypted",
+    "FileTooLarge",
+    "FileUnknown",
+    "FileUnreadable",
+    "HeaderNotFound",
     "InternalError",
     "InvalidOutputType",
     "InvalidQuestion",
@@ -104,6 +132,7 @@ __all__ = [
     "Retryable",
     "RowRuleNotApplied",
     "RowRuleParameterMissing",
+    "SheetNotFound",
     "SourceBusy",
     "SourceEmpty",
     "SourceNotFound",

@@ -1,0 +1,1 @@
+"""Spreadsheets and other files, made into tables that can only be read."""

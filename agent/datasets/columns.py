@@ -1,0 +1,178 @@
+"""What type each column has: candidates by a sample of rows, the decision by all of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from agent.datasets import dates, numbers
+from agent.datasets.cells import Cells, Layer, Plan, Remark, layered
+from agent.datasets.dataset import Warning
+from agent.datasets.workspace import Workspace
+
+_SAMPLE_ROWS = 20_000
+_AT_ONCE = 50
+_FITTING = 0.9
+"""Share of the cells that have to fit a type; the others become NULL."""
+
+_NOTEWORTHY = 0.5
+_EXAMPLES = 3
+_MAX_EXAMPLE = 40
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """A column of the dataset: where its cells are, what they become, and its decimal mark where cells show one."""
+
+    cells: Cells
+    plan: Plan
+    filled: int
+    mark: numbers.Mark | None = None
+
+
+Counts = Mapping[str, int]
+
+
+class _Look(NamedTuple):
+    """What is counted of a column, and over what layers."""
+
+    layers: tuple[Layer, ...]
+    conditions: dict[str, str]
+
+
+def _simple(cells: Cells) -> dict[str, str]:
+    """Return what is counted for types that are written in one way only."""
+    clock = rf"regexp_full_match({cells.trimmed}, '\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?')"
+    return {
+        "boolean": f"lower({cells.trimmed}) IN ('true', 'false')",
+        "time": f"{clock} AND TRY_CAST({cells.trimmed} AS TIME) IS NOT NULL",
+        "interval": rf"regexp_full_match({cells.value}, '\d+:\d{{2}}:\d{{2}}')",
+    }
+
+
+def _filled(cells: Cells) -> dict[str, str]:
+    return {"filled": f"{cells.either} IS NOT NULL"}
+
+
+def _basics(cells: Cells) -> dict[str, str]:
+    return {**_filled(cells), "nothing": cells.is_nothing}
+
+
+def _first_look(cells: Cells) -> _Look:
+    above = len(cells.base)
+    empty: Layer = {}
+    both = zip_longest(numbers.layers(cells)[above:], dates.layers(cells)[above:], fillvalue=empty)
+    marks = {"fits_dot": numbers.fits(cells, "."), "fits_comma": numbers.fits(cells, ",")}
+    conditions = {**_basics(cells), **marks, **dates.first_look(cells), **_simple(cells)}
+    return _Look((*cells.base, *({**number, **date} for number, date in both)), conditions)
+
+
+_CLOSER: dict[str, Callable[[Cells], _Look]] = {
+    "number": lambda cells: _Look(numbers.layers(cells), {**_basics(cells), **numbers.counters(cells)}),
+    "date": lambda cells: _Look(dates.layers(cells), {**_basics(cells), **dates.counters(cells)}),
+    "simple": lambda cells: _Look(cells.base, {**_basics(cells), **_simple(cells)}),
+    "text": lambda cells: _Look(cells.base, _filled(cells)),
+}
+
+
+def examine(
+    work: Workspace, columns: Sequence[Cells], names: Sequence[str], rows: int, usual: numbers.Mark
+) -> list[ColumnPlan]:
+    """Return what each column becomes; `usual` is the decimal mark where no cell of the file shows one.
+
+    Raises:
+        FileTooLarge: it does not fit into memory.
+    """
+    step = max(1, rows // _SAMPLE_ROWS)
+    sampled = _count(work, [_first_look(cells) for cells in columns], f"WHERE rowid % {step} = 0")
+    kinds = [_candidate(counts, name) for counts, name in zip(sampled, names, strict=True)]
+    looks = [_CLOSER[kind](cells) for kind, cells in zip(kinds, columns, strict=True)]
+    counted = _count(work, looks, "", "examine")
+    usual = _usual_mark(kinds, counted, usual)
+    return [
+        _decide(cells, kind, counts, name, usual)
+        for cells, kind, counts, name in zip(columns, kinds, counted, names, strict=True)
+    ]
+
+
+def _count(work: Workspace, looks: Sequence[_Look], where: str, stage: str = "") -> list[Counts]:
+    found: list[Counts] = []
+    for start in range(0, len(looks), _AT_ONCE):
+        some = looks[start : start + _AT_ONCE]
+        wanted = ", ".join(f"count(*) FILTER ({sql})" for look in some for sql in look.conditions.values())
+        source = layered([look.layers for look in some], where)
+        share = (stage, start / len(looks), (start + len(some)) / len(looks)) if stage else None
+        values = iter(work.run(f"SELECT {wanted} FROM {source}", stage=share)[0])
+        found += [{name: next(values) for name in look.conditions} for look in some]
+    return found
+
+
+def _candidate(counts: Counts, name: str) -> str:
+    """Return the type that most cells of the sample fit, where few do not; else text."""
+    filled = counts["filled"] - counts["nothing"]
+    fitting = {
+        "date": dates.found(counts, name, filled),
+        "number": max(counts["fits_dot"], counts["fits_comma"]),
+        "simple": max(counts["boolean"], counts["time"], counts["interval"]),
+    }
+    best = max(fitting, key=lambda kind: fitting[kind])
+    return best if fitting[best] and fitting[best] >= _NOTEWORTHY * filled else "text"
+
+
+def _usual_mark(kinds: Sequence[str], counted: Sequence[Counts], usual: numbers.Mark) -> numbers.Mark:
+    marks = [numbers.mark_of(counts) for kind, counts in zip(kinds, counted, strict=True) if kind == "number"]
+    dots, commas = marks.count("."), marks.count(",")
+    return usual if dots == commas else "." if dots > commas else ","
+
+
+def _decide(cells: Cells, kind: str, counts: Counts, name: str, usual: numbers.Mark) -> ColumnPlan:
+    filled, mark = counts["filled"], None
+    wanted = filled - counts.get("nothing", 0)
+    if kind == "number":
+        plan, mark = numbers.plan(cells, counts, usual), numbers.mark_of(counts)
+        codes = numbers.codes(cells, counts)
+        if codes:
+            return _text(cells, filled, codes)
+    elif kind == "date":
+        plan = dates.plan(cells, counts, name, wanted)
+    elif kind == "simple":
+        plan = _simple_plan(cells, counts)
+    else:
+        return _text(cells, filled)
+    if plan.fits < _FITTING * wanted:
+        mixed = Remark("mixed", {"count": plan.fits, "filled": filled, "type": plan.type})
+        return _text(cells, filled, mixed)
+    return ColumnPlan(cells, plan, filled, mark)
+
+
+def _text(cells: Cells, filled: int, *remarks: Remark) -> ColumnPlan:
+    return ColumnPlan(cells, Plan(cells.base, cells.either, "VARCHAR", filled, remarks), filled)
+
+
+def _simple_plan(cells: Cells, counts: Counts) -> Plan:
+    kind = max(("boolean", "time", "interval"), key=lambda kind: counts[kind])
+    return Plan(cells.base, f"TRY_CAST({cells.trimmed} AS {kind.upper()})", kind.upper(), counts[kind])
+
+
+def warnings_of(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]:
+    """Return what has to be said of a column, with cells of it as examples."""
+    plan, cells = column.plan, column.cells
+    remarks = list(plan.remarks)
+    if not column.filled:
+        return [Warning("no_values", name)]
+    if plan.fits < column.filled:
+        facts = {"count": column.filled - plan.fits, "type": plan.type}
+        remarks.append(Remark("misfits", facts, f"{cells.either} IS NOT NULL AND {plan.sql} IS NULL"))
+    return [Warning(remark.code, name, _facts(work, column, remark)) for remark in remarks]
+
+
+def _facts(work: Workspace, column: ColumnPlan, remark: Remark) -> dict[str, Any]:
+    if not remark.where:
+        return dict(remark.facts)
+    either = column.cells.either
+    sql = (
+        f"SELECT {either} FROM {layered([column.plan.layers])} WHERE {remark.where} "
+        f"GROUP BY {either} ORDER BY min(rowid) LIMIT {_EXAMPLES}"
+    )
+    found = [str(row[0])[:_MAX_EXAMPLE] for row in work.run(sql)]
+    return {**remark.facts, "example": found[0] if found else "", "examples": "; ".join(found)}

@@ -1,0 +1,121 @@
+"""Dates written as text in several styles, and the day numbers of Excel, as SQL of DuckDB."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from agent.datasets.cells import Cells, Layer, Plan, Remark
+
+Order = Literal["day", "month"]
+
+_CLOCK = r"([ T]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm]|Z)?)?"
+_YEAR_FIRST = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?" + _CLOCK
+_YEAR_LAST = r"\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})" + _CLOCK
+_NAMED = r"(?i)(\d{1,2}[ -])?[a-z]{3,9}\.?[ -](\d{1,2},? )?(\d{4}|\d{2})"
+_NAMED_FORMATS = (
+    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%d-%b-%Y", "%d-%B-%Y", "%d-%b-%y",
+)  # fmt: skip
+_HALF_DAY_FORMATS = ("%Y-%m-%d %I:%M %p", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M%p")
+_STYLE: dict[Order, str] = {"day": "DD.MM.YYYY", "month": "MM/DD/YYYY"}
+_FIRST_SERIAL, _LAST_SERIAL = 20_000, 80_000
+"""From 1954 to 2119: numbers outside are rarely days."""
+
+_HINT = re.compile(r"(?i)\bdate\b|(^|_)date|date$|дата|日期|时间")
+
+
+def _list(formats: tuple[str, ...]) -> str:
+    return "[" + ", ".join(f"'{item}'" for item in formats) + "]"
+
+
+def _parsed(iso: str) -> str:
+    return f"coalesce(TRY_CAST({iso} AS TIMESTAMP), try_strptime({iso}, {_list(_HALF_DAY_FORMATS)}))"
+
+
+def _year_last(text: str, order: Order) -> str:
+    """Return SQL of the time; of years with two digits those up to 69 are of this century (POSIX strptime, %y)."""
+    head = r"^(\d{1,2}[-/.]\d{1,2}[-/.])"
+    full = rf"regexp_replace({text}, '{head}([0-6]\d)( |$)', '\120\2\3')"
+    full = rf"regexp_replace({full}, '{head}([7-9]\d)( |$)', '\119\2\3')"
+    iso = r"\3-\2-\1" if order == "day" else r"\3-\1-\2"
+    return _parsed(rf"regexp_replace({full}, '^(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}})', '{iso}')")
+
+
+def layers(cells: Cells) -> tuple[Layer, ...]:
+    """Return what is computed of each cell.
+
+    `year_last`: it is written with the year at the end. `day` and `month`: the time that it holds, in either order of
+    day and month. `serial`: the time that it means as a day number of Excel.
+    """
+    text, known, is_last, number = cells.text, cells("known"), cells("year_last"), cells("number")
+    orders: tuple[Order, ...] = ("day", "month")
+    by_order = {
+        cells(order): f"CASE WHEN {is_last} THEN {_year_last(text, order)} ELSE {known} END" for order in orders
+    }
+    return (
+        *cells.base,
+        {
+            known: _unambiguous(cells),
+            is_last: f"coalesce(regexp_full_match({text}, '{_YEAR_LAST}'), false)",
+            number: f"TRY_CAST({cells.trimmed} AS DOUBLE)",
+        },
+        {**by_order, cells("serial"): _serial(number)},
+    )
+
+
+def _unambiguous(cells: Cells) -> str:
+    """Return SQL of the date and time that the cell holds where there is one way to read it; else NULL."""
+    text, value = cells.text, cells.value
+    year_first = rf"regexp_replace({text}, '^(\d{{4}})[-/.年](\d{{1,2}})[-/.月](\d{{1,2}})日?', '\1-\2-\3')"
+    native = f"CASE WHEN {value} LIKE '____-__-__%' THEN TRY_CAST({value} AS TIMESTAMP) END"
+    return (
+        f"CASE WHEN {value} IS NOT NULL THEN {native} "
+        f"WHEN regexp_full_match({text}, '{_YEAR_FIRST}') THEN {_parsed(year_first)} "
+        f"WHEN regexp_full_match({text}, '{_NAMED}') THEN try_strptime({text}, {_list(_NAMED_FORMATS)}) END"
+    )
+
+
+def _serial(number: str) -> str:
+    """Return SQL of the time that an Excel day number means: days since 1899-12-30 (ECMA-376, part 1, 18.17.4.1)."""
+    moment = f"TIMESTAMP '1899-12-30' + to_seconds(round({number} * 86400))"
+    return f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {moment} END"
+
+
+def first_look(cells: Cells) -> dict[str, str]:
+    """Return the conditions over `layers` that tell whether a column may hold dates."""
+    names = {"fits_day": "day", "fits_month": "month", "serial": "serial"}
+    return {count: f"{cells(name)} IS NOT NULL" for count, name in names.items()}
+
+
+def counters(cells: Cells) -> dict[str, str]:
+    """Return the conditions over `layers` whose cells are counted before a column is read as dates."""
+    midnight = {
+        f"midnight_{name}": f"date_trunc('day', {cells(name)}) = {cells(name)}" for name in ("day", "month", "serial")
+    }
+    is_date = f"coalesce({cells('day')}, {cells('month')}) IS NOT NULL"
+    return {**first_look(cells), **midnight, "year_last": f"{cells('year_last')} AND {is_date}"}
+
+
+def found(counts: Mapping[str, int], name: str, filled: int) -> int:
+    """Return how many cells are dates, day numbers included where dates stand beside them or the name says so."""
+    dates = max(counts["fits_day"], counts["fits_month"])
+    with_serials = dates * 2 >= filled or (dates == 0 and _HINT.search(name))
+    return dates + (counts["serial"] if with_serials else 0)
+
+
+def plan(cells: Cells, counts: Mapping[str, int], name: str, filled: int) -> Plan:
+    """Return the column as dates, or as times where a cell is not at midnight. All cells decide on day and month."""
+    order: Order = "day" if counts["fits_day"] >= counts["fits_month"] else "month"
+    fitting, midnight, moment = counts[f"fits_{order}"], counts[f"midnight_{order}"], cells(order)
+    every = found(counts, name, filled)
+    remarks = []
+    if every > fitting and counts["serial"]:
+        midnight += counts["midnight_serial"]
+        moment = f"coalesce({moment}, {cells('serial')})"
+        fitting += counts["serial"]
+        remarks.append(Remark("date_serials", {"count": counts["serial"]}))
+    if counts["year_last"]:
+        decided = counts["fits_day"] != counts["fits_month"]
+        code = "date_style" if decided else "date_ambiguous"
+        remarks.append(Remark(code, {"style": _STYLE[order]}, "" if decided else cells("year_last")))
+    kind = "DATE" if midnight == fitting else "TIMESTAMP"
+    return Plan(layers(cells), f"CAST({moment} AS {kind})", kind, fitting, tuple(remarks))

@@ -1,0 +1,28 @@
+"""DataFrames: kept as Parquet, so that the same content is the same file."""
+
+from pathlib import Path
+from typing import Any
+
+from agent.datasets.header import Header, column_names
+from agent.datasets.limits import LoadLimits
+from agent.datasets.workspace import workspace
+
+
+def write_frame(frame: Any, name: str, folder: Path, limits: LoadLimits) -> Path:
+    """Write a pandas DataFrame as Parquet into `folder` and return the path; an index with a name becomes a column.
+
+    Raises:
+        FileUnreadable: DuckDB cannot store a column of it.
+        FileTooLarge: it does not fit into memory.
+        DriverMissing: duckdb is not installed.
+    """
+    if any(label is not None for label in frame.index.names):
+        frame = frame.reset_index()
+    header = Header(tuple(map(str, frame.columns)), 0, 1)
+    names, _ = column_names(header, range(len(header.names)))
+    frame = frame.set_axis(names, axis=1)
+    path = folder / "frame.parquet"
+    with workspace(folder / "frame.duckdb", [], name, limits.memory_mb, lambda stage, share: None) as work:
+        with work.frame("frame", frame):
+            work.run("COPY (SELECT * FROM frame) TO ? (FORMAT parquet)", [str(path)])
+    return path

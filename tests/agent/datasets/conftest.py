@@ -1,0 +1,53 @@
+"""A registry in the test's own folder, and a way from bytes to rows."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from agent.datasets.dataset import Dataset
+from agent.datasets.registry import Registry
+from agent.datasets.source import open_datasets
+from agent.sql.limits import Limits
+
+
+class Loaded(NamedTuple):
+    """A dataset with the rows that a query finds in it."""
+
+    dataset: Dataset
+    rows: list[list[Any]]
+
+    @property
+    def schema(self) -> dict[str, str]:
+        return dict(self.dataset.schema)
+
+    @property
+    def warnings(self) -> set[tuple[str, str]]:
+        return {(warning.code, warning.column) for warning in self.dataset.report.warnings}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return Registry(tmp_path / "data")
+
+
+def rows_of(registry: Registry, dataset: Dataset) -> list[list[Any]]:
+    """All rows, read through the choke point."""
+    source = open_datasets(registry, [dataset.dataset_id], Limits(10, 10_000))
+    try:
+        return source.execute(f"SELECT * FROM {dataset.table}")["rows"]
+    finally:
+        source.close()
+
+
+@pytest.fixture
+def load(registry: Registry) -> Callable[..., Loaded]:
+    """A maker of datasets from a name and the bytes of a file."""
+
+    def make(name: str, content: bytes, **given: Any) -> Loaded:
+        dataset = registry.create(registry.add_stream(io.BytesIO(content), name), **given)
+        return Loaded(dataset, rows_of(registry, dataset))
+
+    return make

@@ -1,0 +1,249 @@
+"""Messy spreadsheets, each with the dataset that it must give: types, rows, warnings by code and column, the report."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+
+import openpyxl
+from openpyxl.worksheet.worksheet import Worksheet
+
+Rows = list[list[object]]
+
+
+@dataclass(frozen=True)
+class Messy:
+    build: Callable[[Worksheet], None]
+    schema: dict[str, str]
+    rows: Rows
+    warnings: set[tuple[str, str]] = field(default_factory=set)
+    report: dict[str, object] = field(default_factory=dict)
+    given: dict[str, object] = field(default_factory=dict)
+
+
+def workbook(build: Callable[[Worksheet], None]) -> bytes:
+    """The bytes of a workbook whose first sheet is made by `build`."""
+    book = openpyxl.Workbook()
+    build(book.active)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def rows(*content: list[object], merge: tuple[str, ...] = ()) -> Callable[[Worksheet], None]:
+    """A maker of a sheet with these rows and merged ranges."""
+
+    def build(sheet: Worksheet) -> None:
+        for row, cells in enumerate(content, start=1):
+            for column, value in enumerate(cells, start=1):
+                if value is not None:
+                    sheet.cell(row, column, value)
+        for area in merge:
+            sheet.merge_cells(area)
+
+    return build
+
+
+def offset(sheet: Worksheet) -> None:
+    for row, cells in enumerate([["city", "people"], ["Kazan", 5], ["Tver", 7]], start=5):
+        for column, value in enumerate(cells, start=3):
+            sheet.cell(row, column, value)
+
+
+def several_sheets(sheet: Worksheet) -> None:
+    sheet.title = "empty"
+    rows(["a", "b"], [1, 2])(sheet.parent.create_sheet("data"))
+    rows(["c", "d"], [3, 4])(sheet.parent.create_sheet("more"))
+
+
+def hidden_first(sheet: Worksheet) -> None:
+    sheet.title, sheet.sheet_state = "hidden", "hidden"
+    rows(["x", "y"], [1, 2])(sheet)
+    rows(["a", "b"], [3, 4])(sheet.parent.create_sheet("shown"))
+    sheet.parent.active = 1
+
+
+def percent_cells(sheet: Worksheet) -> None:
+    rows(["city", "share"], ["Kazan", 0.125], ["Tver", 0.5])(sheet)
+    for cell in sheet["B"][1:]:
+        cell.number_format = "0.0%"
+
+
+MESSY = {
+    "plain": Messy(
+        rows(["name", "count", "price", "since", "active"], ["Ann", 1, 1.5, date(2024, 1, 2), True],
+             ["Bob", 2, 2.0, date(2024, 1, 3), False]),
+        {"name": "VARCHAR", "count": "BIGINT", "price": "DOUBLE", "since": "DATE", "active": "BOOLEAN"},
+        [["Ann", 1, 1.5, "2024-01-02", True], ["Bob", 2, 2.0, "2024-01-03", False]],
+        report={"header_row": 1, "sheet": "Sheet", "encoding": None},
+    ),
+    "titles above": Messy(
+        rows(["Sales report"], [None], ["for", "2024"], [None], ["region", "city", "units", "price"],
+             ["North", "Tver", 3, 1.5], ["South", "Sochi", 4, 2.5]),
+        {"region": "VARCHAR", "city": "VARCHAR", "units": "BIGINT", "price": "DOUBLE"},
+        [["North", "Tver", 3, 1.5], ["South", "Sochi", 4, 2.5]],
+        report={"header_row": 5, "header_rows": 1},
+    ),
+    "merged title": Messy(
+        rows(["Report", None, None], ["a", "b", "c"], [1, 2, 3], [4, 5, 6], merge=("A1:C1",)),
+        {"a": "BIGINT", "b": "BIGINT", "c": "BIGINT"}, [[1, 2, 3], [4, 5, 6]], report={"header_row": 2},
+    ),
+    "two rows of headers": Messy(
+        rows(["region", "sales", None, "returns", None], [None, "Q1", "Q2", "Q1", "Q2"],
+             ["North", 1, 2, 3, 4], ["South", 5, 6, 7, 8], merge=("A1:A2", "B1:C1", "D1:E1")),
+        {"region": "VARCHAR", "sales Q1": "BIGINT", "sales Q2": "BIGINT", "returns Q1": "BIGINT",
+         "returns Q2": "BIGINT"},
+        [["North", 1, 2, 3, 4], ["South", 5, 6, 7, 8]],
+        {("merged_header", name) for name in ("sales Q1", "sales Q2", "returns Q1", "returns Q2")},
+        {"header_row": 1, "header_rows": 2},
+    ),
+    "two rows, not merged": Messy(
+        rows(["region", "sales", None, "returns", None], [None, "Q1", "Q2", "Q1", "Q2"], ["North", 1, 2, 3, 4]),
+        {"region": "VARCHAR", "sales Q1": "BIGINT", "sales Q2": "BIGINT", "returns Q1": "BIGINT",
+         "returns Q2": "BIGINT"},
+        [["North", 1, 2, 3, 4]],
+        {("merged_header", name) for name in ("sales Q1", "sales Q2", "returns Q1", "returns Q2")},
+        {"header_row": 1, "header_rows": 2},
+    ),
+    "one merged header": Messy(
+        rows(["id", "contact", None], [1, "Ann", "ann@x.org"], [2, "Bob", "bob@x.org"], merge=("B1:C1",)),
+        {"id": "BIGINT", "contact": "VARCHAR", "contact_2": "VARCHAR"},
+        [[1, "Ann", "ann@x.org"], [2, "Bob", "bob@x.org"]],
+        {("merged_header", "contact"), ("merged_header", "contact_2"), ("renamed", "contact_2")},
+    ),
+    "empty rows and columns": Messy(
+        rows(["a", None, "b"], [1, None, 2], [None, None, None], [3, None, 4], [None, None, " "]),
+        {"a": "BIGINT", "b": "BIGINT"}, [[1, 2], [3, 4]], report={"empty_rows": 2, "empty_columns": 1},
+    ),
+    "begins in C5": Messy(
+        offset, {"city": "VARCHAR", "people": "BIGINT"}, [["Kazan", 5], ["Tver", 7]], report={"header_row": 5},
+    ),
+    "several sheets": Messy(
+        several_sheets, {"a": "BIGINT", "b": "BIGINT"}, [[1, 2]],
+        report={"sheet": "data", "sheets": ("empty", "data", "more")},
+    ),
+    "a sheet by its name": Messy(
+        several_sheets, {"c": "BIGINT", "d": "BIGINT"}, [[3, 4]], report={"sheet": "more"}, given={"sheet": "more"},
+    ),
+    "hidden sheet first": Messy(hidden_first, {"a": "BIGINT", "b": "BIGINT"}, [[3, 4]], report={"sheet": "shown"}),
+    "numbers as text": Messy(
+        rows(["item", "units"], ["x", "12"], ["y", " 7 "], ["z", 5]),
+        {"item": "VARCHAR", "units": "BIGINT"}, [["x", 12], ["y", 7], ["z", 5]], {("text_converted", "units")},
+    ),
+    "Russian numbers": Messy(
+        rows(["товар", "сумма"], ["а", "1 234,50"], ["б", "12\u00a0345,6"], ["в", "−7,25"], ["г", 1.5]),
+        {"товар": "VARCHAR", "сумма": "DOUBLE"}, [["а", 1234.5], ["б", 12345.6], ["в", -7.25], ["г", 1.5]],
+        {("text_converted", "сумма"), ("marks", "сумма")}, {"decimal_mark": ","},
+    ),
+    "German numbers": Messy(
+        rows(["item", "sum"], ["a", "1.234,50"], ["b", "2.000"], ["c", "3,5"]),
+        {"item": "VARCHAR", "sum": "DOUBLE"}, [["a", 1234.5], ["b", 2000.0], ["c", 3.5]],
+        {("text_converted", "sum"), ("marks", "sum")}, {"decimal_mark": ","},
+    ),
+    "English numbers": Messy(
+        rows(["item", "sum"], ["a", "1,234.50"], ["b", "$2,000"], ["c", "(3.5)"]),
+        {"item": "VARCHAR", "sum": "DOUBLE"}, [["a", 1234.5], ["b", 2000.0], ["c", -3.5]],
+        {("text_converted", "sum"), ("marks", "sum"), ("currency", "sum")}, {"decimal_mark": "."},
+    ),
+    "thousands or decimals": Messy(
+        rows(["item", "sum"], ["a", "1,234"], ["b", "5,678"]),
+        {"item": "VARCHAR", "sum": "BIGINT"}, [["a", 1234], ["b", 5678]],
+        {("text_converted", "sum"), ("marks_ambiguous", "sum")}, {"decimal_mark": None},
+    ),
+    "percentages": Messy(
+        rows(["city", "share"], ["Kazan", "12,5 %"], ["Tver", "7%"], ["Omsk", "100 %"]),
+        {"city": "VARCHAR", "share": "DOUBLE"}, [["Kazan", 0.125], ["Tver", 0.07], ["Omsk", 1.0]],
+        {("text_converted", "share"), ("percent", "share"), ("marks", "share")},
+    ),
+    "percentages as format": Messy(
+        percent_cells, {"city": "VARCHAR", "share": "DOUBLE"}, [["Kazan", 0.125], ["Tver", 0.5]],
+    ),
+    "dates in several styles": Messy(
+        rows(["name", "when"], ["a", "2024-01-31"], ["b", "31.12.2024"], ["c", "2024年3月5日"], ["d", "5 Jan 2024"],
+             ["e", datetime(2024, 2, 1)], ["f", "1/2/24"]),
+        {"name": "VARCHAR", "when": "DATE"},
+        [["a", "2024-01-31"], ["b", "2024-12-31"], ["c", "2024-03-05"], ["d", "2024-01-05"], ["e", "2024-02-01"],
+         ["f", "2024-02-01"]],
+        {("date_style", "when")},
+    ),
+    "month first": Messy(
+        rows(["name", "when"], ["a", "01/02/2024"], ["b", "12/31/2024 5:30 PM"]),
+        {"name": "VARCHAR", "when": "TIMESTAMP"}, [["a", "2024-01-02T00:00:00"], ["b", "2024-12-31T17:30:00"]],
+        {("date_style", "when")},
+    ),
+    "day or month": Messy(
+        rows(["name", "when"], ["a", "01/02/2024"], ["b", "03/04/2024"]),
+        {"name": "VARCHAR", "when": "DATE"}, [["a", "2024-02-01"], ["b", "2024-04-03"]], {("date_ambiguous", "when")},
+    ),
+    "Excel serials": Messy(
+        rows(["name", "Дата"], ["a", 45292], ["b", 45293]),
+        {"name": "VARCHAR", "Дата": "DATE"}, [["a", "2024-01-01"], ["b", "2024-01-02"]], {("date_serials", "Дата")},
+    ),
+    "serials among dates": Messy(
+        rows(["name", "paid"], ["a", date(2024, 1, 1)], ["b", 45293.5], ["c", "03.01.2024"], ["d", date(2024, 1, 4)]),
+        {"name": "VARCHAR", "paid": "TIMESTAMP"},
+        [["a", "2024-01-01T00:00:00"], ["b", "2024-01-02T12:00:00"], ["c", "2024-01-03T00:00:00"],
+         ["d", "2024-01-04T00:00:00"]],
+        {("date_serials", "paid"), ("date_ambiguous", "paid")},
+    ),
+    "duplicate and blank names": Messy(
+        rows(["name", "Sum", "sum", None, "sum_2"], ["a", 1, 2, 3, 4], ["b", 5, 6, 7, 8]),
+        {"name": "VARCHAR", "Sum": "BIGINT", "sum_3": "BIGINT", "column_4": "BIGINT", "sum_2": "BIGINT"},
+        [["a", 1, 2, 3, 4], ["b", 5, 6, 7, 8]], {("renamed", "sum_3"), ("unnamed", "column_4")},
+    ),
+    "totals row": Messy(
+        rows(["когда", "сумма"], [date(2024, 1, 1), 5], [date(2024, 1, 2), 6], ["Итого:", 11]),
+        {"когда": "DATE", "сумма": "BIGINT"}, [["2024-01-01", 5], ["2024-01-02", 6], [None, 11]],
+        {("misfits", "когда"), ("totals", "")},
+    ),
+    "cells that do not fit": Messy(
+        rows(["name", "units"], ["a", 1], ["b", "n/a"], ["c", "—"], *[["d", n] for n in range(9)], ["e", "many"]),
+        {"name": "VARCHAR", "units": "BIGINT"},
+        [["a", 1], ["b", None], ["c", None], *[["d", n] for n in range(9)], ["e", None]], {("misfits", "units")},
+    ),
+    "half numbers": Messy(
+        rows(["name", "size"], ["a", 1], ["b", 2], ["c", "large"]),
+        {"name": "VARCHAR", "size": "VARCHAR"}, [["a", "1"], ["b", "2"], ["c", "large"]], {("mixed", "size")},
+    ),
+    "codes": Messy(
+        rows(["code", "card", "units"], ["007", "1234567890123456789012", 1], ["123", "9234567890123456789012", 2]),
+        {"code": "VARCHAR", "card": "VARCHAR", "units": "BIGINT"},
+        [["007", "1234567890123456789012", 1], ["123", "9234567890123456789012", 2]],
+        {("codes", "code"), ("codes", "card")},
+    ),
+    "Chinese headers": Messy(
+        rows(["客户反馈统计"], ["账号", "月份", "退货数量", "产品质量", "物流异常", "购买风险"],
+             ["A001", "2024年1月", 3, "12.5%", "１２", "低"], ["A002", "2024年2月", "1,200", "7%", "5", "高"]),
+        {"账号": "VARCHAR", "月份": "VARCHAR", "退货数量": "BIGINT", "产品质量": "DOUBLE", "物流异常": "BIGINT",
+         "购买风险": "VARCHAR"},
+        [["A001", "2024年1月", 3, 0.125, 12, "低"], ["A002", "2024年2月", 1200, 0.07, 5, "高"]],
+        {("text_converted", "退货数量"), ("marks_ambiguous", "退货数量"), ("text_converted", "产品质量"),
+         ("percent", "产品质量"), ("text_converted", "物流异常")},
+        {"header_row": 2},
+    ),
+    "years as names": Messy(
+        rows(["region", 2023, 2024], ["North", 1, 2], ["South", 3, 4]),
+        {"region": "VARCHAR", "2023": "BIGINT", "2024": "BIGINT"}, [["North", 1, 2], ["South", 3, 4]],
+    ),
+    "names with quotes and lines": Messy(
+        rows(['say "hi"', "a;b--\nc", "'; DROP TABLE x; --"], ["x", 1, 2], ["y", 3, 4]),
+        {'say "hi"': "VARCHAR", "a;b-- c": "BIGINT", "'; DROP TABLE x; --": "BIGINT"}, [["x", 1, 2], ["y", 3, 4]],
+    ),
+    "times and durations": Messy(
+        rows(["name", "at", "took"], ["a", time(9, 30), timedelta(hours=30)], ["b", time(17, 0), timedelta(hours=41)]),
+        {"name": "VARCHAR", "at": "TIME", "took": "INTERVAL"},
+        [["a", "09:30:00", "P1DT6H"], ["b", "17:00:00", "P1DT17H"]],
+    ),
+    "a named column without values": Messy(
+        rows(["a", "note", "b"], [1, None, 2], [3, None, 4]),
+        {"a": "BIGINT", "note": "VARCHAR", "b": "BIGINT"}, [[1, None, 2], [3, None, 4]], {("no_values", "note")},
+    ),
+    "no header": Messy(
+        rows([1, "x"], [2, "y"]), {"column_1": "BIGINT", "column_2": "VARCHAR"}, [[1, "x"], [2, "y"]],
+        {("unnamed", "column_1"), ("unnamed", "column_2")}, {"header_row": 0}, {"header_row": 0},
+    ),
+    "header by its row": Messy(
+        rows(["first", "second"], ["a", "b"], [1, 2]), {"a": "BIGINT", "b": "BIGINT"}, [[1, 2]],
+        report={"header_row": 2}, given={"header_row": 2},
+    ),
+}  # fmt: skip

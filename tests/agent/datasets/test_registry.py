@@ -1,0 +1,138 @@
+"""Files and datasets are kept by their content, found by another process, and go when they are deleted."""
+
+import io
+
+import pandas as pd
+import pytest
+
+from agent.datasets.dataset import Dataset
+from agent.datasets.limits import LoadLimits
+from agent.datasets.registry import Registry
+from agent.datasets.source import open_datasets
+from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown
+from agent.settings import load_settings
+from agent.sql.limits import Limits
+from tests.agent.datasets.conftest import rows_of
+from tests.agent.datasets.messy import rows, several_sheets, workbook
+
+CONTENT = b"city,n\nKazan,1\nTver,2\n"
+
+
+def add(registry: Registry, content: bytes = CONTENT, name: str = "a.csv") -> str:
+    return registry.add_stream(io.BytesIO(content), name)
+
+
+def test_the_same_content_is_the_same_file_and_dataset(registry) -> None:
+    first, second = add(registry), add(registry, name="b.csv")
+
+    assert first == second
+    assert registry.create(first) == registry.create(second, header_row=1)
+    assert len(registry.datasets()) == 1
+
+
+def test_sheet_and_header_row_make_another_dataset(registry) -> None:
+    file_id = add(registry, workbook(several_sheets), "a.xlsx")
+    made = {registry.create(file_id).dataset_id, registry.create(file_id, sheet="data").dataset_id}
+    other = {registry.create(file_id, sheet="more").dataset_id}
+    words = add(registry, workbook(rows(["a", "b"], ["c", "d"], ["e", "f"])), "b.xlsx")
+
+    assert len(made) == 1
+    assert made != other
+    assert registry.create(words).dataset_id != registry.create(words, header_row=2).dataset_id
+
+
+def test_another_process_finds_all_of_it(registry, tmp_path) -> None:
+    dataset = registry.create(add(registry, workbook(rows(["a", "a"], [1, "2"], [3, "4"])), "a.xlsx"))
+    again = Registry(tmp_path / "data")
+
+    assert again.dataset(dataset.dataset_id) == dataset
+    assert again.datasets() == [dataset]
+    assert [file.name for file in again.files()] == ["a.xlsx"]
+    assert rows_of(again, dataset) == [[1, 2], [3, 4]]
+
+
+def test_a_dataset_is_what_json_holds(registry) -> None:
+    dataset = registry.create(add(registry))
+
+    assert Dataset.from_json(dataset.to_json()) == dataset
+    assert dataset.summary() == {
+        "dataset_id": dataset.dataset_id,
+        "source_type": "csv",
+        "schema": [{"name": "city", "type": "VARCHAR"}, {"name": "n", "type": "BIGINT"}],
+        "row_count": 2,
+    }
+
+
+def test_a_file_under_its_right_name_is_read_after_all(registry) -> None:
+    with pytest.raises(DatasphinxError):
+        registry.create(add(registry, name="a.xlsx"))
+
+    assert registry.create(add(registry, name="a.csv")).row_count == 2
+
+
+def test_what_is_deleted_is_gone(registry, tmp_path) -> None:
+    file_id = add(registry)
+    dataset = registry.create(file_id)
+    other = registry.create(add(registry, b"x,y\na,1\n", "x.csv"))
+    open_datasets(registry, [dataset.dataset_id, other.dataset_id], Limits(5, 5)).close()
+    registry.delete_file(file_id)
+
+    assert rows_of(registry, dataset) == [["Kazan", 1], ["Tver", 2]]
+    registry.delete_dataset(dataset.dataset_id)
+    assert registry.datasets() == [other]
+    assert not any((tmp_path / "data" / "joined").iterdir())
+    with pytest.raises(DatasetUnknown):
+        registry.dataset(dataset.dataset_id)
+    with pytest.raises(FileUnknown):
+        registry.create(file_id)
+
+
+@pytest.mark.parametrize("unknown", ["", "ds_0000000000000000", "../files", "ds_0/../../x", "file_00000000000000001"])
+def test_no_other_text_is_an_id(unknown, registry) -> None:
+    with pytest.raises(DatasetUnknown):
+        registry.dataset(unknown)
+    with pytest.raises(FileUnknown):
+        registry.delete_file(unknown)
+
+
+def test_a_frame_is_a_dataset(registry) -> None:
+    frame = pd.DataFrame({"city": ["Kazan", None], "n": [1, 2], "at": pd.to_datetime(["2024-01-01", "2024-01-02"])})
+    frame.index.name = "key"
+    dataset = registry.create_from_frame(frame, "cities")
+
+    assert dataset.source_type == "dataframe"
+    assert dict(dataset.schema) == {"key": "BIGINT", "city": "VARCHAR", "n": "BIGINT", "at": "TIMESTAMP"}
+    assert rows_of(registry, dataset) == [[0, "Kazan", 1, "2024-01-01T00:00:00"], [1, None, 2, "2024-01-02T00:00:00"]]
+    assert registry.create_from_frame(frame.copy(), "cities") == dataset
+
+
+def test_parquet_and_json_lines_keep_their_types(registry, tmp_path) -> None:
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"a": [1, 2], "b": [0.5, None]}).to_parquet(path, index=False)
+    parquet = registry.create(registry.add_file(path))
+    lines = registry.create(add(registry, b'{"a":1,"b":"x"}\n{"a":2,"c":[1,2]}\n', "a.jsonl"))
+
+    assert (parquet.source_type, dict(parquet.schema)) == ("parquet", {"a": "BIGINT", "b": "DOUBLE"})
+    assert rows_of(registry, parquet) == [[1, 0.5], [2, None]]
+    assert (lines.source_type, dict(lines.schema)) == ("jsonl", {"a": "BIGINT", "b": "VARCHAR", "c": "BIGINT[]"})
+    assert rows_of(registry, lines) == [[1, "x", None], [2, None, [1, 2]]]
+
+
+def test_limits_are_set() -> None:
+    limits = LoadLimits.of(load_settings(max_file_bytes=1, max_unpacked_bytes=2, max_dataset_rows=3,
+                                         max_dataset_columns=4, worker_memory_mb=128))  # fmt: skip
+
+    assert limits == LoadLimits(1, 2, 3, 4, 128)
+    assert LoadLimits.of(load_settings()) == LoadLimits()
+
+
+def test_a_broken_load_leaves_nothing(registry, tmp_path) -> None:
+    def fail(stage: str, share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        registry.create(add(registry), progress=fail)
+
+    assert registry.datasets() == []
+    assert not any((tmp_path / "data" / "work").iterdir())
+    assert not any((tmp_path / "data" / "datasets").iterdir())

@@ -1,0 +1,71 @@
+"""Datasets are asked through the choke point and cannot be changed or left."""
+
+import io
+
+import pytest
+
+from agent.datasets.source import open_datasets
+from agent.errors import DatasetUnknown, DatasphinxError, StatementError
+from agent.sql.duckdb_walls import open_duckdb
+from agent.sql.limits import Limits
+
+
+@pytest.fixture
+def made(registry):
+    """Two datasets that share a key."""
+    sales = b"city,units\nKazan,1\nTver,2\nKazan,4\n"
+    cities = b"city,region\nKazan,east\nTver,west\n"
+    return [
+        registry.create(registry.add_stream(io.BytesIO(content), f"{name}.csv"))
+        for name, content in (("sales", sales), ("cities", cities))
+    ]
+
+
+def test_several_datasets_are_joined(registry, made) -> None:
+    sales, cities = made
+    source = open_datasets(registry, [sales.dataset_id, cities.dataset_id], Limits(10, 100))
+    found = source.execute(
+        f"SELECT c.region, SUM(s.units) AS units FROM {sales.table} s JOIN {cities.table} c ON s.city = c.city "
+        "GROUP BY c.region ORDER BY c.region"
+    )
+    source.close()
+
+    assert set(source.catalog.tables) == {sales.table, cities.table}
+    assert found["rows"] == [["east", 5], ["west", 2]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP TABLE {table}",
+        "INSERT INTO {table} VALUES ('x', 1)",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM '{path}'",
+        "COPY {table} TO '/tmp/out.csv'",
+        "ATTACH '{path}' AS other",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+    ],
+)
+def test_nothing_but_reading_is_done(sql, registry, made) -> None:
+    import duckdb
+
+    sales, other = made
+    path = registry.path_of(sales.dataset_id)
+    before = path.read_bytes()
+    statement = sql.format(table=sales.table, path=registry.path_of(other.dataset_id))
+    source = open_datasets(registry, [sales.dataset_id], Limits(10, 100))
+    with pytest.raises(DatasphinxError) as raised:
+        source.execute(statement)
+    source.close()
+    # Behind the guard there is a second wall.
+    with open_duckdb(str(path), 256) as connection, pytest.raises(duckdb.Error):
+        connection.execute(statement)
+
+    assert isinstance(raised.value, StatementError)
+    assert path.read_bytes() == before
+
+
+def test_an_unknown_dataset(registry) -> None:
+    with pytest.raises(DatasetUnknown):
+        open_datasets(registry, ["ds_0123456789abcdef"], Limits(10, 100))

@@ -1,0 +1,22 @@
+"""Every messy spreadsheet gives the dataset that it must give."""
+
+import pytest
+
+from tests.agent.datasets.messy import MESSY, workbook
+
+
+@pytest.mark.parametrize("name", MESSY)
+def test_spreadsheet_gives_its_dataset(name, load) -> None:
+    case = MESSY[name]
+    loaded = load("book.xlsx", workbook(case.build), **case.given)
+
+    assert loaded.schema == case.schema
+    assert loaded.rows == case.rows
+    assert loaded.warnings == case.warnings
+    assert loaded.dataset.row_count == len(case.rows)
+    assert loaded.dataset.source_type == "excel"
+    assert {name: getattr(loaded.dataset.report, name) for name in case.report} == case.report
+
+
+def test_there_are_as_many_as_were_promised() -> None:
+    assert len(MESSY) >= 25
