@@ -56,10 +56,13 @@ class _Ballot:
     is_zero: bool
 
 
-def read_candidate(text: str, source: Source, *, may_repair: bool) -> Candidate:
-    """Return what the model wrote as a statement for the database, with `may_repair` repaired where that is sure."""
+def read_candidate(text: str, source: Source, *, may_repair: bool, decimals: int | None = None) -> Candidate:
+    """Return what the model wrote as a statement for the database, with `may_repair` repaired where that is sure.
+
+    With `decimals`, what it computes is rounded to so many.
+    """
     try:
-        sql = expand(text, source.catalog)
+        sql = expand(text, source.catalog, decimals)
     except ValueError as error:
         return Candidate(text, "", problem=str(error))
     once = _each_output_once(sql, source.catalog.dialect)

@@ -15,6 +15,7 @@ from agent.models.embedded import EmbeddedOptions
 from agent.models.embedded_prompt import statement_messages
 from agent.models.grammar import statement_grammar
 from agent.sql.expand import expand
+from agent.sql.rounding import decimals_asked
 from agent.sql.same import same_form
 from agent.state import State
 
@@ -36,7 +37,8 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
     messages = statement_messages(source.catalog, selection, question, values, today=today, failed=failed)
     grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
     texts = _texts(messages, grammar, options.candidates, model)
-    candidates = (read_candidate(text, source, may_repair=options.repair) for text in texts)
+    decimals = decimals_asked(question)
+    candidates = (read_candidate(text, source, may_repair=options.repair, decimals=decimals) for text in texts)
     if options.candidates == 1:
         return next(candidates)
     rejected = [same_form(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]

@@ -10,6 +10,7 @@ from sqlglot.transforms import eliminate_qualify
 from agent.catalog.schema import Catalog
 from agent.sql.compact_joins import conditions_between, join_condition
 from agent.sql.resolved import key_of
+from agent.sql.rounding import round_outputs
 
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "total", exp.Avg: "average", exp.Max: "highest", exp.Min: "lowest",
@@ -22,8 +23,10 @@ _KEPT_CASE = {"sqlite", "mysql", "duckdb"}
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 
 
-def expand(text: str, catalog: Catalog) -> str:
+def expand(text: str, catalog: Catalog, decimals: int | None = None) -> str:
     """Return the compact statement `text` as SQL of the catalog's dialect: with ON, aliases of outputs, no QUALIFY.
+
+    With `decimals`, what it computes is rounded to so many.
 
     Names are written as the catalog has them; one that it does not have stays, for the checks to find.
 
@@ -38,6 +41,8 @@ def expand(text: str, catalog: Catalog) -> str:
             _hoist_joins(select)
             _join(select, catalog)
             _spell(select, catalog)
+        if decimals is not None:
+            round_outputs(tree, decimals)
         _name_outputs(tree)
         tree = tree.transform(eliminate_qualify)
         if catalog.dialect != "sqlite":
