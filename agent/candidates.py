@@ -56,13 +56,13 @@ class _Ballot:
     is_zero: bool
 
 
-def read_candidate(text: str, source: Source, *, may_repair: bool, decimals: int | None = None) -> Candidate:
+def read_candidate(text: str, source: Source, *, may_repair: bool, question: str = "") -> Candidate:
     """Return what the model wrote as a statement for the database, with `may_repair` repaired where that is sure.
 
-    With `decimals`, what it computes is rounded to so many.
+    With its `question`, it is what `expand` makes of it for that.
     """
     try:
-        sql = expand(text, source.catalog, decimals)
+        sql = expand(text, source.catalog, question)
     except ValueError as error:
         return Candidate(text, "", problem=str(error))
     once = _each_output_once(sql, source.catalog.dialect)

@@ -15,7 +15,7 @@ from agent.models.embedded import EmbeddedOptions
 from agent.models.embedded_prompt import statement_messages
 from agent.models.grammar import statement_grammar
 from agent.sql.expand import expand
-from agent.sql.rounding import decimals_asked
+from agent.sql.rounding import without_rounding
 from agent.sql.same import same_form
 from agent.state import State
 
@@ -34,11 +34,11 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
     question, selection = _question(state), state["relevant_tables_with_rel_columns"]
     values = linked_values(question, source.values, selection)
     today, failed = date.today().isoformat(), _failed(state, source)
-    messages = statement_messages(source.catalog, selection, question, values, today=today, failed=failed)
+    shown = without_rounding(question)
+    messages = statement_messages(source.catalog, selection, shown, values, today=today, failed=failed)
     grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
     texts = _texts(messages, grammar, options.candidates, model)
-    decimals = decimals_asked(question)
-    candidates = (read_candidate(text, source, may_repair=options.repair, decimals=decimals) for text in texts)
+    candidates = (read_candidate(text, source, may_repair=options.repair, question=question) for text in texts)
     if options.candidates == 1:
         return next(candidates)
     rejected = [same_form(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]

@@ -9,8 +9,9 @@ from sqlglot.transforms import eliminate_qualify
 
 from agent.catalog.schema import Catalog
 from agent.sql.compact_joins import conditions_between, join_condition
+from agent.sql.rankings import show_figure, wants_figure
 from agent.sql.resolved import key_of
-from agent.sql.rounding import round_outputs
+from agent.sql.rounding import decimals_asked, round_outputs
 
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "total", exp.Avg: "average", exp.Max: "highest", exp.Min: "lowest",
@@ -23,10 +24,10 @@ _KEPT_CASE = {"sqlite", "mysql", "duckdb"}
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 
 
-def expand(text: str, catalog: Catalog, decimals: int | None = None) -> str:
+def expand(text: str, catalog: Catalog, question: str = "") -> str:
     """Return the compact statement `text` as SQL of the catalog's dialect: with ON, aliases of outputs, no QUALIFY.
 
-    With `decimals`, what it computes is rounded to so many.
+    With its `question`, figures are rounded as that asks, and a ranking shows its figure where that leaves it open.
 
     Names are written as the catalog has them; one that it does not have stays, for the checks to find.
 
@@ -41,6 +42,9 @@ def expand(text: str, catalog: Catalog, decimals: int | None = None) -> str:
             _hoist_joins(select)
             _join(select, catalog)
             _spell(select, catalog)
+        if question and wants_figure(question):
+            show_figure(tree)
+        decimals = decimals_asked(question)
         if decimals is not None:
             round_outputs(tree, decimals)
         _name_outputs(tree)

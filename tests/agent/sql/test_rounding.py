@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent.sql.expand import expand
-from agent.sql.rounding import decimals_asked
+from agent.sql.rounding import decimals_asked, without_rounding
 from tests.agent.sql.test_compact import CATALOG
 
 
@@ -29,6 +29,22 @@ def test_a_question_says_to_how_many_decimals(question: str, decimals: int | Non
 
 
 @pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("Average age by team, rounded to cents?", "Average age by team?"),
+        ("Share of each team, by name, to one decimal?", "Share of each team, by name?"),
+        ("Average age, rounded to 2 decimal places.", "Average age."),
+        ("Средний возраст, округли до двух знаков", "Средний возраст"),
+        ("平均年龄，保留一位小数", "平均年龄"),
+        ("Which team has one decimation?", "Which team has one decimation?"),
+        ("How many teams are there?", "How many teams are there?"),
+    ],
+)
+def test_what_is_said_of_rounding_is_left_out_for_the_model(question: str, left: str) -> None:
+    assert without_rounding(question) == left
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("FROM matches SELECT AVG(goals)", "SELECT ROUND(AVG(goals), 1) AS average_goals FROM matches"),
@@ -46,9 +62,9 @@ def test_a_question_says_to_how_many_decimals(question: str, decimals: int | Non
     ],
 )
 def test_what_is_computed_is_rounded(text: str, expected: str) -> None:
-    assert expand(text, CATALOG, decimals=1) == expected
+    assert expand(text, CATALOG, "to one decimal by name") == expected
 
 
 def test_postgres_rounds_decimals_only() -> None:
-    sql = expand("FROM matches SELECT AVG(goals)", replace(CATALOG, dialect="postgres"), decimals=1)
+    sql = expand("FROM matches SELECT AVG(goals)", replace(CATALOG, dialect="postgres"), "to one decimal")
     assert "CAST(AVG(goals) AS DECIMAL" in sql
