@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from agent.catalog.schema import Column, Table
+from agent.catalog.words import words
 from agent.models.gbnf import choice, literal
 from agent.models.grammar_strings import quotable
 from agent.models.grounding import is_value_said
@@ -20,6 +21,8 @@ OWN = "own"
 
 _BY_CLASS: Mapping[str, Kind] = {"number": "n", "text": "t", "date": "d", "datetime": "d", "boolean": "b"}
 _DATE_NAME = re.compile(r"date|time|day|month|year|since|until|_at$|_on$| at$| on$|[a-z](At|On)$")
+_DATES = ("d", "s", "o")
+_OF_EVERY_DATE = words("date time day month year on at of")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _DATE_VALUE = re.compile(r"\d{4}-\d{2}(-\d{2}([ T].*)?)?")
 
@@ -41,7 +44,7 @@ def table_name(table: Table) -> str:
 
 def table_rules(scope: str, table: Table, names: Sequence[str], question: str) -> dict[str, str]:
     """Return the rules of the columns `names` of `table` by the kind that each is of; `scope` begins their names."""
-    chosen = [column for column in table.columns if column.name in set(names)]
+    chosen = _without_other_dates([column for column in table.columns if column.name in set(names)], question)
     rules: dict[str, str] = {
         kind: choice(own)
         for kind in KINDS
@@ -55,7 +58,7 @@ def table_rules(scope: str, table: Table, names: Sequence[str], question: str) -
 
 def example_rules(scope: str, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
     """Return the rules of the comparisons with example values that `table_rules` refers to."""
-    chosen = [column for column in table.columns if column.name in set(names)]
+    chosen = _without_other_dates([column for column in table.columns if column.name in set(names)], question)
     for number, column in enumerate(chosen):
         values = _examples(column, question)
         if values:
@@ -65,6 +68,14 @@ def example_rules(scope: str, table: Table, names: Sequence[str], question: str)
                 f'{scope}v{number} ::= (" = " | " != ") {value} | '
                 f'" " "NOT "? "IN (" ({value} | string) (", " ({value} | string)){{0,19}} ")"'
             )
+
+
+def _without_other_dates(columns: list[Column], question: str) -> list[Column]:
+    """Return `columns` without the dates that `question` does not name, where it names another by its words."""
+    asked = words(question)
+    dates = [column for column in columns if kind_of(column) in _DATES]
+    named = [column for column in dates if (words(column.name) - _OF_EVERY_DATE) & asked]
+    return [column for column in columns if not named or column in named or column not in dates]
 
 
 def _kind_in(table: Table, column: Column) -> Kind:

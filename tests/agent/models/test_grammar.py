@@ -178,6 +178,16 @@ def test_outputs_over_windows_are_for_questions_that_want_one() -> None:
     assert not grammar_of(SHOP, "Total by day").accepts(running)
 
 
+def test_of_several_dates_one_that_the_question_names_leaves_the_others_out() -> None:
+    by_month = "FROM \"order\" SELECT strftime('%m', {}), COUNT(*) GROUP BY strftime('%m', {})"
+    paid, ordered = by_month.format("paid", "paid"), by_month.format("ordered", "ordered")
+    assert grammar_of(SHOP, "How many were paid in each month?").accepts(paid)
+    assert not grammar_of(SHOP, "How many were paid in each month?").accepts(ordered)
+    assert grammar_of(SHOP, "How many in each month?").accepts(paid)
+    assert grammar_of(SHOP, "How many in each month?").accepts(ordered)
+    assert grammar_of(SHOP, "How many ordered and paid in one month?").accepts(paid)
+
+
 def test_a_value_is_written_as_it_is_stored() -> None:
     grammar = grammar_of(SHOP, "Customers in oslo", [LinkedValue("customer", "city", "OSLO")])
     assert grammar.accepts("FROM customer SELECT name WHERE city = 'OSLO'")
