@@ -23,8 +23,7 @@ def refuse_bombs(path: Path, name: str, limits: LoadLimits) -> None:
         FileUnreadable: it is damaged.
         FileEncrypted: a member has a password.
     """
-    allowed = max(_HARMLESS_BYTES, min(limits.max_unpacked_bytes, _MAX_RATIO * path.stat().st_size))
-    allowed = min(allowed, limits.max_unpacked_bytes)
+    allowed = min(limits.max_unpacked_bytes, max(_HARMLESS_BYTES, _MAX_RATIO * path.stat().st_size))
     try:
         with zipfile.ZipFile(path) as archive:
             declared = sum(member.file_size for member in archive.infolist())

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from agent.datasets.archive import refuse_bombs
-from agent.datasets.limits import LoadLimits
+from agent.datasets.limits import Bounded, LoadLimits
 from agent.datasets.staging import Origin
 from agent.errors import (
     DatasphinxError,
     DriverMissing,
     FileEmpty,
     FileEncrypted,
-    FileTooLarge,
     FileUnreadable,
     SheetNotFound,
 )
@@ -86,8 +85,5 @@ def _failure(answer: dict[str, Any], name: str, sheet: str | None, limits: LoadL
         return FileEncrypted(name)
     if kind == "unreadable":
         return FileUnreadable(name, facts[0])
-    return {
-        "rows": FileTooLarge(name, "rows", limits.max_rows, "DATASPHINX_MAX_DATASET_ROWS"),
-        "columns": FileTooLarge(name, "columns", limits.max_columns, "DATASPHINX_MAX_DATASET_COLUMNS"),
-        "memory": FileTooLarge(name, "megabytes in memory", limits.memory_mb, "DATASPHINX_WORKER_MEMORY_MB"),
-    }[kind]
+    bounded: dict[str, Bounded] = {"rows": "rows", "columns": "columns", "memory": "megabytes in memory"}
+    return limits.too_large(name, bounded[kind])

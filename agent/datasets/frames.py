@@ -22,7 +22,7 @@ def write_frame(frame: Any, name: str, folder: Path, limits: LoadLimits) -> Path
     names, _ = column_names(header, range(len(header.names)))
     frame = frame.set_axis(names, axis=1)
     path = folder / "frame.parquet"
-    with workspace(folder / "frame.duckdb", [], name, limits.memory_mb, lambda stage, share: None) as work:
+    with workspace(folder / "frame.duckdb", [], name, limits, lambda stage, share: None) as work:
         with work.frame("frame", frame):
             work.run("COPY (SELECT * FROM frame) TO ? (FORMAT parquet)", [str(path)])
     return path

@@ -15,7 +15,7 @@ from agent.datasets.limits import LoadLimits, LoadProgress
 from agent.datasets.staging import Head, Origin, read_head, refuse_large, text_origin, write_rest
 from agent.datasets.table import Made, make_table
 from agent.datasets.workspace import Workspace, quoted, workspace
-from agent.errors import FileEmpty, FileTooLarge
+from agent.errors import FileEmpty
 
 _VERSION = 1
 """To be raised when the same file would become another table than before."""
@@ -79,7 +79,7 @@ def _load_cells(job: Job, kind: SourceType, origin: Origin, header_row: int | No
     upload = job.upload
     head = read_head(origin, upload.name)
     if head.width > job.limits.max_columns:
-        raise FileTooLarge(upload.name, "columns", job.limits.max_columns, "DATASPHINX_MAX_DATASET_COLUMNS")
+        raise job.limits.too_large(upload.name, "columns")
     header = find_header(head, origin.merged, header_row, upload.name)
     report = _report(origin, head, header)
     dataset_id = _dataset_id(upload.file_id, kind, origin.sheet, report.header_row)
@@ -130,17 +130,17 @@ def _copy(work: Workspace, job: Job, table: str, reader: str) -> Made:
     work.run(sql, [path], ("read", 0.0, 1.0))
     columns = tuple(ColumnType(*column) for column in work.columns(quoted(table)))
     if len(columns) > limits.max_columns:
-        raise FileTooLarge(name, "columns", limits.max_columns, "DATASPHINX_MAX_DATASET_COLUMNS")
+        raise limits.too_large(name, "columns")
     rows = work.run(f"SELECT count(*) FROM {quoted(table)}")[0][0]
     if rows > limits.max_rows:
-        raise FileTooLarge(name, "rows", limits.max_rows, "DATASPHINX_MAX_DATASET_ROWS")
+        raise limits.too_large(name, "rows")
     if not rows:
         raise FileEmpty(name, "")
     return Made(columns, rows, Report())
 
 
 def _workspace(job: Job, *readable: Path) -> AbstractContextManager[Workspace]:
-    return workspace(job.target, readable, job.upload.name, job.limits.memory_mb, job.progress)
+    return workspace(job.target, readable, job.upload.name, job.limits, job.progress)
 
 
 def _dataset_id(file_id: str, kind: SourceType, sheet: str | None, header_row: int | None) -> str:

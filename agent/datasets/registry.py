@@ -16,7 +16,7 @@ from agent.datasets.dataset import Dataset, SourceType
 from agent.datasets.frames import write_frame
 from agent.datasets.limits import LoadLimits, LoadProgress
 from agent.datasets.load import Job, Upload, load
-from agent.errors import DatasetUnknown, FileTooLarge, FileUnknown
+from agent.errors import DatasetUnknown, FileUnknown
 
 _ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
 _CHUNK = 1 << 20
@@ -67,7 +67,7 @@ class Registry:
                 while chunk := source.read(_CHUNK):
                     size += len(chunk)
                     if size > self.limits.max_bytes:
-                        raise FileTooLarge(name, "bytes", self.limits.max_bytes, "DATASPHINX_MAX_FILE_BYTES")
+                        raise self.limits.too_large(name, "bytes")
                     digest.update(chunk)
                     target.write(chunk)
             file_id = f"file_{digest.hexdigest()[:_DIGITS]}"

@@ -42,10 +42,9 @@ def open_datasets(
 
 def _joined(registry: Registry, dataset_ids: list[str], paths: Sequence[Path]) -> Path:
     def build(target: Path) -> None:
-        memory_mb = registry.limits.memory_mb
         # DuckDB looks for the log of a file that it attaches, also where there is none.
         readable = [*paths, *(path.with_name(f"{path.name}.wal") for path in paths)]
-        with workspace(target, readable, ", ".join(dataset_ids), memory_mb, lambda stage, share: None) as work:
+        with workspace(target, readable, ", ".join(dataset_ids), registry.limits, lambda stage, share: None) as work:
             for dataset_id, path in zip(dataset_ids, paths, strict=True):
                 place, table = "'" + str(path).replace("'", "''") + "'", quoted(dataset_id)
                 work.run(f"ATTACH {place} AS part (READ_ONLY)")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agent.datasets.encodings import encoding_of
 from agent.datasets.limits import LoadLimits, LoadProgress
-from agent.errors import FileTooLarge, FileUnreadable
+from agent.errors import FileUnreadable
 
 Merged = tuple[int, int, int, int]
 """First row and column, last row and column, counted from 0."""
@@ -155,4 +155,4 @@ def refuse_large(path: Path, name: str, limits: LoadLimits) -> None:
         FileTooLarge: it has too many bytes.
     """
     if path.stat().st_size > limits.max_bytes:
-        raise FileTooLarge(name, "bytes", limits.max_bytes, "DATASPHINX_MAX_FILE_BYTES")
+        raise limits.too_large(name, "bytes")

@@ -12,7 +12,7 @@ from agent.datasets.limits import LoadLimits
 from agent.datasets.numbers import Mark
 from agent.datasets.staging import Origin
 from agent.datasets.workspace import Workspace, quoted
-from agent.errors import FileEmpty, FileTooLarge
+from agent.errors import FileEmpty
 
 _MAX_LINE = 1_000_000
 """Bytes; DuckDB takes sixteen times as much for its buffer."""
@@ -54,7 +54,7 @@ def make_table(
     if not rows:
         raise FileEmpty(file, f" ({origin.sheet})" if origin.sheet else "")
     if rows > limits.max_rows:
-        raise FileTooLarge(file, "rows", limits.max_rows, "DATASPHINX_MAX_DATASET_ROWS")
+        raise limits.too_large(file, "rows")
     usual: Mark = "," if origin.delimiter == ";" else "."
     plans = examine(work, every, header.names, rows, usual)
     kept = [plan for plan in plans if plan.filled or header.names[plan.cells.place]]

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agent.datasets.limits import LoadProgress
-from agent.errors import DriverMissing, FileTooLarge, FileUnreadable
+from agent.datasets.limits import LoadLimits, LoadProgress
+from agent.errors import DriverMissing, FileUnreadable
 
 _POLL_S = 0.2
 _THREADS = 2
@@ -30,9 +30,9 @@ def quoted(name: str) -> str:
 class Workspace:
     """A DuckDB file in the making."""
 
-    def __init__(self, connection: Any, file: str, memory_mb: int, progress: LoadProgress) -> None:
+    def __init__(self, connection: Any, file: str, limits: LoadLimits, progress: LoadProgress) -> None:
         """Take the open connection; `file` is what the user calls the file that is read."""
-        self._connection, self._file, self._memory_mb, self._progress = connection, file, memory_mb, progress
+        self._connection, self._file, self._limits, self._progress = connection, file, limits, progress
 
     def run(self, sql: str, parameters: Sequence[Any] = (), stage: tuple[str, float, float] | None = None) -> list[Any]:
         """Return the rows of `sql`; with `stage` its progress is told as the part of that stage between two shares.
@@ -48,8 +48,7 @@ class Workspace:
                 rows: list[Any] = self._connection.execute(sql, parameters or None).fetchall()
                 return rows
         except (duckdb.OutOfMemoryException, MemoryError) as error:
-            setting = "DATASPHINX_WORKER_MEMORY_MB"
-            raise FileTooLarge(self._file, "megabytes in memory", self._memory_mb, setting) from error
+            raise self._limits.too_large(self._file, "megabytes in memory") from error
         except duckdb.Error as error:
             raise FileUnreadable(self._file, str(error).strip().splitlines()[0]) from error
 
@@ -92,7 +91,7 @@ def workspace(
     target: Path,
     readable: Sequence[Path],
     file: str,
-    memory_mb: int,
+    limits: LoadLimits,
     progress: LoadProgress,
 ) -> Iterator[Workspace]:
     """Yield a workspace that writes the DuckDB file `target`, in its folder, and reads the files `readable`.
@@ -107,7 +106,7 @@ def workspace(
     spill = str(target.parent / "spill")
     config: dict[str, str | bool | int | float | list[str]] = {
         **_CLOSED,
-        "memory_limit": f"{memory_mb}MB",
+        "memory_limit": f"{limits.memory_mb}MB",
         "threads": _THREADS,
         "temp_directory": spill,
     }
@@ -117,4 +116,4 @@ def workspace(
         connection.execute("SET allowed_directories = ?", [[str(target.parent)]])
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET enable_external_access = false")
-        yield Workspace(connection, file, memory_mb, progress)
+        yield Workspace(connection, file, limits, progress)
