@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from rapidfuzz import fuzz, process
+from rapidfuzz import fuzz, process, utils
 
 _CUTOFFS = {1: 75.0, 2: 65.0}
 _SHORTEST_WORD = 4
@@ -35,3 +35,14 @@ class Spelling:
             return shortened
         found = process.extract(word, names, scorer=fuzz.ratio, limit=_MOST, score_cutoff=_CUTOFFS[degree])
         return [name for name, _, _ in found]
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float) -> tuple[str, ...]:
+    """Return up to three of `known` that are spelt most like `name`, in whatever case, best first and each once.
+
+    `cutoff` is how much they have to be alike, from 0 to 100 by rapidfuzz's `WRatio`.
+    """
+    found = process.extract(
+        name, list(known), scorer=fuzz.WRatio, processor=utils.default_process, score_cutoff=cutoff, limit=_MOST
+    )
+    return tuple(dict.fromkeys(match for match, _, _ in found))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.charts.cells import Number, clean, column, label, quantile, ranks, type_of_column
+from agent.charts.cells import Number, clean, column, label, order_of, quantile, type_of_column
 from agent.charts.figure import Box, Shown
 from agent.charts.notes import Notes
 from agent.charts.plot_spec import PlotSpec
@@ -23,9 +23,8 @@ def boxes(result: Result, spec: PlotSpec, notes: Notes) -> Shown:
 def _groups(result: Result, spec: PlotSpec, notes: Notes) -> dict[str, list[Number]]:
     cells = column(result, spec.x)
     values = notes.numbers(result, spec, spec.y[0])
-    keys = ranks(cells, type_of_column(result, spec.x))
     groups: dict[str, list[Number]] = {}
-    for row in sorted(range(len(cells)), key=keys.__getitem__) if keys else range(len(cells)):
+    for row in order_of(cells, type_of_column(result, spec.x)):
         value, group = values[row], groups.setdefault(label(cells[row]), [])
         if value is not None:
             group.append(value)

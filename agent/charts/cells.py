@@ -95,6 +95,12 @@ def ranks(values: Sequence[Any], kind: str) -> list[tuple[bool, Any]] | None:
     return None
 
 
+def order_of(values: Sequence[Any], kind: str) -> Sequence[int]:
+    """Return where the cells stand in their own order, as `ranks` has it; as they come where they have none."""
+    keys = ranks(values, kind)
+    return sorted(range(len(values)), key=keys.__getitem__) if keys else range(len(values))
+
+
 def quantile(ordered: Sequence[Number], share: float) -> Number:
     """Return the quantile at `share` of ordered values by linear interpolation (type 7 of Hyndman and Fan, 1996)."""
     at = share * (len(ordered) - 1)

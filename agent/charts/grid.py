@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.charts.cells import Number, clean, column, label, ranks, total, type_of_column
+from agent.charts.cells import Number, clean, column, label, order_of, ranks, total, type_of_column
 from agent.charts.figure import Series, Shown
 from agent.charts.notes import Notes
 from agent.charts.plot_spec import MAX_SERIES, PlotSpec
@@ -67,9 +67,9 @@ def _by_series(result: Result, spec: PlotSpec, notes: Notes) -> _Grid:
 
 
 def _in_order(split: list[Any], names: list[str], result: Result, spec: PlotSpec) -> list[str]:
-    keys = ranks(split, type_of_column(result, spec.series or "")) if spec.chart_type == "heatmap" else None
-    order = sorted(range(len(names)), key=keys.__getitem__) if keys else range(len(names))
-    return list(dict.fromkeys(names[at] for at in order))
+    if spec.chart_type != "heatmap":
+        return list(dict.fromkeys(names))
+    return list(dict.fromkeys(names[at] for at in order_of(split, type_of_column(result, spec.series or ""))))
 
 
 def _weight(values: Sequence[Number | None]) -> Number:

@@ -120,9 +120,8 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     if figure.shown.categories:
         _tick(axes, along, figure.shown.categories, lettering)
     getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
-    axes.set(
-        **{f"{along}label": lettering.fitted(figure.x_name, 30), f"{across}label": lettering.fitted(figure.y_name, 30)}
-    )
+    names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
+    axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})
     if figure.spec.horizontal:
         axes.invert_yaxis()
 

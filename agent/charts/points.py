@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agent.charts.cells import NUMERIC, Number, clean, column, label, number, ranks, type_of_column
+from agent.charts.cells import NUMERIC, Number, clean, column, label, number, order_of, type_of_column
 from agent.charts.figure import Series, Shown
 from agent.charts.notes import Notes
 from agent.charts.plot_spec import MAX_SERIES, PlotSpec
@@ -30,9 +30,7 @@ def _places(result: Result, spec: PlotSpec) -> tuple[list[Number | None], list[s
     cells, kind = column(result, spec.x), type_of_column(result, spec.x)
     if kind in NUMERIC:
         return [number(cell) for cell in cells], []
-    keys = ranks(cells, kind)
-    order = sorted(range(len(cells)), key=keys.__getitem__) if keys else range(len(cells))
-    labels = list(dict.fromkeys(label(cells[at]) for at in order))
+    labels = list(dict.fromkeys(label(cells[at]) for at in order_of(cells, kind)))
     where = {text: at for at, text in enumerate(labels)}
     return [where[label(cell)] for cell in cells], labels
 

@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ValidationError
-from rapidfuzz import fuzz, process
-from rapidfuzz.utils import default_process
 
+from agent.catalog.spelling import nearest
 from agent.charts.cells import NUMERIC, column, label, number, type_of_column
 from agent.charts.plot_spec import PlotSpec
 from agent.errors import PlotSpecInvalid, SpecProblem
 from agent.sql.result import Result
 
-_NEAREST = 3
 _ALIKE = 60
 _ONE_MEASURE = {"pie", "heatmap", "box"}
 _NO_SERIES = {"pie", "box"}
@@ -83,7 +81,7 @@ def _names(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
     for path, name in _encodings(spec):
         times = columns.count(name)
         if times == 0:
-            yield SpecProblem(path, f"the result has no column {name!r}", _nearest(name, columns, _ALIKE))
+            yield SpecProblem(path, f"the result has no column {name!r}", nearest(name, columns, _ALIKE))
         elif times > 1:
             yield SpecProblem(path, f"the result has {times} columns {name!r}: give them names of their own")
         elif name in seen:
@@ -100,14 +98,7 @@ def _measures(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
         kind = type_of_column(result, name)
         if path.startswith("y") and kind not in NUMERIC:
             what = "has no value" if kind == "null" else f"is of type {kind}"
-            yield SpecProblem(path, f"{name!r} {what}: y needs a column of numbers", _nearest(name, numeric, 0))
-
-
-def _nearest(name: str, columns: list[str], cutoff: int) -> tuple[str, ...]:
-    found = process.extract(
-        name, columns, scorer=fuzz.WRatio, processor=default_process, score_cutoff=cutoff, limit=_NEAREST
-    )
-    return tuple(dict.fromkeys(each for each, _, _ in found))
+            yield SpecProblem(path, f"{name!r} {what}: y needs a column of numbers", nearest(name, numeric, 0))
 
 
 def _places(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:

@@ -4,12 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rapidfuzz import fuzz, process, utils
-
+from agent.catalog import spelling
 from agent.catalog.schema import Column, Table
 from agent.queryspec.spec import QuerySpec
 
-_NEAREST = 3
 _CUTOFF = 50.0
 _SHOWN = 12
 
@@ -76,7 +74,4 @@ def scope_of(spec: QuerySpec, datasets: Datasets) -> Scope:
 def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return up to three of `known` whose spelling is closest to `name`; the first twelve where none is close."""
     names = list(known)
-    found = process.extract(
-        name, names, scorer=fuzz.WRatio, processor=utils.default_process, limit=_NEAREST, score_cutoff=_CUTOFF
-    )
-    return tuple(match for match, _, _ in found) or tuple(names[:_SHOWN])
+    return spelling.nearest(name, names, _CUTOFF) or tuple(names[:_SHOWN])
