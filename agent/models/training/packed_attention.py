@@ -1,4 +1,4 @@
-"""Attention in a pack without the pairs of tokens that do not see each other, which are two of three.
+"""Attention in a pack without the pairs of tokens that do not see each other.
 
 The beginning attends to itself; each example attends to the beginning and to itself, all examples side by side, padded
 to the longest. The result is that of attention under a mask (a test compares them).
