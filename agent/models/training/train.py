@@ -28,6 +28,9 @@ _LOG = "losses.jsonl"
 _PACKS_PER_STEP = 2
 """Two threads use two cores better than the two halves of each operation do; sums of two do not depend on the order."""
 
+_THREADS = max(1, torch.get_num_threads() // _PACKS_PER_STEP)
+"""Of each operation; taken once, so that a second run in the process does not halve it again."""
+
 
 def train(
     model: Any,
@@ -45,7 +48,7 @@ def train(
     """
     device, dtype = device_and_type()
     torch.manual_seed(plan.seed)
-    torch.set_num_threads(max(1, torch.get_num_threads() // _PACKS_PER_STEP))
+    torch.set_num_threads(_THREADS)
     adapt(model, plan.rank, plan.scale, dtype)
     model.to(device).train()
     weights = adapter_weights(model)
