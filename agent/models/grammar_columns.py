@@ -44,7 +44,7 @@ def table_name(table: Table) -> str:
 
 def table_rules(scope: str, table: Table, names: Sequence[str], question: str) -> dict[str, str]:
     """Return the rules of the columns `names` of `table` by the kind that each is of; `scope` begins their names."""
-    chosen = _without_other_dates([column for column in table.columns if column.name in set(names)], question)
+    chosen = _chosen(table, names, question)
     rules: dict[str, str] = {
         kind: choice(own)
         for kind in KINDS
@@ -58,7 +58,7 @@ def table_rules(scope: str, table: Table, names: Sequence[str], question: str) -
 
 def example_rules(scope: str, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
     """Return the rules of the comparisons with example values that `table_rules` refers to."""
-    chosen = _without_other_dates([column for column in table.columns if column.name in set(names)], question)
+    chosen = _chosen(table, names, question)
     for number, column in enumerate(chosen):
         values = _examples(column, question)
         if values:
@@ -70,8 +70,9 @@ def example_rules(scope: str, table: Table, names: Sequence[str], question: str)
             )
 
 
-def _without_other_dates(columns: list[Column], question: str) -> list[Column]:
-    """Return `columns` without the dates that `question` does not name, where it names another by its words."""
+def _chosen(table: Table, names: Sequence[str], question: str) -> list[Column]:
+    """Return the columns `names` of `table`; of its dates those alone that `question` names by a word, if it does."""
+    columns = [column for column in table.columns if column.name in set(names)]
     asked = words(question)
     dates = [column for column in columns if kind_of(column) in _DATES]
     named = [column for column in dates if (words(column.name) - _OF_EVERY_DATE) & asked]

@@ -1,5 +1,6 @@
-"""A small school to make training examples of: six tables, one of which no key links with the others."""
+"""A small school to make training examples of, one of whose six tables no key links, and what is measured with."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from agent import demo
 from agent.catalog.source import Source, open_source
+from agent.models.training.spider import normalised
 from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
 
@@ -30,6 +33,17 @@ INSERT INTO enrolment VALUES (1, 1, 1, 1.3), (2, 1, 2, 2.0), (3, 2, 1, 1.7), (4,
 INSERT INTO room VALUES (1, 20.5, 'North'), (2, 30, 'North'), (3, 41, 'South');
 INSERT INTO exam VALUES (1, 1, '2024-01-20'), (2, 2, '2024-06-30'), (3, 4, '2024-06-01');
 """
+
+
+_SHOP = Path(__file__).resolve().parents[3] / "fixtures" / "shop_questions.jsonl"
+
+
+@pytest.fixture
+def measured() -> set[str]:
+    """The questions on the sample shop and of the demo, normalised."""
+    lines = _SHOP.read_text(encoding="utf-8").splitlines()
+    shop = {normalised(json.loads(line)["question"]) for line in lines}
+    return shop | {normalised(question.question) for question in demo.QUESTIONS}
 
 
 @pytest.fixture
