@@ -10,7 +10,6 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from agent.models.training.groups import Group
 
@@ -35,14 +34,8 @@ class Pack:
         return int((self.owners == 0).sum())
 
     @cached_property
-    def slots(self) -> Tensor:
-        """Where the tokens of each example stand, of the shape (examples, longest); padded with the last token."""
-        own = [(self.owners == number).nonzero().squeeze(1) for number in range(1, int(self.owners.max()) + 1)]
-        return pad_sequence(own, batch_first=True, padding_value=len(self.owners) - 1)
-
-    @cached_property
     def filled(self) -> Tensor:
-        """Which places of `slots` hold a token and no padding."""
+        """Which places hold a token, of the shape (examples, longest), each example in a row of its own."""
         lengths = torch.bincount(self.owners)[1:]
         return torch.arange(int(lengths.max()))[None] < lengths[:, None]
 

@@ -62,13 +62,13 @@ def train(
         chosen = _packs_of_step(packs, step, plan.seed)
         for group in optimizer.param_groups:
             group["lr"] = plan.rate(step)
-        losses.append(_learn(model, chosen, optimizer, device, dtype))
+        losses.append(_learn(model, chosen, optimizer, device))
         step, tokens = step + 1, tokens + sum(len(pack.tokens) for pack in chosen)
         timed_out = plan.minutes is not None and time.monotonic() - started > plan.minutes * 60
         if step % plan.validate_every == 0 or step == plan.steps or timed_out:
             speed = tokens / (time.monotonic() - started)
             figures = {"step": step, "loss": sum(losses) / len(losses), "tokens_per_s": round(speed)}
-            figures["validation_loss"] = validation_loss(model, validation, device, dtype)
+            figures["validation_loss"] = validation_loss(model, validation, device)
             losses = []
             best = _keep(folder, figures, best, weights, optimizer)
         if timed_out:
@@ -76,12 +76,11 @@ def train(
     return figures
 
 
-def _learn(model: Any, packs: Sequence[Pack], optimizer: Any, device: str, dtype: torch.dtype) -> float:
+def _learn(model: Any, packs: Sequence[Pack], optimizer: Any, device: str) -> float:
     """Make one step on `packs`, each in a thread of its own, and return their mean loss."""
 
     def gradients(pack: Pack) -> float:
-        with torch.autocast(device, dtype, enabled=dtype is torch.bfloat16):
-            loss = loss_of(model, pack, device) / len(packs)
+        loss = loss_of(model, pack, device) / len(packs)
         loss.backward()
         return loss.item()
 
@@ -116,11 +115,11 @@ def loss_of(model: Any, pack: Pack, device: str) -> torch.Tensor:
     return cross_entropy(model.lm_head(hidden[learned]).float(), pack.labels.to(device)[learned + 1])
 
 
-def validation_loss(model: Any, packs: Sequence[Pack], device: str, dtype: torch.dtype) -> float:
+def validation_loss(model: Any, packs: Sequence[Pack], device: str) -> float:
     """Return the mean loss over `packs`, in nats a token."""
 
     def loss(pack: Pack) -> float:
-        with torch.no_grad(), torch.autocast(device, dtype, enabled=dtype is torch.bfloat16):
+        with torch.no_grad():
             return loss_of(model, pack, device).item()
 
     with ThreadPoolExecutor(_PACKS_PER_STEP) as threads:
