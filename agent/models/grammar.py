@@ -13,6 +13,7 @@ from agent.catalog.schema import Catalog, Table
 from agent.catalog.words import words
 from agent.models.grammar_columns import example_rules, table_name, table_rules
 from agent.models.grammar_joins import Joins
+from agent.models.grammar_keys import Place, key_kinds
 from agent.models.grammar_scope import GLOBAL_RULES, scope_rules
 from agent.models.grammar_strings import string_rules
 from agent.models.grounding import speaks_of_windows
@@ -42,8 +43,10 @@ def statement_grammar(
     }
     if not tables:
         raise ValueError("a grammar needs at least one table with a column")
+    keys = key_kinds(tables, selection)
     columns = [
-        table_rules(f"k{at}-", table, selection[key], question) for at, (key, table) in enumerate(tables.items())
+        table_rules(f"k{at}-", table, selection[key], question, _of_table(keys, key))
+        for at, (key, table) in enumerate(tables.items())
     ]
     names = [table_name(table) for table in tables.values()]
     joins = Joins(catalog, list(tables), names, [frozenset(own) for own in columns])
@@ -58,6 +61,10 @@ def statement_grammar(
     windows = speaks_of_windows(question)
     parts.append(scope_rules(scope, own, windows=windows) for scope, own in (*scopes, *joins.scopes()))
     return "\n".join(line for part in parts for text in part for line in text.splitlines() if line) + "\n"
+
+
+def _of_table(keys: Mapping[Place, str], table: str) -> dict[str, str]:
+    return {column: kind for (key, column), kind in keys.items() if key == table}
 
 
 def _words(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> set[str]:

@@ -42,14 +42,24 @@ def table_name(table: Table) -> str:
     return ".".join(quoted(part) for part in (table.schema, table.name) if part)
 
 
-def table_rules(scope: str, table: Table, names: Sequence[str], question: str) -> dict[str, str]:
-    """Return the rules of the columns `names` of `table` by the kind that each is of; `scope` begins their names."""
+def table_rules(
+    scope: str, table: Table, names: Sequence[str], question: str, keys: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the rules of the columns `names` of `table` by the kind that each is of; `scope` begins their names.
+
+    `keys` has the kinds of those that are keys, by their names.
+    """
     chosen = _chosen(table, names, question)
     rules: dict[str, str] = {
         kind: choice(own)
         for kind in KINDS
         if (own := [quoted(column.name) for column in chosen if _kind_in(table, column) == kind])
     }
+    for column in chosen:
+        if column.name in keys:
+            rules[keys[column.name]] = " | ".join(
+                filter(None, (rules.get(keys[column.name]), literal(quoted(column.name))))
+            )
     examples = {
         quoted(column.name): f"{scope}v{number}" for number, column in enumerate(chosen) if _examples(column, question)
     }

@@ -9,7 +9,8 @@ from itertools import combinations, islice
 
 from agent.catalog.schema import Catalog
 from agent.models.gbnf import choice, literal
-from agent.models.grammar_columns import KINDS, OWN
+from agent.models.grammar_columns import OWN
+from agent.models.grammar_scope import KEY_KIND, SUBQUERY_DEPTH
 from agent.sql.compact_joins import KeyPair, conditions_between, join_condition, keys_of
 
 Tables = frozenset[int]
@@ -19,6 +20,9 @@ _MOST_SCOPES = 60
 """With more, reading the grammar would take longer than writing a statement under it."""
 
 _LARGEST_SET = 4
+_LARGEST_SUBQUERY = 3
+"""How many tables a subquery of keys may have."""
+
 _SHARED = "z-"
 _MOST_SHARED_JOINS = 4
 _QUERIES = {"root": "body0", "right": "bodyr", "sub1": "body1", "subright": "bodys", "sub2": "body2"}
@@ -41,6 +45,7 @@ class Joins:
         self, catalog: Catalog, keys: Sequence[str], names: Sequence[str], kinds: Sequence[frozenset[str]]
     ) -> None:
         self._catalog, self._keys, self._names, self._kinds = catalog, keys, names, kinds
+        self._all_kinds = sorted(frozenset[str]().union(*kinds))
         number = {key: at for at, key in enumerate(keys)}
         self._near: list[set[int]] = [set() for _ in keys]
         for at, key in enumerate(keys):
@@ -64,7 +69,20 @@ class Joins:
         template = "\n".join([*rules, *self._shared()] if len(self._keys) > 2 else rules)
         for query, body in _QUERIES.items():
             yield template.replace(_QUERY, query).replace(_BODY, body)
+        for kind in self._all_kinds:
+            if KEY_KIND.fullmatch(kind):
+                yield from self._among_keys(kind)
         yield from self._conditions() if len(self._keys) > 1 else ()
+
+    def _among_keys(self, kind: str) -> Iterator[str]:
+        """Return the rules of subqueries that give keys of `kind`: over a table that has some, and others joined."""
+        having = [at for at, kinds in enumerate(self._kinds) if kind in kinds]
+        near = [tables for tables in self._sets if len(tables) <= _LARGEST_SUBQUERY and not tables.isdisjoint(having)]
+        first = {self._names[at]: f"{_scope(frozenset({at}))}{_QUERY}" for at in having}
+        rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *(self._state(tables, near) for tables in near)]
+        for depth in range(1, SUBQUERY_DEPTH + 1):
+            names = f"sub{kind}at{depth}", f"body{kind}at{depth}"
+            yield "\n".join(rules).replace(_QUERY, names[0]).replace(_BODY, names[1])
 
     def _worth_a_scope(self) -> dict[Tables, None]:
         """Return the single tables, then sets along keys, and two without a key, up to the limit."""
@@ -99,17 +117,17 @@ class Joins:
         return list(found)
 
     def _columns(self, tables: Tables) -> dict[str, str]:
-        having = {kind: [at for at in sorted(tables) if kind in self._kinds[at]] for kind in (*KINDS, OWN)}
+        having = {kind: [at for at in sorted(tables) if kind in self._kinds[at]] for kind in self._all_kinds}
         return {
             kind: choice({f"{self._names[at]}.": f"k{at}-{kind}" for at in owners})
             for kind, owners in having.items()
             if owners
         }
 
-    def _state(self, tables: Tables) -> str:
-        """Return the rule of what may follow `tables` in a FROM clause."""
+    def _state(self, tables: Tables, within: Collection[Tables] | None = None) -> str:
+        """Return the rule of what may follow `tables` in a FROM clause that stays `within` these sets, if given."""
         scope = _scope(tables)
-        others = [at for at in range(len(self._keys)) if at not in tables]
+        others = [at for at in range(len(self._keys)) if at not in tables and (not within or tables | {at} in within)]
         after = {self._names[at]: step for at in others if (step := self._step(tables, at))}
         return f'{scope}{_QUERY} ::= " SELECT " {scope}{_BODY}{_join(after)}'
 

@@ -5,11 +5,14 @@ expression is read once, and what follows decides what it was: of many alternati
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 SUBQUERY_DEPTH = 2
 """How deep subqueries may be nested in one another."""
+
+KEY_KIND = re.compile(r"k\d+")
+"""The kinds of columns that are keys of one thing, by their names."""
 
 GLOBAL_RULES = r"""
 op ::= " " [-+*/] " "
@@ -86,7 +89,7 @@ _SCOPE = r"""
 _QUERY = r"""
 @where# ::= @clause# (bool @clause#){0,4}
 @clause# ::= @pred# | "(" @pred# (bool @pred#){1,3} ")"
-@pred# ::= @n (op @p2){0,3} " " @nrest# | @days " " @nrest# | @v (op @p2){0,3} " " @orest# | @date (op @p2){0,3} " " @orest# | @call (op @p2){0,3} " " @nrest# | "(" @p1 (op @p1){1,3} ")" (op @p2){0,3} " " @nrest# | number (op @p2){1,3} " " @nrest# | @t " " @trest# | @s " " @drest# | @d " " @drest# | @text " " @trest# | @b " " @orest# | @k " " @krest# | @own
+@pred# ::= @n (op @p2){0,3} " " @nrest# | @days " " @nrest# | @v (op @p2){0,3} " " @orest# | @date (op @p2){0,3} " " @orest# | @call (op @p2){0,3} " " @nrest# | "(" @p1 (op @p1){1,3} ")" (op @p2){0,3} " " @nrest# | number (op @p2){1,3} " " @nrest# | @t " " @trest# | @s " " @drest# | @d " " @drest# | @text " " @trest# | @b " " @orest# | @keyed# | @own
 @nrest# ::= compare @nright# | "NOT "? @nset# | null
 @nright# ::= @r# (op @r#){0,3}
 @r# ::= @p2 | "(" sub+ ")"
@@ -95,8 +98,6 @@ _QUERY = r"""
 @tright# ::= string | @t | @v | @text | "(" sub+ ")"
 @drest# ::= compare @dright# | "NOT "? @tset# | null
 @dright# ::= string | @s | @d | @v | @date | "(" sub+ ")"
-@krest# ::= compare @kright# | "NOT "? @nset# | null
-@kright# ::= number | @k | "(" sub+ ")"
 @tset# ::= "LIKE " pattern | "BETWEEN " string " AND " string | "IN (" strings ")" | "IN (" sub+ ")"
 @orest# ::= compare @oright# | "NOT "? @oset# | null
 @oright# ::= @nright# | string | truth | @x
@@ -108,6 +109,14 @@ _QUERY = r"""
 @h# ::= @a2 | "(" sub+ ")"
 @inner# ::= "DISTINCT "? @aval (" WHERE " @where#)? (@groups (" HAVING " @having#)?)?
 """  # noqa: E501 - a rule is one line
+
+_OF_KEY = r"""
+@~rest# ::= compare @~right# | "NOT "? @~set# | null
+@~right# ::= number | @~ | "(" sub~at+ ")"
+@~set# ::= "BETWEEN " number " AND " number | "IN (" numbers ")" | "IN (" sub~at+ ")"
+@body~at# ::= "DISTINCT "? @~ (" WHERE " @where#)? (@groups (" HAVING " @having#)?)? (" " @sorted)? limit?
+"""
+"""The rules of each kind of key, `~`."""
 
 _OF_WINDOWS = ("@over", "@window")
 
@@ -133,9 +142,12 @@ def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool) -> str
 @cache
 def _template(kinds: frozenset[str], windows: bool) -> str:
     """Return the rules without those alternatives that need a kind of column that is not among `kinds`, or a window."""
+    keys = sorted(kind for kind in kinds if KEY_KIND.fullmatch(kind))
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if windows or name not in _OF_WINDOWS}
+    rules |= _read(line for line in _depths(_of_keys(keys)).splitlines() if line)
+    subqueries = {f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1)}
     while True:
-        known = {*_GIVEN, *rules, *(f"@{kind}" for kind in kinds)}
+        known = {*_GIVEN, *subqueries, *rules, *(f"@{kind}" for kind in kinds)}
         left = {name: [part for part in parts if _names(part) <= known] for name, parts in rules.items()}
         left = {name: parts for name, parts in left.items() if parts}
         if left == rules:
@@ -161,10 +173,16 @@ def _alternatives(rule: str) -> list[str]:
     return [rule[start:end].strip() for start, end in zip(cuts[::2], [*cuts[1::2], len(rule)], strict=True)]
 
 
-def _depths() -> str:
+def _of_keys(kinds: Sequence[str]) -> str:
+    keyed = " | ".join(f'@{kind} " " @{kind}rest#' for kind in kinds)
+    return "".join([f"@keyed# ::= {keyed}\n" if kinds else "", *(_OF_KEY.replace("~", kind) for kind in kinds)])
+
+
+def _depths(rules: str) -> str:
     return "".join(
-        _QUERY.replace("#", str(depth)).replace("sub+", f"sub{depth + 1}") for depth in range(SUBQUERY_DEPTH + 1)
+        rules.replace("#", str(depth)).replace("sub+", f"sub{depth + 1}").replace("at+", f"at{depth + 1}")
+        for depth in range(SUBQUERY_DEPTH + 1)
     )
 
 
-_ALTERNATIVES = _read(line for line in (_SCOPE + _depths()).splitlines() if line)
+_ALTERNATIVES = _read(line for line in (_SCOPE + _depths(_QUERY)).splitlines() if line)

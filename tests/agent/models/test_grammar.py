@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import pytest
 import sqlglot
@@ -186,6 +187,26 @@ def test_of_several_dates_one_that_the_question_names_leaves_the_others_out() ->
     assert grammar_of(SHOP, "How many in each month?").accepts(paid)
     assert grammar_of(SHOP, "How many in each month?").accepts(ordered)
     assert grammar_of(SHOP, "How many ordered and paid in one month?").accepts(paid)
+
+
+@pytest.mark.parametrize(
+    ("found", "admitted"),
+    [
+        ('FROM "order" SELECT customer_id', True),
+        ('FROM "order" SELECT DISTINCT customer_id WHERE total > 100', True),
+        ('FROM "order" JOIN item SELECT "order".customer_id WHERE item.price > 100', True),
+        ('FROM "order" SELECT customer_id WHERE id IN (FROM item SELECT order_id)', True),
+        ('FROM "order" SELECT id', False),
+        ('FROM "order" SELECT ordered', False),
+        ("FROM item SELECT order_id", False),
+        ("FROM product SELECT id", False),
+        ('FROM "order" SELECT customer_id WHERE id IN (FROM item SELECT product_id)', False),
+    ],
+)
+def test_a_key_is_looked_for_among_the_keys_of_the_same_thing(found: str, admitted: bool) -> None:
+    keyed = (replace(one, primary_key=("id",)) for one in (CUSTOMER, ORDER, PRODUCT))
+    text = f"FROM customer SELECT name WHERE id NOT IN ({found})"
+    assert grammar_of(catalog(*keyed, ITEM), FREE).accepts(text) is admitted
 
 
 def test_a_value_is_written_as_it_is_stored() -> None:
