@@ -1,11 +1,14 @@
 """Variants of a group's schema, so that the model learns to read schemas and does not learn the few it sees by heart.
 
-Columns and tables change their order, columns that no answer needs are left out, and names are spelt in another style,
-in the schema and in the answers alike.
+Columns and tables change their order, columns that no answer needs are left out, and names are spelt in another style
+and with other words, in the schema and in the answers alike. The questions keep their words, so that a model cannot
+link them with the schema by spelling alone (after Gan et al. 2021, who show how much models lean on that).
 """
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
 from random import Random
 
 from agent.models.training.groups import Example, Group
@@ -16,6 +19,8 @@ _NAME = re.compile(r"'(?:[^']|'')*'|\b[A-Za-z_]\w*\b")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _DROPPED = 0.25
 _UNCHANGED = 0.25
+_OTHER_WORD = 0.3
+"""How likely a word of the schema is to become another of the same meaning."""
 
 Style = Callable[[list[str]], str]
 _STYLES: tuple[Style, ...] = (
@@ -58,8 +63,35 @@ def _names(table: re.Match[str]) -> list[str]:
 def _speller(names: set[str], rng: Random) -> Mapping[str, str]:
     """Return how each name is spelt now; as it is where two would become one."""
     style = rng.choice((None, *_STYLES))
-    spelt = {name: style(_WORDS.findall(name)) if style and _WORDS.findall(name) else name for name in names}
+    word_for = {word: rng.choice(others) for word, others in sorted(_synonyms().items()) if rng.random() < _OTHER_WORD}
+    spelt = {name: _styled(_WORDS.sub(lambda match: _other(match[0], word_for), name), style) for name in names}
     return spelt if len({name.lower() for name in spelt.values()}) == len({name.lower() for name in names}) else {}
+
+
+def _styled(name: str, style: Style | None) -> str:
+    words = _WORDS.findall(name)
+    return style(words) if style and words else name
+
+
+@cache
+def _synonyms() -> dict[str, list[str]]:
+    """Return the other words for each word of `synonyms.txt`."""
+    text = files("agent.models.training").joinpath("synonyms.txt").read_text(encoding="utf-8")
+    return {word: others for word, *others in map(str.split, text.splitlines())}
+
+
+def _other(word: str, word_for: Mapping[str, str]) -> str:
+    """Return what `word_for` has in place of `word`, in its case and number."""
+    lower = word.lower()
+    plural = lower.endswith("s") and lower not in word_for
+    other = word_for.get(lower.removesuffix("s") if plural else lower)
+    if not other:
+        return word
+    if plural:
+        other = re.sub("(?<![aeo])y$", "ie", other).removesuffix("s") + "s"
+    if word.isupper() and len(word) > 1:
+        return other.upper()
+    return other.capitalize() if word[:1].isupper() else other
 
 
 def _schema(lines: list[str], spell: Mapping[str, str]) -> str:

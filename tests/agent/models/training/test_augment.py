@@ -1,10 +1,12 @@
 """Variants of a schema: other orders, columns and spellings, and answers that fit them."""
 
 import re
+from importlib.resources import files
 from random import Random
 
 from agent.models.training.augment import augmented
 from agent.models.training.groups import Example, Group
+from agent.sql.compact_names import quoted
 
 HEAD = (
     "<|im_start|>system\nSQL<|im_end|>\n<|im_start|>user\n"
@@ -62,3 +64,16 @@ def test_questions_and_texts_stay_as_they_are() -> None:
 def test_a_schema_with_quoted_names_is_left_as_it_is() -> None:
     quoted = Group(HEAD.replace("weight", '"the weight"'), "pets", GROUP.examples)
     assert all(augmented(quoted, Random(seed)) == quoted for seed in range(10))
+
+
+def test_words_of_the_schema_become_others_in_the_answers_too() -> None:
+    renamed = [variant for variant in VARIANTS if "holder" in variant.head.lower()]
+    assert renamed
+    for variant in renamed:
+        assert re.search(r"\bholders?\b", re.sub(r"[A-Z_]", lambda match: match[0].lower(), variant.examples[0].answer))
+        assert variant.examples[0].tail.startswith("\n\nWhose cat's coat is cat_name?")
+
+
+def test_no_other_word_would_have_to_be_quoted() -> None:
+    lines = files("agent.models.training").joinpath("synonyms.txt").read_text(encoding="utf-8").splitlines()
+    assert all(quoted(form) == form for line in lines for word in line.split()[1:] for form in (word, f"{word}s"))
