@@ -15,6 +15,7 @@ from sqlglot import exp
 from agent.audit.step import note
 from agent.catalog.source import Source
 from agent.errors import PermissionDenied, StatementError
+from agent.said import Said
 from agent.sql.equal_rows import content_of, is_ordered
 from agent.sql.expand import expand
 from agent.sql.repair import repair
@@ -22,6 +23,7 @@ from agent.sql.result import Result
 from agent.sql.same import same_form
 
 _TWICE = "it gives the same output twice"
+_NOTHING = Said()
 _AGREEING = 2
 _TIMEOUT_S = 5.0
 _ROW_LIMIT = 1000
@@ -89,8 +91,7 @@ def choose_candidate(
     count: int,
     source: Source,
     refused: Collection[str] = (),
-    values: Collection[str] = (),
-    figures: Collection[str] = (),
+    said: Said = _NOTHING,
 ) -> Candidate:
     """Return the candidate whose result most of `candidates` have, the earliest of these.
 
@@ -101,8 +102,7 @@ def choose_candidate(
 
     - A result without rows, or with nothing but NULL in its one row, loses against every other: most often it comes of
       a condition that nothing meets.
-    - A statement that holds none of `values`, stored texts that the question names, or not all of `figures`, the
-      numbers in it, loses against those that leave out less.
+    - A statement that leaves out something of what is `said` in the question loses against those that leave out less.
     - One that gave an output twice loses likewise.
     - One row with a 0, which a count of nothing gives too, is an answer that people ask for; it loses a tie alone.
 
@@ -115,7 +115,7 @@ def choose_candidate(
     for number, candidate in enumerate(candidates, 1):
         form = same_form(candidate.sql, source.catalog.dialect)
         if drawn.setdefault(form, candidate) is candidate:
-            lost = _lost(candidate, values, figures)
+            lost = candidate.stutters + said.left_out_by(candidate.compact)
             found[form] = _cast(candidate, source, lost) if candidate.sql and form not in refused else None
         ballot = found[form]
         ballots += [ballot] if ballot else []
@@ -128,11 +128,6 @@ def choose_candidate(
     winners = max(groups, key=lambda group: (len(group), not group[0].is_zero))
     note(f"{len(winners)} of {number} candidate statements agree on the result")
     return winners[0].candidate
-
-
-def _lost(candidate: Candidate, values: Collection[str], figures: Collection[str]) -> int:
-    names_none = bool(values) and not any(value.replace("'", "''") in candidate.compact for value in values)
-    return candidate.stutters + names_none + sum(figure not in candidate.compact for figure in figures)
 
 
 def _cast(candidate: Candidate, source: Source, lost: int) -> _Ballot | None:

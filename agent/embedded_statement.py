@@ -1,6 +1,5 @@
 """How the embedded model comes to a statement: prompt, candidates, vote."""
 
-import re
 from collections.abc import Iterator
 from datetime import date
 
@@ -14,12 +13,12 @@ from agent.models.client import ModelClient
 from agent.models.embedded import EmbeddedOptions
 from agent.models.embedded_prompt import statement_messages
 from agent.models.grammar import statement_grammar
+from agent.said import said_in
 from agent.sql.expand import expand
 from agent.sql.rounding import without_rounding
 from agent.sql.same import same_form
 from agent.state import State
 
-_FIGURE = re.compile(r"\d+")
 _TEMPERATURE = 0.7
 """Of all candidates but the first, as Wang et al. 2022 sample theirs."""
 
@@ -43,8 +42,8 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
         return next(candidates)
     rejected = [same_form(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
     refused = {*state.get("tried_sql", ()), *rejected}
-    named = [value.value for value in values]
-    return choose_candidate(candidates, options.candidates, source, refused, named, _FIGURE.findall(question))
+    said = said_in(question, [value.value for value in values])
+    return choose_candidate(candidates, options.candidates, source, refused, said)
 
 
 def _texts(messages: list[BaseMessage], grammar: str | None, count: int, model: ModelClient) -> Iterator[str]:

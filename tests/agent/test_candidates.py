@@ -8,6 +8,7 @@ import pytest
 from agent.audit.step import Step, current_step, new_audit
 from agent.candidates import Candidate, choose_candidate, read_candidate
 from agent.catalog.source import Source
+from agent.said import Said
 from agent.sql.same import same_form
 from tests.databases import make_database, open_url
 
@@ -78,13 +79,19 @@ def test_of_equal_results_the_earliest_statement_is_taken(source: Source) -> Non
 def test_a_statement_that_leaves_out_a_number_of_the_question_loses_against_one_that_holds_it(source: Source) -> None:
     texts = (NAMES, NAMES, THREE)
     candidates = (read_candidate(text, source, may_repair=True) for text in texts)
-    assert choose_candidate(candidates, len(texts), source, figures=["3"]).compact == THREE
+    assert choose_candidate(candidates, len(texts), source, said=Said(figures=["3"])).compact == THREE
 
 
 def test_a_statement_without_the_values_that_the_question_names_loses_against_one_with_them(source: Source) -> None:
     texts = (NAMES, NAMES, DOGS)
     candidates = (read_candidate(text, source, may_repair=True) for text in texts)
-    assert choose_candidate(candidates, len(texts), source, values=["dog", "Rex"]).compact == DOGS
+    assert choose_candidate(candidates, len(texts), source, said=Said(["dog", "Rex"])).compact == DOGS
+
+
+def test_a_statement_without_a_negation_loses_where_the_question_has_one(source: Source) -> None:
+    others = "FROM pets SELECT name WHERE kind != 'dog'"
+    candidates = (read_candidate(text, source, may_repair=True) for text in (DOGS, DOGS, others))
+    assert choose_candidate(candidates, 3, source, said=Said(negates=True)).compact == others
 
 
 def test_a_statement_that_gives_an_output_twice_loses_and_alone_gives_it_once(source: Source) -> None:

@@ -1,0 +1,45 @@
+"""What a question says that its statement has to hold."""
+
+import pytest
+
+from agent.said import said_in
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which products have never been ordered?",
+        "How many orders that are not cancelled came in 2024?",
+        "clients without an email",
+        "Revenue by region, returns left out",
+        "Which rooms don't have a window?",
+        "Kunden? No: which employee has no manager",
+        "Сколько заказов без скидки?",
+        "哪些书从来没有被借过?",
+    ],
+)
+def test_a_negation_is_heard(question: str) -> None:
+    said = said_in(question, [])
+    assert said.negates
+    assert said.left_out_by("FROM books SELECT title WHERE state = 'not lent'") > said.left_out_by(
+        "FROM books SELECT title WHERE book_id NOT IN (FROM loans SELECT book_id)"
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many notes are there?", "Show order no. 17", "all items, whether or not they were sold", "不同的城市有多少?"],
+)
+def test_what_only_looks_like_a_negation_is_none(question: str) -> None:
+    assert not said_in(question, []).negates
+
+
+def test_a_negation_in_the_name_of_something_is_none() -> None:
+    assert not said_in("How many Rooms Without A View were lent?", ["Rooms Without A View"]).negates
+
+
+def test_numbers_and_values_that_a_statement_leaves_out_are_counted() -> None:
+    said = said_in("the 3 oldest dogs of Rex O'Hara", ["dog", "Rex O'Hara"])
+    assert said.left_out_by("FROM pets SELECT name ORDER BY age DESC LIMIT 3") == 1
+    assert said.left_out_by("FROM pets SELECT name WHERE owner = 'Rex O''Hara' ORDER BY age DESC LIMIT 3") == 0
+    assert said.left_out_by("FROM pets SELECT name") == 2
