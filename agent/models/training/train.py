@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +27,9 @@ _BEST = "best.pt"
 _LOG = "losses.jsonl"
 _PACKS_PER_STEP = 2
 """Two threads use two cores better than the two halves of each operation do; sums of two do not depend on the order."""
+
+_STEPS_SORTED = 8
+"""Of so many steps the packs are sorted by length."""
 
 _THREADS = max(1, torch.get_num_threads() // _PACKS_PER_STEP)
 """Of each operation; taken once, so that a second run in the process does not halve it again."""
@@ -56,10 +59,11 @@ def train(
     if start:
         _set(weights, start)
     step, best = _take_up(folder, weights, optimizer)
+    schedule = _schedule(packs, plan)
     figures: dict[str, float] = {"step": step}
     started, losses, tokens = time.monotonic(), [], 0
     while step < plan.steps:
-        chosen = _packs_of_step(packs, step, plan.seed)
+        chosen = schedule[step]
         for group in optimizer.param_groups:
             group["lr"] = plan.rate(step)
         losses.append(_learn(model, chosen, optimizer, device))
@@ -126,18 +130,23 @@ def validation_loss(model: Any, packs: Sequence[Pack], device: str) -> float:
         return sum(threads.map(loss, packs)) / max(1, len(packs))
 
 
-def _packs_of_step(packs: Sequence[Pack], step: int, seed: int) -> list[Pack]:
-    first = step * _PACKS_PER_STEP
-    places = (divmod(number, len(packs)) for number in range(first, first + _PACKS_PER_STEP))
-    return [packs[_order(len(packs), epoch, seed)[place]] for epoch, place in places]
+def _schedule(packs: Sequence[Pack], plan: TrainingPlan) -> list[list[Pack]]:
+    """Return the packs of each step: all in a new order in every epoch, those of one step about equally long.
+
+    A thread with a short pack would wait for the one with a long pack.
+    """
+    order: list[Pack] = []
+    for epoch in count():
+        if len(order) >= plan.steps * _PACKS_PER_STEP:
+            break
+        shuffled = Random(f"{plan.seed} {epoch}").sample(packs, len(packs))
+        for near in _chunks(shuffled, _PACKS_PER_STEP * _STEPS_SORTED):
+            order += sorted(near, key=lambda pack: len(pack.tokens))
+    return _chunks(order, _PACKS_PER_STEP)
 
 
-@lru_cache(maxsize=2)
-def _order(count: int, epoch: int, seed: int) -> list[int]:
-    """Return the numbers of the packs in the order of one epoch."""
-    order = list(range(count))
-    Random(f"{seed} {epoch}").shuffle(order)
-    return order
+def _chunks(packs: list[Pack], size: int) -> list[list[Pack]]:
+    return [packs[start : start + size] for start in range(0, len(packs), size)]
 
 
 def _take_up(folder: Path, weights: dict[str, torch.Tensor], optimizer: Any) -> tuple[int, float]:
