@@ -42,7 +42,14 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
         return next(candidates)
     rejected = [same_form(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
     refused = {*state.get("tried_sql", ()), *rejected}
-    said = said_in(question, [value.value for value in values])
+    stored = (
+        example
+        for key, columns in selection.items()
+        for column in source.catalog.tables[key].columns
+        if column.name in columns
+        for example in column.examples
+    )
+    said = said_in(question, [value.value for value in values], stored)
     return choose_candidate(candidates, options.candidates, source, refused, said)
 
 

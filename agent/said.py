@@ -1,7 +1,7 @@
 """What a question says that its statement has to hold: numbers, stored values, negations."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 _FIGURE = re.compile(r"\d+")
@@ -13,7 +13,14 @@ _NEGATION = re.compile(
 )
 _WHETHER_OR_NOT = re.compile(r"whether or not|\bor not\b|why not|不同(?!于)|除以", re.IGNORECASE)
 _NEGATED = re.compile(r"\bNOT\b|!=|<>|\bIS NULL\b|\bEXCEPT\b|= 0\b|= FALSE\b|\bCASE\b|\bLEFT JOIN\b|<", re.IGNORECASE)
-_TEXT = re.compile(r"'(?:[^']|'')*'")
+_TEXT = re.compile(r"'((?:[^']|'')*)'")
+_IN_ANY_STATEMENT = re.compile(r"[\W\d]*|[-%ymdw]+|\w{1,3}")
+"""Texts that are no words: numbers, dates, formats of dates, and codes."""
+
+_NAME = re.compile(
+    r"(?<=[^\s.?!:] )[A-ZА-ЯЁ][\w'’-]*(?: [A-ZА-ЯЁ\d][\w'’-]*)*|[\"“«「‘'][^\"”»」’']+[\"”»」’']|[\u3400-\u9fff]+"
+)
+"""Words written as names within a sentence, quoted texts, and Chinese words, which no capital marks."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +33,25 @@ class Said:
     negates: bool = False
     """Whether it asks for what is not so."""
 
+    texts: str = ""
+    """What texts in its statement may be parts of: names in it, stored texts, in lower case; empty for anything."""
+
     def left_out_by(self, statement: str) -> int:
-        """Return how much of it the compact `statement` leaves out."""
+        """Return how much of it the compact `statement` leaves out, with the texts that stand there for no reason."""
         names_none = bool(self.values) and not any(value.replace("'", "''") in statement for value in self.values)
         lacks_negation = self.negates and not _NEGATED.search(_TEXT.sub("''", statement))
-        return names_none + lacks_negation + sum(figure not in statement for figure in self.figures)
+        texts = (text.replace("''", "'").strip("%").casefold() for text in _TEXT.findall(statement))
+        made_up = sum(not _IN_ANY_STATEMENT.fullmatch(text) and text not in self.texts for text in texts if self.texts)
+        return names_none + lacks_negation + made_up + sum(figure not in statement for figure in self.figures)
 
 
-def said_in(question: str, values: Collection[str]) -> Said:
-    """Return what `question` says, where its words mean the stored texts `values`.
+def said_in(question: str, values: Collection[str], stored: Iterable[str] = ()) -> Said:
+    """Return what `question` says, where its words mean the stored texts `values` and may mean others of `stored`.
 
     A negation within such a text ("without sugar") is none.
     """
     rest = _WHETHER_OR_NOT.sub(" ", question)
     for value in values:
         rest = re.sub(re.escape(value), " ", rest, flags=re.IGNORECASE)
-    return Said(values, _FIGURE.findall(question), _NEGATION.search(rest) is not None)
+    texts = "\n".join(["", *values, *stored, *_NAME.findall(question)]).casefold()
+    return Said(values, _FIGURE.findall(question), _NEGATION.search(rest) is not None, texts)

@@ -43,3 +43,19 @@ def test_numbers_and_values_that_a_statement_leaves_out_are_counted() -> None:
     assert said.left_out_by("FROM pets SELECT name ORDER BY age DESC LIMIT 3") == 1
     assert said.left_out_by("FROM pets SELECT name WHERE owner = 'Rex O''Hara' ORDER BY age DESC LIMIT 3") == 0
     assert said.left_out_by("FROM pets SELECT name") == 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "made_up"),
+    [
+        ("state = 'Made'", 1),
+        ("state LIKE '%made%'", 1),
+        ("state = 'lost' AND city = 'Bad Ems'", 0),
+        ("city LIKE '%Ems%' OR kind = 'B'", 0),
+        ("title = 'the red book'", 0),
+        ("strftime('%Y-%m', lent_on) = '2024-03' AND lent_on < '2024-03-09'", 0),
+    ],
+)
+def test_a_word_of_the_question_that_is_no_name_and_is_stored_nowhere_is_made_up(condition: str, made_up: int) -> None:
+    said = said_in('How many loans of "The Red Book" were made in Bad Ems?', [], ["lost", "returned"])
+    assert said.left_out_by(f"FROM loans SELECT COUNT(*) WHERE {condition}") == made_up
