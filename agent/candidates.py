@@ -97,8 +97,8 @@ def choose_candidate(
 
     Where all fail it is the first that is not among `refused`, so that its error can be shown to the model.
 
-    Of the `count` that may come, and at least one does, no more are taken than it takes to decide. Those whose form
-    (`same_form`) is among `refused` are not run.
+    Of the first `count` no more are taken than it takes to decide, and of those behind them only until something speaks
+    against one of them no longer. Those whose form (`same_form`) is among `refused` are not run. There is at least one.
 
     - A result without rows, or with nothing but NULL in its one row, loses against every other: most often it comes of
       a condition that nothing meets.
@@ -168,10 +168,14 @@ def _groups(ballots: Sequence[_Ballot]) -> list[list[_Ballot]]:
 def _is_decided(ballots: Sequence[_Ballot], left: int) -> bool:
     """True where two agree that nothing speaks against, or the candidates left cannot change what is ahead.
 
+    With none left it is enough that nothing speaks against one.
+
     To stop at the first agreement costs little accuracy and saves much time (Aggarwal et al. 2023, "Let's Sample Step
     by Step: Adaptive-Consistency for Efficient Reasoning and Coding with LLMs").
     """
     unobjected = [each for each in ballots if each.gives_rows and not each.lost]
     sizes = sorted((len(group) for group in _groups(unobjected)), reverse=True)
     ahead, second = (*sizes, 0, 0)[:2]
+    if left <= 0:
+        return ahead > 0
     return ahead > second and (ahead >= _AGREEING or ahead > second + left)

@@ -36,7 +36,7 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
     shown = without_rounding(question)
     messages = statement_messages(source.catalog, selection, shown, values, today=today, failed=failed)
     grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
-    texts = _texts(messages, grammar, options.candidates, model)
+    texts = _texts(messages, grammar, 2 * options.candidates, model)
     candidates = (read_candidate(text, source, may_repair=options.repair, question=question) for text in texts)
     if options.candidates == 1:
         return next(candidates)

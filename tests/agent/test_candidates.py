@@ -122,6 +122,13 @@ def test_no_more_are_asked_for_than_it_takes_to_decide(source: Source) -> None:
     assert choose_candidate(texts(), 3, source).compact == DOGS
 
 
+def test_more_are_asked_for_where_something_speaks_against_all(source: Source) -> None:
+    texts = (NAMES, COUNT, NOTHING, DOGS, THREE)
+    candidates = (read_candidate(text, source, may_repair=True) for text in texts)
+    assert choose_candidate(candidates, 2, source, said=Said(["dog"])).compact == DOGS
+    assert next(candidates).compact == THREE, "one that nothing speaks against is enough"
+
+
 def test_a_statement_runs_once_and_within_short_limits(source: Source, step: Step) -> None:
     assert chosen(source, NAMES, DOGS, NAMES) == NAMES
     assert [run["sql"] for run in step.statements] == [
