@@ -48,6 +48,9 @@ _FOR_THE_MODEL = (
 
 _ALIKE = 50.0
 
+Made = tuple[str, Mapping[str, Any]]
+"""A call that was made: the tool, and the arguments in one form."""
+
 
 @dataclass(frozen=True)
 class Called:
@@ -62,9 +65,11 @@ class Called:
 class Toolbox:
     """The tools over one workbench. `timeout_s` is what one call may take; None: as long as it takes."""
 
-    def __init__(self, bench: Workbench, timeout_s: float | None, tools: Sequence[Tool] = TOOLS) -> None:
-        """Nothing is called yet."""
-        self._bench, self._timeout_s = bench, timeout_s
+    def __init__(
+        self, bench: Workbench, timeout_s: float | None, tools: Sequence[Tool] = TOOLS, made: Sequence[Made] = ()
+    ) -> None:
+        """`made` are the calls so far, which are not made again."""
+        self._bench, self._timeout_s, self._made = bench, timeout_s, made
         self._tools = {tool.name: tool for tool in tools}
 
     def schemas(self) -> list[dict[str, Any]]:
@@ -95,6 +100,7 @@ class Toolbox:
             read = _read(name, arguments)
             checked = _checked(tool, read)
             read = checked.model_dump(mode="json", by_alias=True, exclude_none=True)
+            self._refuse_repeated(name, read)
             return Called(name, read, self._run(tool, checked), None)
         except _FOR_THE_MODEL as error:
             return Called(name, read, None, error)
@@ -104,6 +110,12 @@ class Toolbox:
             names = spelling.nearest(name, self._tools, _ALIKE) or tuple(self._tools)
             raise ToolCallInvalid(name[:80], (SpecProblem("tool", "there is no such tool", names),))
         return self._tools[name]
+
+    def _refuse_repeated(self, name: str, arguments: Mapping[str, Any]) -> None:
+        for number, (tool, known) in enumerate(self._made, 1):
+            if (tool, known) == (name, arguments):
+                reason = f"call {number} was the same, so this brings nothing new: use what that gave, or finish"
+                raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
 
     def _run(self, tool: Tool, arguments: Arguments) -> Outcome:
         cancellation = Cancellation()
