@@ -88,21 +88,32 @@ class ModelClient:
         return answer
 
     def write(
-        self, messages: list[BaseMessage], *, grammar: str | None = None, temperature: float = 0.0, seed: int = 0
+        self,
+        messages: list[BaseMessage],
+        *,
+        grammar: str | None = None,
+        schema: tuple[str, dict[str, Any]] | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
     ) -> str:
         """Return a statement as the model writes it; on the record it is a call for `GeneratedSQL`.
 
-        `grammar` (GBNF) constrains the text of a server that knows how. The same `seed` gives the same text again.
+        `grammar` (GBNF) constrains the text of a server that knows how; so does `schema`, a JSON Schema after its name,
+        which is then on the record. The same `seed` gives the same text again.
 
         Raises:
             ModelAnswerUnreadable: the text was broken off.
             ModelUnreachable, ModelRejected, BudgetExceeded: as `ask` says.
         """
-        name = GeneratedSQL.__name__
+        name = schema[0] if schema else GeneratedSQL.__name__
         options: dict[str, Any] = {"temperature": temperature, "seed": seed}
-        constrained = {"extra_body": {"grammar": grammar}} if grammar else {}
+        if grammar:
+            options["extra_body"] = {"grammar": grammar}
+        if schema:
+            form = {"name": name, "strict": True, "schema": schema[1]}
+            options["response_format"] = {"type": "json_schema", "json_schema": form}
         try:
-            text, problem = self._invoke(name, options | constrained, messages)
+            text, problem = self._invoke(name, options, messages)
         except _FORMAT_REFUSED as error:
             raise ModelRejected(self._endpoint, self._reason(error)) from error
         if problem:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from agent.analysis.control import CONTROLS, control_schemas, controlled
+from agent.analysis.embedded import embedded_step
 from agent.analysis.messages import step_messages
 from agent.analysis.opening import opening
 from agent.analysis.workbench import told_wrong, workbench
@@ -24,6 +25,8 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         return _next_given(opening(state, services))
     if state["pending"]:
         return _next_given({"pending": state["pending"]})
+    if services.model.profile == "embedded":
+        return embedded_step(state, services)
     tools = [*Toolbox(workbench(state, services), None).schemas(), *control_schemas(state)]
     max_steps = services.settings.max_steps
     step = services.model.ask(AnalystStep, step_messages(state, max_steps), tools)
