@@ -17,6 +17,7 @@ from agent.queryspec.schema import schema_for
 from agent.services import Services
 
 _DOUBT = "a small embedded model wrote the query, and it is often wrong: read it before you rely on the answer"
+_SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
 
 
 def embedded_step(state: AnalystState, services: Services) -> dict[str, Any]:
@@ -52,7 +53,21 @@ def _written(dataset_id: str, state: AnalystState, services: Services, model: Mo
     values = linked_values(question, source.values, {table.key: table.column_names})
     today = date.today().isoformat()
     messages = query_spec_messages(source.catalog, table.key, question, values, today=today)
-    return model.write(messages, schema=("QuerySpec", schema_for(table)))
+    return model.write(messages, schema=("QuerySpec", _constraint(table)))
+
+
+def _constraint(table: Table) -> dict[str, Any]:
+    """Return the schema of specs over `table` as far as the model is trained to write them."""
+    schema: dict[str, Any] = _without_sizes(schema_for(table))
+    del schema["properties"]["derived"], schema["$defs"]["Derived"]
+    return schema
+
+
+def _without_sizes(node: Any) -> Any:
+    # llama.cpp writes a rule out for each of so many repetitions, which takes it minutes; the spec is checked later.
+    if isinstance(node, dict):
+        return {name: _without_sizes(item) for name, item in node.items() if name not in _SIZES}
+    return [_without_sizes(item) for item in node] if isinstance(node, list) else node
 
 
 def _last_error(state: AnalystState) -> str:
