@@ -3,6 +3,7 @@
 import re
 from typing import Any, Literal
 
+from agent.analyst_messages import ANALYST_TEXTS
 from agent.chart_messages import CHART_TEXTS
 from agent.dataset_messages import DATASET_TEXTS
 
@@ -193,6 +194,7 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Прочитаны только первые {count} строк.",
         "zh": "只读取了前 {count} 行。",
     },
+    **ANALYST_TEXTS,
     **CHART_TEXTS,
     **DATASET_TEXTS,
 }

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from cachetools import LRUCache, TTLCache
@@ -14,6 +15,9 @@ from sqlalchemy import URL
 from agent.catalog.reflect import Progress
 from agent.catalog.semantic import Embedder, packaged_embedder
 from agent.catalog.source import Source, open_source
+from agent.datasets.limits import LoadLimits
+from agent.datasets.registry import Registry
+from agent.datasets.source import open_datasets
 from agent.errors import SourceNotFound
 from agent.models.client import ModelClient
 from agent.models.embedded import EmbeddedOptions
@@ -27,6 +31,7 @@ SAMPLE = "sample"
 """The name of the sample shop among the sources."""
 
 _CATALOG_TTL_S = 300
+_DATASETS_OPEN = 64
 _MOST_TABLES_READ_AT_ONCE = 1000
 """A larger schema is not read again while a question waits, but in the background."""
 
@@ -57,6 +62,7 @@ class Services:
         self._opening: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
         self._validations: LRUCache[str, Validation] = LRUCache(maxsize=1000)
+        self._datasets: LRUCache[tuple[str, ...], Source] = LRUCache(maxsize=_DATASETS_OPEN)
 
     @cached_property
     def settings(self) -> Settings:
@@ -92,6 +98,38 @@ class Services:
             api_key=settings.llm_api_key,
             timeout_s=settings.llm_timeout_s,
         )
+
+    @property
+    def any_source(self) -> bool:
+        """Whether a question may bring a database's URL or a file's path of its own."""
+        return self._any_source
+
+    @property
+    def registry(self) -> Registry:
+        """The files and datasets that are kept; their folder is made at first use."""
+        with self._lock:
+            return self._registry
+
+    @cached_property
+    def _registry(self) -> Registry:
+        return Registry(self.settings.data_dir, LoadLimits.of(self.settings))
+
+    def datasets(self, dataset_ids: Sequence[str]) -> Source:
+        """Return the source with these datasets, opened now or before; a statement has the time of a tool's call.
+
+        Raises:
+            DatasphinxError: as `open_datasets` says.
+        """
+        wanted = tuple(sorted(set(dataset_ids)))
+        with self._lock:
+            known = self._datasets.get(wanted)
+        if known is None:
+            settings = self.settings
+            limits = replace(self.limits, timeout_s=min(settings.statement_timeout_s, settings.tool_timeout_s))
+            known = open_datasets(self.registry, wanted, limits, cache_dir=settings.cache_dir)
+            with self._lock:
+                self._datasets[wanted] = known
+        return known
 
     @property
     def choices(self) -> tuple[str, ...]:

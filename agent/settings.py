@@ -114,6 +114,10 @@ class Settings(BaseSettings):
     worker_memory_mb: int = Field(
         1024, ge=128, description="Megabytes that one statement on a SQLite or DuckDB file may take."
     )
+    max_steps: int = Field(8, ge=1, le=8, description="Calls of tools that the analyst may make for one question.")
+    tool_timeout_s: float = Field(
+        30, gt=0, allow_inf_nan=False, description="Seconds that one call of a tool may take."
+    )
     data_dir: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("datasphinx"),
         description="Where uploaded files and the datasets made of them are kept.",

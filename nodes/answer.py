@@ -2,17 +2,13 @@
 
 from typing import Any
 
+from agent.answers.compose import compose
 from agent.answers.failed import answer_failure
-from agent.answers.form import choose_output_type, value_of
-from agent.answers.narration import narrate
-from agent.answers.text import plain_text
 from agent.audit.step import note
-from agent.charts.echarts import chart_of
 from agent.errors import SqlNotGenerated
 from agent.failure import failure_of
-from agent.messages import language_of, render
 from agent.services import Services
-from agent.state import AnswerTable, State
+from agent.state import State
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -20,30 +16,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     failure, result = state.get("failure"), state.get("result")
     if failure or not result:
         return answer_failure(failure or failure_of(SqlNotGenerated("there is no result")), state)
-    question = state["question"]
-    language, limit = language_of(question), services.settings.short_table_rows
-    table = AnswerTable(name="result", columns=result["columns"], rows=result["rows"])
-    chart = chart_of(result, question)
-    output_type = choose_output_type(question, result, state.get("output_type"), chart)
-    text = None
-    if len(result["rows"]) > limit and services.model.profile != "embedded":
-        text = narrate(question, result, output_type, language, services.model)
-    text = text or plain_text(result, language, limit)
+    wanted, sql = state.get("output_type"), state["sql_request"]
+    output = compose(state["question"], {"result": result}, services, wanted=wanted, sql=sql)
     _note_doubts(state, services)
-    if result["truncated"]:
-        cut = render("truncated", language, count=len(result["rows"]))
-        note(cut)
-        text = f"{text}\n\n{cut}"
-    return {
-        "answer": text,
-        "output_type": output_type,
-        "value": value_of(output_type, result, text, table, chart),
-        "sql": state["sql_request"],
-        "tables": [table],
-        "charts": [chart] if chart and output_type == "plot" else [],
-        "clarification": None,
-        "error": None,
-    }
+    return output
 
 
 def _note_doubts(state: State, services: Services) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from agent.analyst import graph as analyst
 from agent.charts.plot_spec import plot_spec_schema
 from agent.cli import app
 from agent.graph import graph
 from agent.queryspec.schema import json_schema
 from agent.settings import Settings
+from agent.tools.toolbox import TOOLS
 
 ROOT = Path(__file__).resolve().parents[1]
 _COMMANDS = (
@@ -56,10 +58,26 @@ def graph_picture() -> str:
     return f"```mermaid\n{graph.get_graph().draw_mermaid().strip()}\n```"
 
 
+def analyst_picture() -> str:
+    """Return the graph of the analyst as Mermaid."""
+    return f"```mermaid\n{analyst.get_graph().draw_mermaid().strip()}\n```"
+
+
+def tools_table() -> str:
+    """Return the tools of the analyst with their arguments as a Markdown table."""
+    lines = ["| tool | arguments | what it does |", "|---|---|---|"]
+    for tool in TOOLS:
+        names = ", ".join(f"`{name}`" for name in tool.arguments.model_fields)
+        lines.append(f"| `{tool.name}` | {names} | {tool.description} |")
+    return "\n".join(lines)
+
+
 PARTS = {
     "settings": (ROOT / "docs/settings.md", settings_table),
     "cli": (ROOT / "docs/cli.md", cli_help),
     "graph": (ROOT / "README.md", graph_picture),
+    "analyst": (ROOT / "docs/analyst.md", analyst_picture),
+    "tools": (ROOT / "docs/analyst.md", tools_table),
 }
 """Each generated part: the file that holds it between its two markers, and what makes it."""
 

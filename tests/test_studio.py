@@ -42,6 +42,7 @@ sys.addaudithook(refuse)
     ("code", "allowed"),
     [
         ("import agent.graph", True),
+        ("import agent.analyst", True),
         ("open('left_behind', 'w')", False),
         ("import sqlite3; sqlite3.connect(':memory:')", False),
         ("import socket; socket.create_connection(('127.0.0.1', 9))", False),
@@ -108,6 +109,7 @@ def _environment(base_url: str, cache_dir: Path) -> dict[str, str]:
         "DATASPHINX_LLM_BASE_URL": base_url,
         "DATASPHINX_LLM_MODEL": "fake",
         "DATASPHINX_CACHE_DIR": str(cache_dir),
+        "DATASPHINX_DATA_DIR": str(cache_dir / "data"),
     }
 
 
@@ -147,12 +149,12 @@ def studio(studio_url: str, model: FakeOpenAI) -> Iterator[Any]:
         yield client
 
 
-def test_the_graph_is_there(studio: Any) -> None:
-    assert [assistant["graph_id"] for assistant in studio.assistants.search()] == ["agent"]
+def test_both_graphs_are_there(studio: Any) -> None:
+    assert {assistant["graph_id"] for assistant in studio.assistants.search()} == {"agent", "analyst"}
 
 
 def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
-    assistant = studio.assistants.search()[0]["assistant_id"]
+    assistant = studio.assistants.search(graph_id="agent")[0]["assistant_id"]
     assert "question" in studio.assistants.get_schemas(assistant)["input_schema"]["properties"]
     drawn = {node["id"] for node in studio.assistants.get_graph(assistant)["nodes"]}
     assert set(NODES) <= drawn
@@ -170,6 +172,15 @@ def test_updates_are_streamed_node_by_node(studio: Any, model: FakeOpenAI) -> No
     model.answers.extend([COUNT, VALID])
     parts = list(studio.runs.stream(None, "agent", input=ASKED, stream_mode="updates"))
     assert [node for part in parts if part.event == "updates" for node in part.data] == NODES
+
+
+def test_the_analyst_answers_from_a_file(studio: Any, model: FakeOpenAI, tmp_path: Path) -> None:
+    path = tmp_path / "cities.csv"
+    path.write_text("city,units\nKazan,1\nTver,2\n")
+    model.answers.append({"tool": "finish", "arguments": '{"cannot_answer": "no"}'})
+    output = studio.runs.wait(None, "analyst", input={"question": "Why?", "files": [str(path)]})
+    assert output["error"]["code"] == "off_topic"
+    assert [step.get("tool") for step in output["audit"]["steps"]][1::2] == ["create_dataset", "get_schema", None]
 
 
 def test_a_second_question_on_a_thread_begins_anew(studio: Any, model: FakeOpenAI) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -33,13 +33,28 @@ class StatementRun(TypedDict):
     error: str | None
 
 
+class ToolRun(TypedDict):
+    """The call of a tool; `error` says why it gave nothing, if it did not."""
+
+    tool: str
+    arguments: dict[str, Any]
+    rows: int
+    result_id: str | None
+    error: str | None
+
+
 class StepRecord(TypedDict):
-    """One node: how long it took and what it called."""
+    """One node: how long it took and what it called; one that called a tool has what a `ToolRun` has."""
 
     node: str
     latency_ms: float
     calls: list[ModelCall]
     statements: list[StatementRun]
+    tool: NotRequired[str]
+    arguments: NotRequired[dict[str, Any]]
+    rows: NotRequired[int]
+    result_id: NotRequired[str | None]
+    error: NotRequired[str | None]
 
 
 class Audit(TypedDict):
@@ -65,6 +80,7 @@ class Step:
     calls: list[ModelCall] = field(default_factory=list)
     statements: list[StatementRun] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tool: ToolRun | None = None
 
     def check_budget(self, settings: Settings) -> None:
         """Let another model call happen only within the limits per question.
@@ -91,6 +107,8 @@ class Step:
         """Return this step as an audit of its own, to be merged into the question's."""
         latency_ms = round((time.perf_counter() - self.started) * 1000, 1)
         step = StepRecord(node=self.node, latency_ms=latency_ms, calls=self.calls, statements=self.statements)
+        if self.tool:
+            step = {**step, **self.tool}
         return Audit(
             trace_id=self.spent["trace_id"],
             steps=[step],

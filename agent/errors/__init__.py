@@ -11,6 +11,8 @@
     │   │   └── StatementTooCostly   its plan goes through too many rows      rows, limit
     │   ├── QuerySpecInvalid         a query spec does not fit its datasets   problems
     │   ├── PlotSpecInvalid          the chart does not fit the result        problems
+    │   ├── ToolCallInvalid          a tool of the analyst is called wrongly  tool, problems
+    │   ├── ToolTimeout              a tool ran past its time limit           tool, seconds
     │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
     └── Terminal                     the question ends here
         ├── InvalidQuestion          empty, without words, not text           reason
@@ -41,6 +43,7 @@
         ├── FileEmpty                a file has no row of data                file, where
         ├── FileUnknown              no file is kept under this id            file_id
         ├── DatasetUnknown           no dataset is kept under this id         dataset_id
+        ├── DataMissing              the analyst was given no file
         ├── NotPermitted             a row rule closes the table              table
         ├── RowRuleParameterMissing  a row rule has no value for a parameter  table, parameter
         ├── RowRuleNotApplied        a row rule does not hold on a reference  table, reason
@@ -51,6 +54,7 @@ Whether an error may be tried again is its type, not a flag. Attributes carry th
 into text in the language of the question.
 """
 
+from agent.errors.analyst import DataMissing, ToolCallInvalid, ToolTimeout
 from agent.errors.base import DatasphinxError, Retryable, Terminal
 from agent.errors.datasets import (
     ArchiveSuspicious,
@@ -105,6 +109,7 @@ __all__ = [
     "ArchiveSuspicious",
     "BudgetExceeded",
     "ConfigurationError",
+    "DataMissing",
     "DatasetInvalid",
     "DatasetUnknown",
     "DatasphinxError",
@@ -148,4 +153,6 @@ __all__ = [
     "SystemCatalogRefused",
     "StatementTooCostly",
     "Terminal",
+    "ToolCallInvalid",
+    "ToolTimeout",
 ]

@@ -1,6 +1,5 @@
 """Asks a chat model for structured answers: one schema in, one validated value out, every call on the record."""
 
-import json
 import re
 import time
 from collections.abc import Mapping
@@ -9,18 +8,17 @@ from urllib.parse import urlsplit, urlunsplit
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.utils.function_calling import convert_to_openai_function
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.audit.cost import cost_usd
 from agent.audit.step import ModelCall, current_step
 from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.models.embedded import EmbeddedOptions
+from agent.models.formats import MODES, Tools, call_as_answer, repair_messages, request_of, spelt_out
 from agent.models.parse import Answer, read_answer
 from agent.models.schemas import GeneratedSQL
 from agent.settings import Settings
 
-_MODES = ("json_schema", "json_object", "text")
 _FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|(prompt|input|request) is too (long|large)|too many tokens",
@@ -57,12 +55,16 @@ class ModelClient:
         self._settings = settings
         self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
         self._spell_out = False
+        self._calls_tools = settings.llm_structured_output == "auto"
         self._modes: tuple[str, ...] = (
-            _MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
+            MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
         )
 
-    def ask(self, schema: type[Answer], messages: list[BaseMessage]) -> Answer:
+    def ask(self, schema: type[Answer], messages: list[BaseMessage], tools: Tools = ()) -> Answer:
         """Return the model's answer as `schema`, after one repair attempt where the first cannot be read.
+
+        With `tools` it is a call of one of them, for which `schema` has `tool` and `arguments`: the endpoint's own way
+        of calling where it has one, else a structured answer with the tools in the prompt.
 
         Raises:
             ModelAnswerUnreadable: both answers held nothing that fits.
@@ -70,56 +72,70 @@ class ModelClient:
             ModelRejected: the endpoint refused the request.
             BudgetExceeded: the question has used up what it may cost.
         """
-        text, problem = self._call(schema, messages, spell_out=self._spell_out)
+        text, problem = self._call(schema, messages, tools, spell_out=self._spell_out)
         try:
             return _read(text, problem, schema)
         except ValueError as error:
-            repair = _repair(text, str(error), schema.__name__)
+            repair = repair_messages(text, str(error), schema.__name__)
         knew_the_schema = "{" in text or problem
-        text, problem = self._call(schema, [*messages, *repair], spell_out=True)
+        text, problem = self._call(schema, [*messages, *repair], tools, spell_out=True)
         try:
             answer = _read(text, problem, schema)
         except ValueError as error:
             raise ModelAnswerUnreadable(schema.__name__, text or problem) from error
         # Some endpoints take a JSON schema and ignore it: from now on it stands in the prompt.
-        self._spell_out = self._spell_out or not knew_the_schema
+        self._spell_out = self._spell_out or not (knew_the_schema or tools)
         return answer
 
     def write(
-        self, messages: list[BaseMessage], *, grammar: str | None = None, temperature: float = 0.0, seed: int = 0
+        self,
+        messages: list[BaseMessage],
+        *,
+        grammar: str | None = None,
+        schema: tuple[str, dict[str, Any]] | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
     ) -> str:
         """Return a statement as the model writes it; on the record it is a call for `GeneratedSQL`.
 
-        `grammar` (GBNF) constrains the text of a server that knows how. The same `seed` gives the same text again.
+        `grammar` (GBNF) constrains the text of a server that knows how; so does `schema`, a JSON Schema after its name,
+        which is then on the record. The same `seed` gives the same text again.
 
         Raises:
             ModelAnswerUnreadable: the text was broken off.
             ModelUnreachable, ModelRejected, BudgetExceeded: as `ask` says.
         """
-        name = GeneratedSQL.__name__
+        name = schema[0] if schema else GeneratedSQL.__name__
         options: dict[str, Any] = {"temperature": temperature, "seed": seed}
-        constrained = {"extra_body": {"grammar": grammar}} if grammar else {}
+        if grammar:
+            options["extra_body"] = {"grammar": grammar}
+        if schema:
+            form = {"name": name, "strict": True, "schema": schema[1]}
+            options["response_format"] = {"type": "json_schema", "json_schema": form}
         try:
-            text, problem = self._invoke(name, options | constrained, messages)
+            text, problem = self._invoke(name, options, messages)
         except _FORMAT_REFUSED as error:
             raise ModelRejected(self._endpoint, self._reason(error)) from error
         if problem:
             raise ModelAnswerUnreadable(name, text or problem)
         return text.strip()
 
-    def _call(self, schema: type[Answer], messages: list[BaseMessage], *, spell_out: bool) -> tuple[str, str]:
+    def _call(
+        self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, spell_out: bool
+    ) -> tuple[str, str]:
         """Return the text, and what is wrong with it where that is known; `spell_out` puts the schema in the prompt."""
-        modes = self._modes
+        modes = ("tools", *self._modes) if tools and self._calls_tools else self._modes
         for mode in modes:
-            spelt_out = spell_out or mode != "json_schema"
-            asked = [*messages, HumanMessage(_instruction(schema))] if spelt_out else messages
+            asked = [*messages, *spelt_out(schema, mode, tools, spell_out=spell_out)]
             try:
-                said = self._invoke(schema.__name__, _response_format(schema, mode), asked)
+                said = self._invoke(schema.__name__, request_of(schema, mode, tools), asked)
             except _FORMAT_REFUSED as error:
                 if mode == modes[-1] or _is_too_long(error):
                     raise ModelRejected(self._endpoint, self._reason(error)) from error
+                self._calls_tools = self._calls_tools and mode != "tools"
                 continue
-            self._modes = (mode,)
+            if mode != "tools":
+                self._modes = (mode,)
             return said
         raise AssertionError("at least one mode is always tried")
 
@@ -147,7 +163,7 @@ class ModelClient:
         finally:
             if step:
                 step.calls.append(self._record(schema, usage, time.perf_counter() - started))
-        return answer.text, _problem(answer)
+        return call_as_answer(answer) or answer.text, _problem(answer)
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected:
         status = getattr(error, "status_code", None)
@@ -204,35 +220,6 @@ def _usage(counts: Mapping[str, Any] | None, prompt: str, completion: str) -> tu
 
 def _is_too_long(error: openai.APIStatusError) -> bool:
     return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error.message)) is not None
-
-
-def _response_format(schema: type[Answer], mode: str) -> dict[str, Any]:
-    if mode == "json_object":
-        return {"response_format": {"type": "json_object"}}
-    if mode == "text":
-        return {}
-    function = convert_to_openai_function(schema, strict=True)
-    wanted = {"name": schema.__name__, "strict": True, "schema": _without_defaults(function["parameters"])}
-    return {"response_format": {"type": "json_schema", "json_schema": wanted}}
-
-
-def _without_defaults(node: Any) -> Any:
-    # All properties are required, so a default means nothing; Azure refuses a strict schema that has one.
-    if isinstance(node, dict):
-        return {key: _without_defaults(value) for key, value in node.items() if key != "default"}
-    return [_without_defaults(part) for part in node] if isinstance(node, list) else node
-
-
-def _instruction(schema: type[Answer]) -> str:
-    return f"Answer with one JSON object and nothing else. Its JSON schema: {json.dumps(schema.model_json_schema())}"
-
-
-def _repair(text: str, problem: str, schema: str) -> list[BaseMessage]:
-    said: list[BaseMessage] = [AIMessage(text)] if text else []
-    return [
-        *said,
-        HumanMessage(f"That could not be read as {schema}: {problem}. Answer again, completely and correctly."),
-    ]
 
 
 def _without_secrets(endpoint: str) -> str:

@@ -3,9 +3,10 @@
 Names and fields are a contract: recorded answers and other tools rely on them.
 """
 
-from typing import Literal
+import json
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 
 class TableSelection(BaseModel):
@@ -70,3 +71,15 @@ class AmbiguityReview(BaseModel):
     ambiguity_type: Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"] | None = None
     question: str | None = None
     options: list[ReadingOption] = Field(default_factory=list)
+
+
+class AnalystStep(BaseModel):
+    """The next step of an analysis: the call of one tool."""
+
+    tool: str = Field(description="the name of a tool")
+    arguments: str = Field("{}", description="its arguments: a JSON object, as text")
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -12,6 +13,8 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from agent.catalog.schema import Catalog, Column, Table
+
+_ASCII_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 class Place(NamedTuple):
@@ -99,7 +102,12 @@ def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
     # One depth for all names: where some tables have a schema, those of the default one are given it too.
     default = catalog.default_schema if catalog.has_schemas else None
     for table in map(catalog.tables.__getitem__, named):
-        columns = {column.lower() if folds else column: "text" for column in table.column_names}
-        name = exp.table_(table.name.lower() if folds else table.name, db=table.schema or default, quoted=True)
+        columns = {_folded(column) if folds else column: "text" for column in table.column_names}
+        name = exp.table_(_folded(table.name) if folds else table.name, db=table.schema or default, quoted=True)
         schema.add_table(name, columns, match_depth=False)
     return schema
+
+
+def _folded(name: str) -> str:
+    """Return `name` as SQLite and DuckDB fold it: they know the case of ASCII letters alone."""
+    return name.translate(_ASCII_CASE)

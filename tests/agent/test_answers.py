@@ -344,6 +344,23 @@ def test_invented_figure_rejects_the_narration(scripted: Scripted, text: str) ->
     assert any("the narration was rejected" in note for note in output["audit"]["notes"])
 
 
+def test_invented_figure_is_written_anew_once(scripted: Scripted) -> None:
+    agent = narrating(scripted, narrated("There are 31 orders."), narrated("There are 30 orders."))
+    output = agent.ask("List orders with their amounts")
+
+    assert output["answer"] == "There are 30 orders."
+    assert "These figures are not in the rows: 31." in prompts(agent, "NarratedAnswer")[1]
+    assert any("the narration was rejected, it states 31" in note for note in output["audit"]["notes"])
+
+
+def test_figure_that_is_invented_twice_leaves_the_rows(scripted: Scripted) -> None:
+    agent = narrating(scripted, *[narrated("There are 31 orders.")] * 3)
+    output = agent.ask("List orders with their amounts")
+
+    assert output["answer"].startswith("| order_id | total_amount |")
+    assert len(prompts(agent, "NarratedAnswer")) == 2
+
+
 @pytest.mark.parametrize(
     "answers",
     [

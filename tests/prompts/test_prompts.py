@@ -15,6 +15,7 @@ VARIABLES = {
     "validate_sql": {"dialect", "today", "schema", "question", "sql", "findings"},
     "select_tables": {"tables", "question"},
     "select_columns": {"schema", "question"},
+    "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
     "narrate": {"language", "output_type", "question", "count", "cut", "rows"},
 }
 """What the nodes give. The embedded model's own templates may leave some of it out."""

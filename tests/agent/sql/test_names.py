@@ -51,3 +51,10 @@ def test_the_nearest_names_are_difflibs_among_many() -> None:
     for wrong in ("custmer_dat_1", "unitprice", "shp_id", "ordr", "zzz"):
         plain = [f"t.{column}" for column in get_close_matches(wrong, columns, n=3, cutoff=0.5)]
         assert [name for name in nearest_names(wrong, catalog) if "." in name] == plain
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("sql", ['SELECT "Количество" FROM "Продажи"', "SELECT Количество FROM Продажи"])
+def test_capitals_beyond_ascii_are_found(dialect: str, sql: str) -> None:
+    table = Table("Продажи", (Column("Количество", "INTEGER"), Column("Net Amount", "INTEGER")))
+    resolve(sql, Catalog(dialect, {"Продажи": table}))

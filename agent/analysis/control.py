@@ -1,0 +1,120 @@
+"""The two calls that are no tools: the model ends the analysis, or has the user asked."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from agent.analyst_state import AnalystState, Conclusion
+from agent.answers.form import choose_output_type
+from agent.audit.step import note
+from agent.charts.echarts import chart_of
+from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
+from agent.failure import failure_of
+from agent.models.schemas import AnalystStep
+from agent.queryspec.problems import path_of
+from agent.state import ClarifyingQuestion, Option
+from agent.tools.tool import Arguments, known
+
+MAX_CLARIFICATIONS = 4
+"""Rounds of questions to the user."""
+
+_Text = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class Finish(Arguments):
+    """The end of the analysis."""
+
+    answer: Annotated[str, Field(max_length=4_000)] = Field("", description="The answer in words.")
+    result_ids: Annotated[list[str], Field(max_length=8)] = Field(
+        [], description="The results that hold the answer, the main one first; left out: the last."
+    )
+    cannot_answer: Annotated[str, Field(max_length=500)] | None = Field(
+        None, description="Why the data cannot answer the question."
+    )
+
+
+class AskUser(Arguments):
+    """A question to the user."""
+
+    question: _Text
+    options: Annotated[list[_Text], Field(min_length=2, max_length=4)] = Field(
+        description="The readings to choose from."
+    )
+
+
+CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
+    "finish": ("End the analysis with its answer.", Finish),
+    "ask_user": ("Ask the user which reading is meant. The analysis ends until the answer comes.", AskUser),
+}
+
+
+def control_schemas(state: AnalystState) -> list[dict[str, Any]]:
+    """Return the two calls as OpenAI describes functions; nobody is asked where `clarify` is `never`."""
+    names = ["finish", *(["ask_user"] if may_ask(state) else [])]
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": CONTROLS[name][0],
+                "parameters": CONTROLS[name][1].model_json_schema(),
+            },
+        }
+        for name in names
+    ]
+
+
+def may_ask(state: AnalystState) -> bool:
+    """Return whether the user may be asked (again)."""
+    return state.get("clarify") != "never" and len(state["clarifications"]) < MAX_CLARIFICATIONS
+
+
+def controlled(step: AnalystStep, state: AnalystState) -> dict[str, Any]:
+    """Return what a call of `finish` or `ask_user` changes in the state.
+
+    Raises:
+        ToolCallInvalid: its arguments are wrong; there is no result to end with; the user may not be asked (again).
+        InvalidOutputType: the result cannot have the wanted form.
+    """
+    kind = CONTROLS[step.tool][1]
+    try:
+        read = kind.model_validate_json(step.arguments or "{}")
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        problems = tuple(SpecProblem(path_of(each["loc"]) or "arguments", each["msg"]) for each in found)
+        raise ToolCallInvalid(step.tool, problems) from None
+    if isinstance(read, AskUser):
+        return _asked(read, state)
+    assert isinstance(read, Finish)
+    return _finished(read, state)
+
+
+def _finished(read: Finish, state: AnalystState) -> dict[str, Any]:
+    if read.cannot_answer:
+        note(f"the model finds that the data cannot answer: {read.cannot_answer}")
+        return {"failure": failure_of(OffTopic())}
+    if not state["results"]:
+        reason = "there is no result yet: compute one with run_query, or say cannot_answer"
+        raise ToolCallInvalid("finish", (SpecProblem("result_ids", reason),))
+    ids = list(dict.fromkeys(read.result_ids)) or [list(state["results"])[-1]]
+    for at, result_id in enumerate(ids):
+        known("finish", f"result_ids[{at}]", result_id, tuple(state["results"]))
+    _check_form(ids[0], state)
+    return {"conclusion": Conclusion(answer=read.answer.strip(), result_ids=ids)}
+
+
+def _check_form(result_id: str, state: AnalystState) -> None:
+    result = state["results"][result_id]["result"]
+    wanted = state.get("output_type")
+    drawn = next((each["chart"] for each in state["drawn"]), None)
+    choose_output_type(state["question"], result, wanted, drawn or chart_of(result, state["question"]))
+
+
+def _asked(read: AskUser, state: AnalystState) -> dict[str, Any]:
+    before = {known["question"] for known in state["clarifications"]}
+    if not may_ask(state) or read.question in before:
+        reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
+        raise ToolCallInvalid("ask_user", (SpecProblem("question", reason),))
+    options = [Option(label=text, reading=text) for text in read.options]
+    asked = ClarifyingQuestion(question=read.question, ambiguity_type="AmbQuestion", options=options)
+    return {"clarification": asked}

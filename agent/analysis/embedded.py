@@ -1,0 +1,75 @@
+"""The step of the embedded model, which is trained to write query specs and nothing else of an analysis."""
+
+import json
+from datetime import date
+from typing import Any
+
+from agent.analyst_state import AnalystState, Conclusion, ToolCall
+from agent.audit.step import note
+from agent.catalog.linked_values import linked_values
+from agent.catalog.schema import Table
+from agent.catalog.words import words
+from agent.errors import SqlNotGenerated
+from agent.failure import failure_of
+from agent.models.client import ModelClient
+from agent.models.embedded_jobs import query_spec_messages
+from agent.queryspec.schema import schema_for
+from agent.services import Services
+
+_DOUBT = "a small embedded model wrote the query, and it is often wrong: read it before you rely on the answer"
+_SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
+
+
+def embedded_step(state: AnalystState, services: Services) -> dict[str, Any]:
+    """Return one query over the dataset whose columns the question names most; its rows are the answer.
+
+    The model can only write what fits the schema of query specs with that dataset's own columns. A query that does not
+    fit all the same ends the question: asked again, the model would write it again.
+
+    Raises:
+        ModelAnswerUnreadable: the query was broken off.
+        DatasphinxError: as `ModelClient.write` and `Services.datasets` say.
+    """
+    if state["results"]:
+        note(_DOUBT)
+        return {"conclusion": Conclusion(answer="", result_ids=[list(state["results"])[-1]])}
+    if state["step_count"]:
+        return {"failure": failure_of(SqlNotGenerated(_last_error(state)))}
+    dataset_id = max(state["dataset_ids"], key=lambda each: _words_in_common(each, state["question"], services))
+    query = _written(dataset_id, state, services, services.model)
+    arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
+    return {"call": ToolCall(tool="run_query", arguments=arguments, is_given=False), "step_count": 1}
+
+
+def _words_in_common(dataset_id: str, question: str, services: Services) -> int:
+    names = (name for name, _ in services.registry.dataset(dataset_id).schema)
+    return len(words(question) & {word for name in names for word in words(name)})
+
+
+def _written(dataset_id: str, state: AnalystState, services: Services, model: ModelClient) -> str:
+    source = services.datasets([dataset_id])
+    table: Table = source.catalog.tables[dataset_id]
+    question = state["question"]
+    values = linked_values(question, source.values, {table.key: table.column_names})
+    today = date.today().isoformat()
+    messages = query_spec_messages(source.catalog, table.key, question, values, today=today)
+    return model.write(messages, schema=("QuerySpec", _constraint(table)))
+
+
+def _constraint(table: Table) -> dict[str, Any]:
+    """Return the schema of specs over `table` as far as the model is trained to write them."""
+    schema: dict[str, Any] = _without_sizes(schema_for(table))
+    del schema["properties"]["derived"], schema["$defs"]["Derived"]
+    return schema
+
+
+def _without_sizes(node: Any) -> Any:
+    # llama.cpp writes a rule out for each of so many repetitions, which takes it minutes; the spec is checked later.
+    if isinstance(node, dict):
+        return {name: _without_sizes(item) for name, item in node.items() if name not in _SIZES}
+    return [_without_sizes(item) for item in node] if isinstance(node, list) else node
+
+
+def _last_error(state: AnalystState) -> str:
+    error = state["observations"][-1]["content"].get("error", {})
+    return "; ".join(each["reason"] for each in error.get("problems", ())) or str(error.get("message", ""))

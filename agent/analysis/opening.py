@@ -1,0 +1,62 @@
+"""How an analysis begins: files are kept, and what has to be known of them is asked without the model."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from agent.analyst_state import AnalystState, ToolCall
+from agent.datasets.registry import Registry
+from agent.errors import DataMissing, FileUnknown
+from agent.question import clean_question
+from agent.services import Services
+
+_READ_AT_ONCE = 4
+"""Of more datasets the model asks for the schemas that it needs."""
+
+
+def opening(state: AnalystState, services: Services) -> dict[str, Any]:
+    """Return the question, the files and datasets that tools may read, and the calls that follow from them.
+
+    Raises:
+        InvalidQuestion, QuestionTooLong: as `clean_question` says.
+        DataMissing: there is neither a file nor a dataset.
+        FileUnknown, DatasetUnknown: there is no such file or dataset.
+        FileTooLarge: a file has too many bytes.
+    """
+    question = clean_question(state.get("question"), services.settings.max_question_chars)
+    registry = services.registry
+    file_ids = [_file_id(name, registry, services.any_source) for name in state.get("files") or ()]
+    dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]
+    if not file_ids and not dataset_ids:
+        raise DataMissing()
+    return {
+        "question": question,
+        "clarifications": list(state.get("clarifications") or ()),
+        "file_ids": list(dict.fromkeys(file_ids)),
+        "dataset_ids": list(dict.fromkeys(dataset_ids)),
+        "pending": [given_call("create_dataset", file_id=file_id) for file_id in dict.fromkeys(file_ids)]
+        + schema_calls(dataset_ids),
+    }
+
+
+def given_call(tool: str, **arguments: Any) -> ToolCall:
+    """Return a call that no model has chosen."""
+    return ToolCall(tool=tool, arguments=json.dumps(arguments), is_given=True)
+
+
+def schema_calls(dataset_ids: list[str], read: int = 0) -> list[ToolCall]:
+    """Return the calls that read the schemas of `dataset_ids`, where `read` others were read before."""
+    wanted = dataset_ids[: max(0, _READ_AT_ONCE - read)]
+    return [given_call("get_schema", dataset_id=dataset_id) for dataset_id in wanted]
+
+
+def _file_id(name: str, registry: Registry, any_path: bool) -> str:
+    """Return the id of the file that a question names: by its id, or by its path where that is allowed."""
+    try:
+        return registry.file(name).file_id
+    except FileUnknown:
+        path = Path(name)
+        if not any_path or not os.path.isfile(path):
+            raise
+        return registry.add_file(path)

@@ -1,0 +1,117 @@
+"""The state of the analyst. What comes out is what comes out of the SQL agent: see `agent.state.Output`."""
+
+from typing import Annotated, Any
+
+from langgraph.channels import EphemeralValue
+from typing_extensions import TypedDict
+
+from agent.audit.step import Audit, merge_audit
+from agent.state import AnswerChart, AnswerTable, Clarification, Clarify, ClarifyingQuestion, OutputType
+from agent.tools.tool import KeptResult
+
+
+class ToolCall(TypedDict):
+    """A call that is to be made; `is_given` where it follows from the question's files, and no model has chosen it."""
+
+    tool: str
+    arguments: str
+    is_given: bool
+
+
+class Observation(TypedDict):
+    """A call that was made: its arguments in one form, and what the model was told, both as JSON holds them."""
+
+    tool: str
+    arguments: dict[str, Any]
+    content: dict[str, Any]
+    failed: bool
+
+
+class DrawnChart(TypedDict):
+    """A chart of the answer, with what it was drawn of, from which a PNG can be made."""
+
+    result_id: str
+    spec: dict[str, Any]
+    chart: AnswerChart
+
+
+class Conclusion(TypedDict):
+    """How the model ended: its words, and the results that hold the answer, the main one first."""
+
+    answer: str
+    result_ids: list[str]
+
+
+class AnalystInput(TypedDict, total=False):
+    """What a question comes with. All but the question is forgotten after it."""
+
+    question: str
+    """The question, in natural language."""
+    files: Annotated[list[str] | None, EphemeralValue]
+    """Files to ask: paths, or ids of files that are kept."""
+    datasets: Annotated[list[str] | None, EphemeralValue]
+    """Datasets to ask, by id. Without any file and dataset there is nothing to analyse."""
+    output_type: Annotated[OutputType | None, EphemeralValue]
+    """The form of answer that is wanted; left out: chosen from the result."""
+    clarify: Annotated[Clarify | None, EphemeralValue]
+    """When to ask back."""
+    clarification_answer: Annotated[str | None, EphemeralValue]
+    """The answer to the clarifying question of the last run."""
+
+
+class AnalystState(AnalystInput, total=False):
+    """The working state: the input, what each node adds, and the output."""
+
+    given: AnalystInput
+    """What the question came with; a node finds it in the state under its own names."""
+    failure: dict[str, Any] | None
+    """The error that ends the question: its code and facts."""
+    clarifications: list[Clarification]
+    """Clarifying questions that were answered."""
+    file_ids: list[str]
+    """The files that tools may read."""
+    dataset_ids: list[str]
+    """The datasets that tools may read."""
+    pending: list[ToolCall]
+    """Calls that follow from the files and datasets, and are made before the model is asked."""
+    call: ToolCall | None
+    """The call that is to be made now."""
+    step_count: int
+    """Calls that the model has chosen."""
+    observations: list[Observation]
+    """The calls that were made, oldest first."""
+    results: dict[str, KeptResult]
+    """Rows by result id."""
+    drawn: list[DrawnChart]
+    """Charts, oldest first."""
+    conclusion: Conclusion | None
+    """How the model ended, when it has."""
+    form_was_corrected: bool
+    """Whether the model was told that its result cannot have the wanted form, which is done once."""
+    clarification: ClarifyingQuestion | None
+    error: Any
+    answer: str
+    value: Any
+    sql: str | None
+    tables: list[AnswerTable]
+    charts: list[AnswerChart]
+    audit: Annotated[Audit, merge_audit]
+
+
+def new_analysis() -> dict[str, Any]:
+    """Return the working state as a question finds it, so that nothing of an earlier one on the thread is left."""
+    return {
+        "failure": None,
+        "error": None,
+        "clarification": None,
+        "file_ids": [],
+        "dataset_ids": [],
+        "pending": [],
+        "call": None,
+        "step_count": 0,
+        "observations": [],
+        "results": {},
+        "drawn": [],
+        "conclusion": None,
+        "form_was_corrected": False,
+    }

@@ -1,0 +1,70 @@
+"""The forms in which a model is asked for a structured answer, and what it is told of them."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.utils.function_calling import convert_to_openai_function
+from pydantic import BaseModel
+
+Tools = Sequence[dict[str, Any]]
+"""Functions that a model may call, as OpenAI describes them."""
+
+MODES = ("json_schema", "json_object", "text")
+"""From the strictest form of an answer to none."""
+
+
+def request_of(schema: type[BaseModel], mode: str, tools: Tools) -> dict[str, Any]:
+    """Return the options of a request for `schema` in one of `MODES`, or by a call of `tools` where it is "tools"."""
+    if mode == "tools":
+        return {"tools": list(tools), "tool_choice": "required"}
+    if mode == "json_object":
+        return {"response_format": {"type": "json_object"}}
+    if mode == "text":
+        return {}
+    function = convert_to_openai_function(schema, strict=True)
+    wanted = {"name": schema.__name__, "strict": True, "schema": _without_defaults(function["parameters"])}
+    return {"response_format": {"type": "json_schema", "json_schema": wanted}}
+
+
+def spelt_out(schema: type[BaseModel], mode: str, tools: Tools, *, spell_out: bool) -> list[BaseMessage]:
+    """Return what the prompt has to say of the form beside the request: the tools, and the schema where needed."""
+    said: list[BaseMessage] = []
+    if tools and mode != "tools":
+        functions = [tool["function"] for tool in tools]
+        said.append(HumanMessage(f"The tools, each with the JSON schema of its arguments: {json.dumps(functions)}"))
+    if spell_out or mode not in {"json_schema", "tools"}:
+        said.append(HumanMessage(_instruction(schema)))
+    return said
+
+
+def call_as_answer(answer: AIMessage) -> str | None:
+    """Return the first call of a tool as the JSON that `AnalystStep` reads; None where nothing was called."""
+    if answer.tool_calls:
+        first = answer.tool_calls[0]
+        return json.dumps({"tool": first["name"], "arguments": json.dumps(first["args"], ensure_ascii=False)})
+    if answer.invalid_tool_calls:
+        broken = answer.invalid_tool_calls[0]
+        return json.dumps({"tool": broken["name"] or "", "arguments": broken["args"] or ""})
+    return None
+
+
+def repair_messages(text: str, problem: str, schema: str) -> list[BaseMessage]:
+    """Return what asks again for an answer that could not be read."""
+    said: list[BaseMessage] = [AIMessage(text)] if text else []
+    return [
+        *said,
+        HumanMessage(f"That could not be read as {schema}: {problem}. Answer again, completely and correctly."),
+    ]
+
+
+def _without_defaults(node: Any) -> Any:
+    # All properties are required, so a default means nothing; Azure refuses a strict schema that has one.
+    if isinstance(node, dict):
+        return {key: _without_defaults(value) for key, value in node.items() if key != "default"}
+    return [_without_defaults(part) for part in node] if isinstance(node, list) else node
+
+
+def _instruction(schema: type[BaseModel]) -> str:
+    return f"Answer with one JSON object and nothing else. Its JSON schema: {json.dumps(schema.model_json_schema())}"

@@ -1,0 +1,75 @@
+"""Tool: make a dataset of a file."""
+
+import threading
+from typing import Annotated
+
+from pydantic import Field
+
+from agent.datasets.dataset import Dataset
+from agent.datasets.limits import LoadProgress
+from agent.errors import StatementCancelled
+from agent.sql.limits import Cancellation
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench, known
+
+_SHOWN_WARNINGS = 20
+_SHOWN_SHEETS = 30
+
+
+class CreateDataset(Arguments):
+    """A file, and where in it the table stands."""
+
+    file_id: str = Field(description="The id of a file of this question.")
+    sheet: Annotated[str, Field(max_length=300)] | None = Field(
+        None, description="The sheet of a workbook; left out: the first with cells."
+    )
+    header_row: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+        None, description="The row of the header, counted from 1; 0 where there is none; left out: it is looked for."
+    )
+
+
+def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Cancellation) -> Outcome:
+    """Return the dataset's id, type, schema and size, and what was guessed of the file.
+
+    Raises:
+        ToolCallInvalid: the file is none of this question.
+        StatementCancelled: it was cancelled between two stages of loading.
+        DatasphinxError: as `Registry.create` says; nothing is left behind.
+    """
+    known(TOOL.name, "file_id", arguments.file_id, bench.file_ids)
+    progress = _stopping(cancellation)
+    dataset = bench.registry.create(arguments.file_id, arguments.sheet, arguments.header_row, progress)
+    warnings = tuple(warning.message(bench.language) for warning in dataset.report.warnings)
+    return Outcome(_content(dataset, warnings), dataset.row_count, dataset.dataset_id, notes=warnings)
+
+
+def _content(dataset: Dataset, warnings: tuple[str, ...]) -> dict[str, object]:
+    report = dataset.report
+    guessed = {"sheet": report.sheet, "sheets": list(report.sheets[:_SHOWN_SHEETS]), "header_row": report.header_row}
+    return {
+        "dataset_id": dataset.dataset_id,
+        "file": dataset.name,
+        "source_type": dataset.source_type,
+        "row_count": dataset.row_count,
+        "schema": [column._asdict() for column in dataset.schema],
+        **{name: value for name, value in guessed.items() if value not in (None, [])},
+        "warnings": list(warnings[:_SHOWN_WARNINGS]),
+    }
+
+
+def _stopping(cancellation: Cancellation) -> LoadProgress:
+    """Return a progress that stops the load; in the thread of the load alone, where an error can be caught."""
+    own = threading.get_ident()
+
+    def progress(stage: str, share: float) -> None:
+        if cancellation.requested and threading.get_ident() == own:
+            raise StatementCancelled()
+
+    return progress
+
+
+TOOL = Tool(
+    "create_dataset",
+    "Make a dataset of a file: of another sheet, or with another header row, than the one that was made already.",
+    CreateDataset,
+    create_dataset,
+)

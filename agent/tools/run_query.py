@@ -1,0 +1,80 @@
+"""Tool: compute. The one way to a figure."""
+
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from agent.errors import QuerySpecInvalid, SpecProblem
+from agent.queryspec.compile import compile_spec
+from agent.queryspec.datasets import Datasets
+from agent.queryspec.problems import read_spec
+from agent.queryspec.run import run
+from agent.queryspec.spec import QuerySpec
+from agent.sql.limits import Cancellation
+from agent.sql.result import Result
+from agent.tools.tool import Arguments, KeptResult, Outcome, Tool, Workbench
+
+SHOWN_ROWS = 50
+"""Rows of a result that the model is told; all are kept."""
+
+
+class RunQuery(Arguments):
+    """A dataset and what to compute of it."""
+
+    dataset_id: str = Field(description="The id of the dataset that is asked.")
+    query: QuerySpec = Field(description="What to compute. Joined datasets are named by their ids.")
+
+    @field_validator("query", mode="before")
+    @classmethod
+    def _say_what_is_wrong(cls, data: Any) -> Any:
+        return data if isinstance(data, QuerySpec) else read_spec(data)
+
+
+def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation) -> Outcome:
+    """Return the first rows, types, `truncated`, and the `result_id` under which all rows are kept.
+
+    Raises:
+        ToolCallInvalid: a dataset is none of this question.
+        QuerySpecInvalid: the spec does not fit the datasets.
+        DatasphinxError: as `Workbench.dataset` and `agent.sql.execute.execute` say.
+    """
+    main = bench.dataset(TOOL.name, arguments.dataset_id).dataset_id
+    source = bench.open_source([main, *_joined(arguments, bench)])
+    datasets = Datasets(main, source.catalog.tables)
+    result = run(arguments.query, datasets, source, cancellation)
+    sql = compile_spec(arguments.query, datasets, "duckdb").sql
+    result_id = f"r{len(bench.results) + 1}"
+    kept = KeptResult(dataset_id=main, sql=sql, result=result)
+    return Outcome(told(result_id, result), len(result["rows"]), kept=kept)
+
+
+def told(result_id: str, result: Result) -> dict[str, Any]:
+    """Return what the model is told of a result."""
+    rows = result["rows"]
+    content: dict[str, Any] = {"result_id": result_id, "columns": result["columns"], "types": result["types"]}
+    content |= {"row_count": len(rows), "truncated": result["truncated"], "rows": rows[:SHOWN_ROWS]}
+    return content
+
+
+def _joined(arguments: RunQuery, bench: Workbench) -> list[str]:
+    names = [join.dataset for join in arguments.query.joins]
+    problems = [
+        SpecProblem(
+            f"joins[{at}].dataset",
+            "there is no such dataset in this question",
+            tuple(each for each in bench.dataset_ids if each != arguments.dataset_id),
+        )
+        for at, name in enumerate(names)
+        if name not in bench.dataset_ids
+    ]
+    if problems:
+        raise QuerySpecInvalid(tuple(problems))
+    return names
+
+
+TOOL = Tool(
+    "run_query",
+    "Compute from a dataset: filter, group, aggregate, derive, sort, join. Every figure of an answer comes from here.",
+    RunQuery,
+    run_query,
+)

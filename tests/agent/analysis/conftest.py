@@ -1,0 +1,86 @@
+"""An analyst over a scripted model, with the two sample files."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from agent.analyst import Analyst, build_analyst
+from agent.models.scripted import Scripted, ScriptedModel
+from agent.services import Services
+from agent.settings import load_settings
+from tests.agent.tools.conftest import RETURNS, SALES
+
+BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
+TOTAL = {"aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
+QUESTION = "How many returns has each account?"
+
+
+class ScriptedAnalyst(NamedTuple):
+    """A graph with the scripted model that plans in it."""
+
+    graph: Analyst
+    model: ScriptedModel
+    services: Services
+
+    def ask(self, question: str = QUESTION, **given: Any) -> dict[str, Any]:
+        """The output of one question."""
+        return self.graph.invoke({"question": question, **given})
+
+    def prompts(self, schema: str = "AnalystStep") -> list[str]:
+        """The prompts that asked for `schema`, in order."""
+        return [call.prompt for call in self.model.calls if call.schema_name == schema]
+
+
+def step(tool: str, **arguments: Any) -> dict[str, Any]:
+    """What the model says to call a tool."""
+    return {"tool": tool, "arguments": arguments}
+
+
+def tools(output: Mapping[str, Any]) -> list[str]:
+    """The tools that were called, in order."""
+    return [each["tool"] for each in output["audit"]["steps"] if "tool" in each]
+
+
+def calls(output: Mapping[str, Any], tool: str) -> list[dict[str, Any]]:
+    """The audit's steps of one tool."""
+    return [each for each in output["audit"]["steps"] if each.get("tool") == tool]
+
+
+@pytest.fixture
+def analyst(cache_dir: Path, tmp_path: Path) -> Callable[..., ScriptedAnalyst]:
+    """A maker of analysts: the model's steps, its narrations, a checkpointer, and settings by name."""
+
+    def make(
+        steps: Iterable[Scripted] = (), narrations: Iterable[Scripted] = (), checkpointer: Any = None, **overrides: Any
+    ) -> ScriptedAnalyst:
+        model = ScriptedModel({"AnalystStep": steps, "NarratedAnswer": narrations})
+        settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", **overrides)
+        services = Services(settings, model=model)
+        return ScriptedAnalyst(build_analyst(services, checkpointer), model, services)
+
+    return make
+
+
+@pytest.fixture
+def returns(tmp_path: Path) -> str:
+    """The path of a CSV with Chinese headers."""
+    path = tmp_path / "returns.csv"
+    path.write_text(RETURNS, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> str:
+    """The path of a CSV with English headers, a Russian one, and a secret."""
+    path = tmp_path / "sales.csv"
+    path.write_text(SALES, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def dataset(analyst: Callable[..., ScriptedAnalyst], returns: str) -> str:
+    """The id of the dataset that `returns` becomes."""
+    registry = analyst().services.registry
+    return registry.create(registry.add_file(Path(returns))).dataset_id

@@ -1,0 +1,410 @@
+"""The loop of the analyst: what it does without the model, what the model may do, and where it ends."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.analyst import build_analyst
+from agent.errors import SourceUnreachable
+from agent.services import Services
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
+
+Analyst = Callable[..., ScriptedAnalyst]
+NOT_AN_ANSWER = {"output_type": None, "value": None}
+
+
+def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:
+    return step("run_query", dataset_id=dataset, query=spec)
+
+
+def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, dataset: str) -> None:
+    agent = analyst([query(dataset), step("finish", answer="beta has 70 returns, alpha 30.", result_ids=["r1"])])
+    output = agent.ask(files=[returns])
+
+    assert output["error"] is None
+    assert output["answer"] == "beta has 70 returns, alpha 30."
+    assert output["output_type"] == "dataframe"
+    assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": [["alpha", 30], ["beta", 70]]}]
+    assert output["value"] == output["tables"][0]
+    assert output["sql"].startswith("SELECT")
+    assert tools(output) == ["create_dataset", "get_schema", "run_query"]
+    assert output["audit"]["llm_calls"] == 2
+
+
+def test_the_record_tells_of_every_call(analyst: Analyst, returns: str, dataset: str) -> None:
+    output = analyst([query(dataset), step("finish", answer="70")]).ask(files=[returns])
+    (made,) = calls(output, "run_query")
+
+    assert made["node"] == "run_tool"
+    assert (made["rows"], made["result_id"], made["error"]) == (2, "r1", None)
+    assert made["arguments"]["dataset_id"] == dataset
+    assert made["latency_ms"] >= 0
+    assert len(made["statements"]) == 1
+    assert json.loads(json.dumps(output)) == output
+
+
+def test_the_schema_is_read_before_the_model_is_asked(analyst: Analyst, returns: str, dataset: str) -> None:
+    agent = analyst([step("finish", cannot_answer="no")])
+    agent.ask(files=[returns], output_type="number")
+    (prompt,) = agent.prompts()
+
+    assert "退货数量" in prompt and '"max": 40' in prompt
+    assert QUESTION in prompt
+    assert "one number" in prompt
+    assert "Calls left before you have to finish: 8" in prompt
+
+
+def test_datasets_and_files_that_are_kept_are_asked_by_id(analyst: Analyst, dataset: str) -> None:
+    agent = analyst([step("finish", cannot_answer="no")] * 2)
+    file_id = agent.services.registry.dataset(dataset).file_id
+
+    assert tools(agent.ask(datasets=[dataset])) == ["get_schema"]
+    assert tools(agent.ask(files=[file_id])) == ["create_dataset", "get_schema"]
+
+
+def test_of_many_datasets_the_model_chooses(analyst: Analyst, tmp_path: Path) -> None:
+    files = []
+    for number in range(6):
+        files.append(tmp_path / f"t{number}.csv")
+        files[-1].write_text(f"a{number}\n{number}\n")
+    output = analyst([step("finish", cannot_answer="no")]).ask(files=[str(file) for file in files])
+
+    assert (tools(output).count("create_dataset"), tools(output).count("get_schema")) == (6, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({}, "data_missing"),
+        ({"files": []}, "data_missing"),
+        ({"files": ["no_such_file.csv"]}, "file_unknown"),
+        ({"files": ["\0"]}, "file_unknown"),
+        ({"files": ["file_0123456789abcdef"]}, "file_unknown"),
+        ({"datasets": ["ds_0123456789abcdef"]}, "dataset_unknown"),
+        ({"datasets": ["../../etc"]}, "dataset_unknown"),
+        ({"question": "  "}, "invalid_question"),
+        ({"question": "x" * 20_000}, "question_too_long"),
+    ],
+)
+def test_what_cannot_be_begun_is_told(analyst: Analyst, given: dict[str, Any], code: str) -> None:
+    agent = analyst()
+    output = agent.graph.invoke({"question": QUESTION, **given})
+
+    assert output["error"]["code"] == code
+    assert output["answer"] == output["error"]["message"]
+    assert agent.model.calls == []
+
+
+def test_a_file_that_cannot_be_read_ends_the_question(analyst: Analyst, tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(b"PK\x03\x04 broken")
+    agent = analyst()
+
+    assert agent.ask(files=[str(path)])["error"]["code"] == "file_unreadable"
+    assert agent.model.calls == []
+
+
+def test_where_only_configured_sources_may_be_asked_no_path_is_read(analyst: Analyst, returns: str) -> None:
+    agent = analyst()
+    services = Services(agent.services.settings, model=agent.model, any_source=False)
+    output = build_analyst(services).invoke({"question": QUESTION, "files": [returns]})
+
+    assert output["error"]["code"] == "file_unknown"
+
+
+# The model's calls
+
+
+def test_every_tool_can_be_called(analyst: Analyst, returns: str, dataset: str) -> None:
+    agent = analyst(
+        [
+            step("create_dataset", file_id="{file}", header_row=1),
+            step("resolve_fields", dataset_id=dataset, terms=["退货"]),
+            step("sample_rows", dataset_id=dataset, n=1),
+            query(dataset),
+            step("plot", result_id="r1", plot={"chart_type": "pie", "x": "账号", "y": "returns"}),
+            step("get_schema", dataset_id=dataset, extra=1),
+            step("finish", answer="Of 30 and 70."),
+        ]
+    )
+    output = agent.ask(files=[returns])
+
+    assert tools(output)[2:] == [
+        "create_dataset", "resolve_fields", "sample_rows", "run_query", "plot", "get_schema"
+    ]  # fmt: skip
+    assert [chart["type"] for chart in output["charts"]] == ["pie"]
+    assert output["error"] is None
+    assert calls(output, "create_dataset")[1]["error"]
+
+
+def test_a_wrong_call_is_told_and_mended(analyst: Analyst, dataset: str) -> None:
+    wrong = query(dataset, {**BY_ACCOUNT, "group_by": ["帐号"]})
+    agent = analyst([wrong, query(dataset), step("finish", answer="70")])
+    output = agent.ask(datasets=[dataset])
+
+    assert output["error"] is None
+    assert "group_by[0]" in agent.prompts()[1] and "there is no column" in agent.prompts()[1]
+    assert [bool(made["error"]) for made in calls(output, "run_query")] == [True, False]
+
+
+def test_a_call_is_not_made_twice(analyst: Analyst, dataset: str) -> None:
+    agent = analyst([query(dataset), query(dataset, {**BY_ACCOUNT, "filters": []}), step("finish", answer="70")])
+    output = agent.ask(datasets=[dataset])
+    first, second = calls(output, "run_query")
+
+    assert (first["error"], len(first["statements"]), len(second["statements"])) == (None, 1, 0)
+    assert "call 2 was the same" in second["error"]
+    assert "call 2 was the same" in agent.prompts()[2]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8])
+def test_steps_are_limited_and_what_was_found_comes_out(analyst: Analyst, dataset: str, limit: int) -> None:
+    steps = [query(dataset, {**BY_ACCOUNT, "limit": at + 1}) for at in range(20)]
+    agent = analyst(steps, max_steps=limit)
+    output = agent.ask(datasets=[dataset])
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert f"{limit} steps" in output["answer"]
+    assert len(calls(output, "run_query")) == len(output["tables"]) == limit
+    assert len(agent.model.calls) == limit + 1
+    assert output["sql"]
+
+
+def test_the_last_step_may_be_followed_by_the_answer(analyst: Analyst, dataset: str) -> None:
+    agent = analyst([query(dataset), step("finish", answer="70")], max_steps=1)
+
+    assert agent.ask(datasets=[dataset])["error"] is None
+    assert "Calls left before you have to finish: 0" in agent.prompts()[1]
+
+
+@pytest.mark.parametrize("max_steps", [0, 9])
+def test_steps_cannot_be_set_beyond_eight(analyst: Analyst, max_steps: int) -> None:
+    with pytest.raises(Exception, match="MAX_STEPS"):
+        analyst(max_steps=max_steps)
+
+
+@pytest.mark.parametrize(("setting", "value"), [("max_llm_calls", 1), ("max_llm_tokens", 10), ("max_question_s", 1e-6)])
+def test_budgets_end_the_question_with_what_was_found(
+    analyst: Analyst, dataset: str, setting: str, value: float
+) -> None:
+    agent = analyst([query(dataset), step("finish", answer="70")], **{setting: value})
+    output = agent.ask(datasets=[dataset])
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert setting.upper() in output["answer"]
+    assert len(output["tables"]) == (0 if setting == "max_question_s" else 1)
+
+
+class Slow:
+    """A source whose grouped statements run until they are cancelled."""
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)
+
+    def execute(self, sql: str, cancellation: Any = None, **given: Any) -> Any:
+        while "GROUP BY" in sql and not cancellation.requested:
+            pass
+        return self.source.execute(sql, cancellation, **given)
+
+
+def test_a_slow_tool_is_told(analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Services.datasets
+    monkeypatch.setattr(Services, "datasets", lambda self, ids: Slow(opened(self, ids)))
+    agent = analyst([query(dataset), step("finish", cannot_answer="too slow")], tool_timeout_s=0.5)
+    output = agent.ask(datasets=[dataset])
+
+    assert "stopped after 0.5 s" in calls(output, "run_query")[0]["error"]
+    assert "tool_timeout" in agent.prompts()[1]
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [
+        (["no JSON", "nor here"], "model_answer_unreadable"),
+        ([], "model_unreachable"),
+        ([ZeroDivisionError("a defect")], "internal_error"),
+    ],
+)
+def test_a_model_that_fails_ends_the_question(analyst: Analyst, dataset: str, answers: list[Any], code: str) -> None:
+    output = analyst([query(dataset), *answers]).ask(datasets=[dataset])
+
+    assert output["error"]["code"] == code
+    assert [table["name"] for table in output["tables"]] == ["r1"]
+
+
+def test_a_store_that_fails_ends_the_question(analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(self: Services, dataset_ids: Any) -> Any:
+        raise SourceUnreachable("the store", "gone")
+
+    monkeypatch.setattr(Services, "datasets", gone)
+
+    assert analyst().ask(datasets=[dataset])["error"]["code"] == "source_unreachable"
+
+
+# The end
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ({"answer": "70", "result_ids": ["r2"]}, "result_ids[0]"),
+        ({"reply": "70"}, "reply"),
+        ({"answer": 7}, "answer"),
+    ],
+)
+def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wrong: dict[str, Any], path: str) -> None:
+    agent = analyst([query(dataset), step("finish", **wrong), step("finish", answer="70")])
+
+    assert agent.ask(datasets=[dataset])["error"] is None
+    assert f'"path": "{path}"' in agent.prompts()[2]
+    assert "Calls left before you have to finish: 6" in agent.prompts()[2]
+
+
+def test_there_is_no_end_without_a_result(analyst: Analyst, dataset: str) -> None:
+    agent = analyst([step("finish", answer="70"), query(dataset), step("finish", answer="70")])
+
+    assert agent.ask(datasets=[dataset])["answer"] == "70"
+    assert "there is no result yet" in agent.prompts()[1]
+
+
+def test_wrong_ends_without_end_are_limited(analyst: Analyst, dataset: str) -> None:
+    output = analyst([step("finish")] * 20).ask(datasets=[dataset])
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert output["audit"]["llm_calls"] == 9
+
+
+def test_what_the_data_cannot_answer_is_off_topic(analyst: Analyst, dataset: str) -> None:
+    output = analyst([step("finish", cannot_answer="there is no weather in it")]).ask(datasets=[dataset])
+
+    assert output["error"]["code"] == "off_topic"
+    assert any("there is no weather in it" in note for note in output["audit"]["notes"])
+
+
+def test_a_form_that_cannot_be_is_corrected_once(analyst: Analyst, dataset: str) -> None:
+    steps = [query(dataset), step("finish", answer="70"), query(dataset, TOTAL), step("finish", result_ids=["r2"])]
+    agent = analyst(steps)
+    output = agent.ask(datasets=[dataset], output_type="number")
+
+    assert (output["output_type"], output["value"]) == ("number", 100)
+    assert "invalid_output_type" in agent.prompts()[2]
+
+
+def test_a_form_that_cannot_be_twice_is_an_error(analyst: Analyst, dataset: str) -> None:
+    agent = analyst([query(dataset), step("finish", answer="70"), step("finish", answer="70")])
+    output = agent.ask(datasets=[dataset], output_type="number")
+
+    assert output["error"]["code"] == "invalid_output_type"
+    assert [table["name"] for table in output["tables"]] == ["r1"]
+
+
+def test_a_chart_that_is_wanted_is_the_value(analyst: Analyst, dataset: str) -> None:
+    drawn = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
+    output = analyst([query(dataset), drawn, step("finish")]).ask(datasets=[dataset], output_type="plot")
+
+    assert output["output_type"] == "plot"
+    assert output["value"] == output["charts"][0]
+    assert output["charts"][0]["option"]["series"][0]["data"] == [30, 70]
+
+
+# Questions to the user
+
+ASKED = step("ask_user", question="Which account?", options=["alpha", "beta"])
+
+
+def test_the_user_is_asked_and_the_answer_goes_on(analyst: Analyst, returns: str, dataset: str) -> None:
+    agent = analyst([ASKED, query(dataset), step("finish", answer="70")], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    first = agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
+
+    assert first["clarification"]["question"] == "Which account?"
+    assert [option["label"] for option in first["clarification"]["options"]] == ["alpha", "beta"]
+    assert (first["error"], first["value"]) == (None, None)
+    assert "Which account?" in first["answer"]
+
+    second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
+    assert (second["answer"], second["clarification"]) == ("70", None)
+    assert "Clarified: Which account? - beta" in agent.prompts()[1]
+
+
+def test_the_same_is_not_asked_twice(analyst: Analyst, returns: str, dataset: str) -> None:
+    agent = analyst([ASKED, ASKED, query(dataset), step("finish", answer="70")], checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
+    second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
+
+    assert (second["answer"], second["clarification"]) == ("70", None)
+    assert "the user is not asked" in agent.prompts()[2]
+
+
+def test_nobody_is_asked_where_that_is_not_wanted(analyst: Analyst, dataset: str) -> None:
+    agent = analyst([ASKED, query(dataset), step("finish", answer="70")])
+    output = agent.ask(datasets=[dataset], clarify="never")
+
+    assert (output["answer"], output["clarification"]) == ("70", None)
+    assert "Do not ask the user" in agent.prompts()[0]
+
+
+def test_a_new_question_on_a_thread_begins_anew(analyst: Analyst, returns: str, dataset: str) -> None:
+    steps = [ASKED, query(dataset), step("finish", answer="70"), step("finish", cannot_answer="no")]
+    agent = analyst(steps, checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
+    agent.graph.invoke({"clarification_answer": "beta"}, thread)
+    third = agent.graph.invoke({"question": "And the weather?", "files": [returns]}, thread)
+
+    assert third["error"]["code"] == "off_topic"
+    assert third["tables"] == []
+    assert "Clarified" not in agent.prompts()[3]
+    assert agent.graph.invoke({"question": QUESTION}, thread)["error"]["code"] == "data_missing"
+
+
+# Narration
+
+
+def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> None:
+    steps = [query(dataset), step("finish", answer="beta has 71 returns.")]
+    agent = analyst(steps, [{"answer": "beta has 70 returns.", "output_type": "dataframe"}])
+    output = agent.ask(datasets=[dataset])
+
+    assert output["answer"] == "beta has 70 returns."
+    assert any("it states 71" in note for note in output["audit"]["notes"])
+    (prompt,) = agent.prompts("NarratedAnswer")
+    assert "These figures are not in the rows: 71" in prompt and "<data>" in prompt
+
+
+def test_a_figure_invented_twice_leaves_the_rows(analyst: Analyst, dataset: str) -> None:
+    steps = [query(dataset), step("finish", answer="beta has 71 returns.")]
+    output = analyst(steps, [{"answer": "It has 72.", "output_type": "string"}]).ask(datasets=[dataset])
+
+    assert output["answer"].startswith("| 账号 | returns |")
+    assert output["error"] is None
+
+
+def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, dataset: str) -> None:
+    steps = [query(dataset), query(dataset, TOTAL)]
+    both = step("finish", answer="beta has 70 of 100.", result_ids=["r1", "r2"])
+    output = analyst([*steps, both]).ask(datasets=[dataset])
+    only = analyst([*steps, step("finish", answer="beta has 70 of 100.", result_ids=["r1"])]).ask(datasets=[dataset])
+
+    assert output["answer"] == "beta has 70 of 100."
+    assert [table["name"] for table in output["tables"]] == ["r1", "r2"]
+    assert only["answer"].startswith("| 账号")
+
+
+@pytest.mark.parametrize(
+    ("question", "language"), [("Сколько возвратов?", "Russian"), ("每个账号退货多少？", "Chinese")]
+)
+def test_the_answer_is_asked_for_in_the_language(analyst: Analyst, dataset: str, question: str, language: str) -> None:
+    agent = analyst([step("finish", cannot_answer="no")])
+    output = agent.ask(question, datasets=[dataset])
+
+    assert f"in {language}" in agent.prompts()[0]
+    assert output["answer"] != "The question is not about this data"

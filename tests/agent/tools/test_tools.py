@@ -1,0 +1,414 @@
+"""What each of the six tools gives, and how a wrong call of it is told."""
+
+import io
+import json
+from collections.abc import Callable
+
+import openpyxl
+import pytest
+
+from agent.errors import SourceUnreachable, StatementCancelled
+from agent.queryspec.schema import json_schema
+from agent.queryspec.spec import QuerySpec
+from agent.sql.limits import Cancellation
+from agent.tools import run_query
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench
+from agent.tools.toolbox import MAX_ARGUMENTS, TOOLS, Toolbox
+from tests.agent.tools.conftest import Bench
+
+NAMES = ["create_dataset", "get_schema", "sample_rows", "run_query", "plot", "resolve_fields"]
+BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
+
+
+# create_dataset
+
+
+def workbook(**sheets: list[list[object]]) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    target = io.BytesIO()
+    book.save(target)
+    return target.getvalue()
+
+
+@pytest.fixture
+def book(bench: Bench) -> tuple[Bench, str]:
+    content = workbook(first=[["a", "b"], [1, 2]], second=[["title", None], ["x", "y"], [3, 4], [5, 6]])
+    file_id = bench.bench.registry.add_stream(io.BytesIO(content), "book.xlsx")
+    return Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,))), file_id
+
+
+def test_another_sheet_becomes_a_dataset(book: tuple[Bench, str]) -> None:
+    bench, file_id = book
+    made = bench.call("create_dataset", file_id=file_id, sheet="second", header_row=2)
+
+    assert made.content["schema"] == [{"name": "x", "type": "BIGINT"}, {"name": "y", "type": "BIGINT"}]
+    assert (made.content["row_count"], made.rows, made.content["source_type"]) == (2, 2, "excel")
+    assert made.content["sheets"] == ["first", "second"]
+    assert made.dataset_id == made.content["dataset_id"]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"sheet": "third"}, "sheet_not_found"),
+        ({"header_row": 500}, "header_not_found"),
+        ({"header_row": -1}, "tool_call_invalid"),
+        ({"sheet": 7}, "tool_call_invalid"),
+    ],
+)
+def test_a_wrong_place_in_a_file_is_told(book: tuple[Bench, str], given: dict[str, object], code: str) -> None:
+    bench, file_id = book
+    told = bench.fail("create_dataset", {"file_id": file_id, **given})
+
+    assert told["code"] == code
+    assert code != "sheet_not_found" or "second" in told["message"]
+
+
+def test_a_file_that_is_not_of_the_question_is_not_read(bench: Bench) -> None:
+    other = bench.bench.registry.add_stream(io.BytesIO(b"a\n1\n"), "other.csv")
+    (problem,) = bench.fail("create_dataset", file_id=other)["problems"]
+
+    assert problem["path"] == "file_id"
+    assert set(problem["nearest"]) == set(bench.bench.file_ids)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02" * 50, b"PK\x03\x04 broken"])
+def test_a_file_that_cannot_be_used_is_told(bench: Bench, content: bytes) -> None:
+    file_id = bench.bench.registry.add_stream(io.BytesIO(content), "book.xlsx")
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
+
+    assert own.fail("create_dataset", file_id=file_id)["message"]
+
+
+# get_schema
+
+
+def test_the_schema_has_ranges_and_shares_of_all_rows(bench: Bench, returns: str) -> None:
+    content = bench.call("get_schema", dataset_id=returns).content
+    columns = {column["name"]: column for column in content["columns"]}
+
+    assert (content["row_count"], content["file"]) == (4, "returns.csv")
+    assert columns["退货数量"] == {
+        "name": "退货数量",
+        "type": "BIGINT",
+        "null_ratio": 0.0,
+        "example_values": ["10", "30", "20"],
+        "min": 10,
+        "max": 40,
+    }
+    assert columns["产品质量"]["null_ratio"] == 0.25
+    assert (columns["月份"]["min"], columns["月份"]["max"]) == ("2024-01-31", "2024-02-29")
+    assert "min" not in columns["账号"]
+
+
+def test_nothing_is_told_of_a_secret(bench: Bench, sales: str) -> None:
+    columns = bench.call("get_schema", dataset_id=sales).content["columns"]
+
+    assert columns[-1] == {"name": "password", "type": "VARCHAR"}
+
+
+def test_a_wide_dataset_is_told_in_part(bench: Bench, add: Callable[[str, str], str]) -> None:
+    names = [f"c{at}" for at in range(130)]
+    wide = add("wide.csv", f"{','.join(names)}\n{','.join('1' * 130)}\n")
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (), (wide,)))
+    content = own.call("get_schema", dataset_id=wide).content
+
+    assert (len(content["columns"]), content["more_columns"]) == (100, 30)
+    assert content["columns"][99]["max"] == 1
+    found = own.call("resolve_fields", dataset_id=wide, terms=["c129"]).content["mapped_columns"]["c129"]
+    assert found[0] == {"column": "c129", "score": 1.0, "by": "name"}
+
+
+@pytest.mark.parametrize("tool", ["get_schema", "sample_rows", "run_query", "resolve_fields"])
+def test_a_dataset_that_is_not_of_the_question_is_not_read(
+    bench: Bench, add: Callable[[str, str], str], tool: str
+) -> None:
+    other = add("other.csv", "a\n1\n")
+    more = {"run_query": {"query": {}}, "resolve_fields": {"terms": ["a"]}}.get(tool, {})
+    (problem,) = bench.fail(tool, {"dataset_id": other, **more})["problems"]
+
+    assert problem["path"] == "dataset_id"
+    assert set(problem["nearest"]) == set(bench.bench.dataset_ids)
+
+
+def test_a_dataset_that_was_removed_is_told(bench: Bench, returns: str) -> None:
+    bench.bench.registry.delete_dataset(returns)
+
+    assert bench.fail("get_schema", dataset_id=returns)["code"] == "dataset_unknown"
+
+
+# sample_rows
+
+
+def test_rows_are_shown_without_secrets(bench: Bench, sales: str) -> None:
+    shown = bench.call("sample_rows", dataset_id=sales, n=2)
+
+    assert shown.content["columns"] == ["region", "sold on", "net amount", "Количество"]
+    assert shown.content["rows"] == [["North", "2024-01-05", 10.5, 1], ["South", "2024-01-20", 20.0, 2]]
+    assert shown.rows == 2
+
+
+def test_columns_can_be_chosen(bench: Bench, sales: str) -> None:
+    shown = bench.call("sample_rows", dataset_id=sales, columns=["Количество", "region"])
+
+    assert shown.content["rows"][0] == [1, "North"]
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "nearest"),
+    [
+        ({"columns": ["regoin"]}, "columns[0]", ["region"]),
+        ({"columns": ["region", "password"]}, "columns[1]", None),
+        ({"columns": []}, "columns", None),
+        ({"n": 21}, "n", None),
+        ({"n": 0}, "n", None),
+        ({"rows": 3}, "rows", None),
+    ],
+)
+def test_wrong_samples_are_told(
+    bench: Bench, sales: str, given: dict[str, object], path: str, nearest: list[str] | None
+) -> None:
+    (problem,) = bench.fail("sample_rows", {"dataset_id": sales, **given})["problems"]
+
+    assert problem["path"] == path
+    assert nearest is None or problem["nearest"][:1] == nearest
+
+
+# run_query
+
+
+def test_a_query_gives_rows_and_a_result_to_draw(bench: Bench, returns: str) -> None:
+    found = bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
+
+    assert found.content == {
+        "result_id": "r1", "columns": ["账号", "returns"], "types": ["string", "integer"],
+        "row_count": 2, "truncated": False, "rows": [["alpha", 30], ["beta", 70]],
+    }  # fmt: skip
+    assert found.kept and found.kept["sql"].startswith("SELECT")
+    assert bench.call("run_query", dataset_id=returns, query={}).content["result_id"] == "r2"
+
+
+def test_a_query_can_come_as_text(bench: Bench, returns: str) -> None:
+    arguments = json.dumps({"dataset_id": returns, "query": '{"limit": 1}'})
+
+    assert bench.call("run_query", arguments).rows == 1
+
+
+def test_datasets_are_joined(bench: Bench, returns: str, add: Callable[[str, str], str]) -> None:
+    owners = add("owners.csv", "account,owner\nalpha,Ann\nbeta,Bo\n")
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (), (returns, owners)))
+    query = {**BY_ACCOUNT, "group_by": ["owner"], "joins": [{"dataset": owners, "on": {"账号": "account"}}]}
+
+    assert own.call("run_query", dataset_id=returns, query=query).content["rows"] == [["Ann", 30], ["Bo", 70]]
+
+
+def test_the_model_is_told_of_the_first_rows(bench: Bench, add: Callable[[str, str], str]) -> None:
+    many = add("many.csv", "n\n" + "\n".join(map(str, range(1500))))
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (), (many,)))
+    found = own.call("run_query", dataset_id=many, query={})
+
+    assert (found.content["row_count"], found.content["truncated"], len(found.content["rows"])) == (1000, True, 50)
+    assert found.kept and len(found.kept["result"]["rows"]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "nearest"),
+    [
+        ({"group_by": ["帐号"]}, "group_by[0]", "账号"),
+        ({"filters": [{"col": "退货数", "op": "=", "value": 1}]}, "filters[0].col", "退货数量"),
+        ({"filters": [{"col": "账号", "op": "~", "value": 1}]}, "filters[0].op", None),
+        ({"filter": []}, "filter", "filters"),
+        ({"joins": [{"dataset": "ds_0", "on": {"账号": "a"}}]}, "joins[0].dataset", None),
+        ({"limit": 10_001}, "limit", None),
+        ({"group_by": ["账号"] * 9}, "group_by", None),
+        ({"aggregations": [{"as": f"c{at}", "agg": "count", "col": "*"} for at in range(21)]}, "aggregations", None),
+        ({"derived": [{"as": "d", "expr": "(" * 30 + "1" + ")" * 30}]}, "derived[0].expr", None),
+        ({"derived": [{"as": "d", "expr": "1" * 501}]}, "derived[0].expr", None),
+        ({"aggregations": [{"as": "x", "agg": "sum", "col": "账号"}]}, "aggregations[0].col", None),
+        ("SELECT 1", "", None),
+    ],
+)
+def test_wrong_and_too_complex_queries_are_told(
+    bench: Bench, returns: str, query: object, path: str, nearest: str | None
+) -> None:
+    told = bench.fail("run_query", dataset_id=returns, query=query)
+    problem = told["problems"][0]
+
+    assert told["code"] == "query_spec_invalid"
+    assert problem["path"] == path
+    assert problem["reason"]
+    assert nearest is None or nearest in problem["nearest"]
+
+
+# plot
+
+
+def test_a_result_is_drawn(bench: Bench, returns: str) -> None:
+    bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
+    drawn = bench.call("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
+
+    assert drawn.drawing and drawn.drawing.option["series"][0]["data"] == [30, 70]
+    assert "option" not in drawn.content
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "nearest"),
+    [
+        ({"result_id": "r2"}, "result_id", "r1"),
+        ({"plot": {"chart_type": "bar", "x": "账号", "y": "return"}}, "y", "returns"),
+        ({"plot": {"chart_type": "radar", "x": "账号", "y": "returns"}}, "plot.chart_type", None),
+        ({"plot": {"chart_type": "bar", "x": "账号"}}, "plot.y", None),
+        ({"plot": {"chart_type": "bar", "x": "账号", "y": "returns", "color": "red"}}, "plot.color", None),
+    ],
+)
+def test_wrong_charts_are_told(
+    bench: Bench, returns: str, given: dict[str, object], path: str, nearest: str | None
+) -> None:
+    bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
+    right = {"result_id": "r1", "plot": {"chart_type": "bar", "x": "账号", "y": "returns"}}
+    problem = bench.fail("plot", {**right, **given})["problems"][0]
+
+    assert problem["path"] == path
+    assert nearest is None or nearest in problem["nearest"]
+
+
+# resolve_fields
+
+
+@pytest.mark.parametrize(
+    ("dataset", "term", "column", "by"),
+    [
+        ("returns", "退货数量", "退货数量", "name"),
+        ("returns", "退货", "退货数量", "words"),
+        ("returns", "物流", "物流异常", "words"),
+        ("returns", "beta", "账号", "value"),
+        ("returns", "high", "购买风险", "value"),
+        ("sales", "amounts", "net amount", "words"),
+        ("sales", "количества", "Количество", "words"),
+        ("sales", "regoin", "region", "spelling"),
+        ("sales", "South", "region", "value"),
+    ],
+)
+def test_terms_find_columns(
+    bench: Bench, returns: str, sales: str, dataset: str, term: str, column: str, by: str
+) -> None:
+    dataset_id = {"returns": returns, "sales": sales}[dataset]
+    best = bench.call("resolve_fields", dataset_id=dataset_id, terms=[term]).content["mapped_columns"][term][0]
+
+    assert (best["column"], best["by"]) == (column, by)
+    assert 0.55 <= best["score"] <= 1
+
+
+def test_a_term_that_finds_nothing_gives_the_names(bench: Bench, sales: str) -> None:
+    found = bench.call("resolve_fields", dataset_id=sales, terms=["zzzz", "region"])
+
+    assert found.content["mapped_columns"]["zzzz"] == []
+    assert "net amount" in found.content["columns"]
+    assert "hunter2" not in str(found.content)
+
+
+@pytest.mark.parametrize("terms", [[], [""], ["x" * 201], ["x"] * 21, "x"])
+def test_wrong_terms_are_told(bench: Bench, sales: str, terms: object) -> None:
+    assert bench.fail("resolve_fields", dataset_id=sales, terms=terms)["problems"][0]["path"].startswith("terms")
+
+
+# The toolbox
+
+
+def test_the_model_sees_six_strict_schemas_with_the_ids_of_the_question(bench: Bench, returns: str) -> None:
+    bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
+    schemas = {each["function"]["name"]: each["function"]["parameters"] for each in Toolbox(bench.bench, 1).schemas()}
+
+    assert list(schemas) == NAMES
+    assert all(schema["additionalProperties"] is False for schema in schemas.values())
+    assert schemas["get_schema"]["properties"]["dataset_id"]["enum"] == list(bench.bench.dataset_ids)
+    assert schemas["create_dataset"]["properties"]["file_id"]["enum"] == list(bench.bench.file_ids)
+    assert schemas["plot"]["properties"]["result_id"]["enum"] == ["r1"]
+    assert set(schemas["run_query"]["$defs"]["QuerySpec"]["properties"]) == set(json_schema()["properties"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "path"),
+    [
+        ("run_sql", "{}", "tool"),
+        ("getschema", "{}", "tool"),
+        ("", "{}", "tool"),
+        ("get_schema", "{not json", "arguments"),
+        ("get_schema", "[1]", "arguments"),
+        ("get_schema", "[" * 5000, "arguments"),
+        ("get_schema", '"' + "x" * MAX_ARGUMENTS + '"', "arguments"),
+        ("get_schema", "{}", "dataset_id"),
+        ("get_schema", '{"dataset_id": null}', "dataset_id"),
+    ],
+)
+def test_wrong_calls_are_told(bench: Bench, tool: str, arguments: str, path: str) -> None:
+    told = bench.fail(tool, arguments)
+
+    assert told["code"] == "tool_call_invalid"
+    assert told["problems"][0]["path"] == path
+    assert path != "tool" or told["problems"][0]["nearest"]
+
+
+def test_the_same_call_has_one_form(bench: Bench, returns: str) -> None:
+    box = Toolbox(bench.bench, 1)
+    calls = [
+        box.call("sample_rows", {"dataset_id": returns}),
+        box.call("sample_rows", json.dumps({"n": 5, "columns": None, "dataset_id": returns})),
+    ]
+
+    assert calls[0].arguments == calls[1].arguments
+
+
+class Nothing(Arguments):
+    """No arguments."""
+
+
+def tool_that(run: Callable[[Cancellation], Outcome]) -> Tool:
+    return Tool("slow", "", Nothing, lambda arguments, bench, cancellation: run(cancellation))
+
+
+def waits(cancellation: Cancellation) -> Outcome:
+    while not cancellation.requested:
+        pass
+    raise StatementCancelled()
+
+
+def test_a_call_is_stopped_at_its_limit(bench: Bench) -> None:
+    called = Toolbox(bench.bench, 0.01, [tool_that(waits)]).call("slow", {})
+
+    assert called.error and called.error.code == "tool_timeout"
+    assert "DATASPHINX_TOOL_TIMEOUT_S" in called.error.message()
+
+
+def test_a_statement_is_stopped_at_the_limit_of_a_call(bench: Bench, returns: str) -> None:
+    arguments = run_query.RunQuery(dataset_id=returns, query=QuerySpec())
+
+    def run(cancellation: Cancellation) -> Outcome:
+        while not cancellation.requested:
+            pass
+        return run_query.run_query(arguments, bench.bench, cancellation)
+
+    called = Toolbox(bench.bench, 0.01, [tool_that(run)]).call("slow", {})
+
+    assert called.error and called.error.code == "tool_timeout"
+
+
+def test_a_defect_and_a_dead_store_are_raised(bench: Bench) -> None:
+    def breaks(error: Exception) -> Toolbox:
+        def run(cancellation: Cancellation) -> Outcome:
+            raise error
+
+        return Toolbox(bench.bench, 1, [tool_that(run)])
+
+    for error in (ZeroDivisionError(), OSError("no disk"), SourceUnreachable("x", "gone"), StatementCancelled()):
+        with pytest.raises(type(error)):
+            breaks(error).call("slow", {})
+
+
+def test_there_are_six_tools() -> None:
+    assert [tool.name for tool in TOOLS] == NAMES
