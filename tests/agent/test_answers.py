@@ -344,6 +344,28 @@ def test_invented_figure_rejects_the_narration(scripted: Scripted, text: str) ->
     assert any("the narration was rejected" in note for note in output["audit"]["notes"])
 
 
+def test_narration_is_written_again_without_the_invented_figures(scripted: Scripted) -> None:
+    agent = narrating(scripted, narrated("There are 30 orders, 31 customers and 32 cities."), narrated("30 orders."))
+    output = agent.ask("List orders with their amounts")
+
+    assert output["answer"] == "30 orders."
+    first, second = prompts(agent, "NarratedAnswer")
+    assert "follow from nothing" not in first
+    assert "There are 30 orders, 31 customers" in second
+    assert "follow from nothing in the rows: 31, 32." in second
+
+
+def test_narration_that_invents_twice_is_given_up(scripted: Scripted) -> None:
+    agent = narrating(scripted, *[narrated(f"There are {count} customers.") for count in (31, 32, 30)])
+    output = agent.ask("List orders with their amounts")
+
+    assert output["answer"].startswith("| order_id | total_amount |")
+    assert [text for text in output["audit"]["notes"] if "rejected" in text] == [
+        "the narration was rejected, it states 31",
+        "the narration was rejected, it states 32",
+    ]
+
+
 @pytest.mark.parametrize(
     "answers",
     [

@@ -34,7 +34,9 @@ def test_every_schema_has_questions_and_none_is_asked_twice() -> None:
         assert len({normalised(each.question) for each in asked}) > 0.98 * len(asked), database
 
 
-@pytest.mark.parametrize("database", ["clinic", "warehouse_stock", "football_federation", "world_atlas", "toy_shop", "district_court"])
+@pytest.mark.parametrize(
+    "database", ["clinic", "warehouse_stock", "football_federation", "world_atlas", "toy_shop", "district_court"]
+)
 def test_statements_run_and_have_a_compact_form_and_hardly_any_finds_nothing(database: str, tmp_path: Path) -> None:
     written = written_questions()[database]
     with opened(database, tmp_path) as source:
