@@ -29,7 +29,7 @@ _POINTS = re.compile(
 _PERCENT = re.compile(r"\s*(?:[%％]|per\s?cent\b|процент\w*)", re.IGNORECASE)
 _TIMES = re.compile(r"\s*(?:times\b|[x×х](?!\w)|-?fold\b|-?кратн\w*|раза?\b|倍)", re.IGNORECASE)
 _WORD_OF_SCALE = re.compile(
-    rf"[\s\u00a0]*(?:({'|'.join(sorted(SCALES, key=len, reverse=True))})(?:s|а|ов|и|у|ам|ах)?(?![A-Za-zА-Яа-я])"
+    rf"[\s\u00a0]*[多余]?(?:({'|'.join(sorted(SCALES, key=len, reverse=True))})(?:s|а|ов|и|у|ам|ах)?(?![A-Za-zА-Яа-я])"
     rf"|(?<=\d)([kmbKMB])(?!\w))",
     re.IGNORECASE,
 )

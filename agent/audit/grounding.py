@@ -21,6 +21,8 @@ _UNDER = re.compile(
     r"(?:\b(?:under|less than|fewer than|below|nearly|almost|up to|менее|меньше|почти)\s|不到|将近|接近)\s*[$€£¥₽]?$",
     re.IGNORECASE,
 )
+_ABOUT_AFTER = re.compile(r"\s?\w{0,2}(?:左右|上下)")
+_OVER_AFTER = re.compile(r"\s?(?:[多余]|\+(?!\d))")
 _CODE = re.compile(r"(?<![^\W\d_])(?!(?:USD|EUR|GBP|RUB|CNY|RMB)$)[^\W\d_\u3400-\u9fff]+-?$")
 """What a figure stands right behind where it is a part of a name, such as S-11."""
 
@@ -137,11 +139,12 @@ def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[floa
     before = text[max(0, figure.start - 24) : figure.start]
     unit = 10.0 ** (-decimals if decimals else _zeros(figure.text))
     about, aside = max(half, min(unit / 2, abs(stated) * 0.05)), max(half, min(unit, abs(stated) * 0.1))
-    if _OVER.search(before):
+    after = figure.start + len(figure.text)
+    if _OVER.search(before) or _OVER_AFTER.match(text, after):
         return half, aside
     if _UNDER.search(before):
         return aside, half
-    return (about, about) if _ABOUT.search(before) else (half, half)
+    return (about, about) if _ABOUT.search(before) or _ABOUT_AFTER.match(text, figure.end) else (half, half)
 
 
 def _zeros(digits: str) -> int:

@@ -121,6 +121,36 @@ def test_figure_of_two_values_is_found_where_the_text_states_both_and_says_what_
 
 
 @pytest.mark.parametrize(
+    ("text", "invented"),
+    [
+        ("about 1,180", []),
+        ("1,180", ["1,180"]),
+        ("about 1,200", []),
+        ("roughly 1,100", ["1,100"]),
+        ("over 1,100", []),
+        ("over 1,200", ["1,200"]),
+        ("1,100+", []),
+        ("nearly 1,200", []),
+        ("nearly 1,100", ["1,100"]),
+        ("约 1200 人", []),
+        ("1100多人", []),
+        ("1200多人", ["1200"]),
+        ("1200人左右", []),
+        ("почти 1200", []),
+        ("более 1100", []),
+        ("about 2,000", ["2,000"]),
+    ],
+)
+def test_round_figure_needs_a_word_that_says_so(text: str, invented: list[str]) -> None:
+    assert ungrounded_figures(text, rows_of(("a", 1184)), "") == invented
+
+
+def test_chinese_more_than_stands_before_the_scale() -> None:
+    assert ungrounded_figures("120多万元", rows_of(("a", 1_234_567)), "") == []
+    assert ungrounded_figures("130多万元", rows_of(("a", 1_234_567)), "") == ["130"]
+
+
+@pytest.mark.parametrize(
     ("text", "column", "invented"),
     [
         ("3 million orders", "orders", ["3"]),
