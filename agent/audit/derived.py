@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import permutations
+from math import inf
 
 from agent.audit.figures import Figure
 
@@ -21,7 +22,8 @@ UP = re.compile(
     re.IGNORECASE,
 )
 _DIFFERENCE = re.compile(
-    r"\b(?:differ\w*|gap|margin|change\w*|spread|delta|between|разни[цч]\w*|разрыв\w*|измен\w*|на)\b|[差变距]",
+    r"\b(?:than|differ\w*|gap|margin|change\w*|spread|delta|between|чем|разни[цч]\w*|разрыв\w*|измен\w*|на)\b"
+    r"|[差变距]|(?<!占)比(?![例率重])",
     re.IGNORECASE,
 )
 _SHARE = re.compile(
@@ -36,20 +38,22 @@ _RATIO = re.compile(
 )
 
 
-def derived_values(figure: Figure, sentence: str, near: Sequence[float], largest: float) -> Iterator[float]:
+def derived_values(figure: Figure, before: str, after: str, near: Sequence[float], largest: float) -> Iterator[float]:
     """Yield what `figure` may be of two values: in its own unit, so that 20 % comes as 20.
 
-    Only what `sentence` says is tried: a change where it has a word of change, a share where it has none or says so.
-    `near` are the values that are stated beside the figure; a share may also be one of `largest`, as of a total.
-    A change is counted from the smaller value where it goes up, from the larger where it goes down.
+    `before` and `after` are the sentence around the figure. Only what it says is tried: a change where it has a word of
+    change, a share where it has none or says so. `near` are the values that are stated beside the figure; a share may
+    also be one of `largest`, as of a total. A change is counted from the smaller value where it goes up, from the
+    larger where it goes down, by the word that is nearest.
     """
-    up, down = bool(UP.search(sentence)), bool(DOWN.search(sentence))
-    changes = up or down or bool(_DIFFERENCE.search(sentence))
+    sentence = f"{before}{figure.text}{after}"
+    up, down = _distance(UP, before, after), _distance(DOWN, before, after)
+    changes = up != down or bool(_DIFFERENCE.search(sentence))
     pairs = list(permutations(near, 2))
     wholes = [*pairs, *((part, largest) for part in near)]
     if figure.kind == "percent":
         if changes:
-            yield from _changes_in_percent(pairs, up, down)
+            yield from _changes_in_percent(pairs, up < down, down < up)
         if not changes or _SHARE.search(sentence):
             yield from (100 * part / whole for part, whole in wholes if whole)
     elif figure.kind == "points":
@@ -59,6 +63,13 @@ def derived_values(figure: Figure, sentence: str, near: Sequence[float], largest
     elif figure.kind == "plain":
         yield from (one - other for one, other in pairs if changes)
         yield from (one / other for one, other in wholes if other and _RATIO.search(sentence))
+
+
+def _distance(words: re.Pattern[str], before: str, after: str) -> float:
+    """Return how many characters lie between a figure and the nearest of `words`; infinity where there is none."""
+    first = words.search(after)
+    back = min((len(before) - match.end() for match in words.finditer(before)), default=inf)
+    return min(back, first.start() if first else inf)
 
 
 def _changes_in_percent(pairs: list[tuple[float, float]], up: bool, down: bool) -> Iterator[float]:

@@ -76,9 +76,10 @@ class Evidence:
         )
 
     def says(self, figure: Figure) -> bool:
-        """Return whether the question or the name of a column has this figure, in the same unit."""
+        """Return whether the question or the name of a column has this figure, in the same unit or as an ordinal."""
         said = {(known.kind, value * known.factor) for known in self._said for value, _ in known.readings}
-        return any((figure.kind, value * figure.factor) in said for value, _ in figure.readings)
+        kinds = {figure.kind, "plain"} if figure.kind == "ordinal" else {figure.kind}
+        return any((kind, value * figure.factor) in said for kind in kinds for value, _ in figure.readings)
 
     @cached_property
     def _said(self) -> list[Figure]:

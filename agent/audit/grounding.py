@@ -107,7 +107,7 @@ def _is_derived(at: int, figures: list[Figure], values: list[list[float]], text:
     beside = [*[index for index in exact if index < at][-_NEAR:], *[index for index in exact if index > at][:_NEAR]]
     near = {value for index in beside for value in values[index]}
     stated = {value for index in exact for value in values[index]}
-    candidates = derived_values(figure, _sentence(figure, text), sorted(near), max(stated, default=0))
+    candidates = derived_values(figure, *_around(figure, text), sorted(near), max(stated, default=0))
     spans, factors = _spans(figure, text), _factors(figure, evidence)
     return any(
         low * factor <= candidate <= high * factor
@@ -119,7 +119,7 @@ def _is_derived(at: int, figures: list[Figure], values: list[list[float]], text:
 
 def _spans(figure: Figure, text: str) -> list[tuple[float, float]]:
     """Return between which values that lies which `figure` states; a fall may be said without its sign."""
-    falls = bool(DOWN.search(_sentence(figure, text)))
+    falls = any(DOWN.search(part) for part in _around(figure, text))
     spans = []
     for stated, decimals in figure.readings:
         below, above = _room(figure, stated, decimals, text)
@@ -152,8 +152,9 @@ def _zeros(digits: str) -> int:
     return len(bare) - len(bare.rstrip("0"))
 
 
-def _sentence(figure: Figure, text: str) -> str:
+def _around(figure: Figure, text: str) -> tuple[str, str]:
+    """Return what of its sentence stands before and after a figure."""
     before, after = text[max(0, figure.start - _WINDOW) : figure.start], text[figure.end : figure.end + _WINDOW]
     start = max((match.end() for match in _BREAK.finditer(before)), default=0)
     end = _BREAK.search(after)
-    return before[start:] + text[figure.start : figure.end] + (after[: end.start()] if end else after)
+    return before[start:], after[: end.start()] if end else after
