@@ -94,6 +94,11 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Источника {source!r} нет: {reason}. Укажите URL SQLAlchemy существующей базы или не указывайте источник.",
         "zh": "没有数据源 {source!r}：{reason}。请给出现有数据库的 SQLAlchemy URL，或不指定数据源。",
     },
+    "sources_not_together": {
+        "en": "{first} and {second} cannot be asked in one question: it goes to databases of one engine, or to files and DataFrames. Ask them one after the other, load both into one database, or give the tables of both as files or DataFrames.",
+        "ru": "{first} и {second} нельзя спросить одним вопросом: он идёт либо к базам данных одного типа, либо к файлам и DataFrame. Спросите их по очереди, загрузите всё в одну базу или дайте таблицы обоих как файлы или DataFrame.",
+        "zh": "{first} 与 {second} 不能在同一个问题中查询：一个问题只能面向同一种引擎的数据库，或面向文件和 DataFrame。请分别提问，或将两者载入同一个数据库，或都以文件或 DataFrame 形式提供。",
+    },
     "source_unreachable": {
         "en": "The database {source} does not answer: {reason}. Check that it runs and that the URL is right.",
         "ru": "База данных {source} не отвечает: {reason}. Проверьте, что она работает и что URL верен.",
@@ -168,6 +173,11 @@ TEXTS: dict[str, dict[Language, str]] = {
         "en": "The question was stopped at its limit of {limit}. {setting} raises it.",
         "ru": "Вопрос остановлен: достигнут предел {limit}. Его увеличивает {setting}.",
         "zh": "问题在达到上限 {limit} 时被停止。可通过 {setting} 调高。",
+    },
+    "question_failed": {
+        "en": "There is no answer: {reason}",
+        "ru": "Ответа нет: {reason}",
+        "zh": "没有答案：{reason}",
     },
     "internal_error": {
         "en": "Something broke inside datasphinx ({reason}). The log has the details under trace id {trace_id}.",

@@ -156,7 +156,9 @@ class State(Input, total=False):
     sql_validation_count: int
     """How often the statement was judged."""
     sql_request_is_valid: bool
-    """Whether the database accepted the statement."""
+    """Whether the statement gave rows to answer with."""
+    form_was_corrected: bool
+    """Whether a statement was asked for again since its rows could not have the wanted form, which is done once."""
     result: Result | None
     """The rows."""
     sql_error_info: str | None
@@ -191,6 +193,7 @@ def new_run() -> dict[str, Any]:
         "validation": None,
         "sql_validation_count": 0,
         "sql_request_is_valid": False,
+        "form_was_corrected": False,
         "result": None,
         "sql_error_info": None,
     }

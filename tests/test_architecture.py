@@ -31,6 +31,7 @@ def test_source_is_found() -> None:
 GRAPHS = {"agent.graph", "agent.analyst"}
 FACES = {
     "agent.chat",
+    "agent.accessor",
     "agent.server",
     "agent.cli",
     "agent.cli_eval",

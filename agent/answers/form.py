@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from agent.charts.echarts import chart_of
 from agent.errors import InvalidOutputType
 from agent.sql.result import Result
 from agent.state import AnswerChart, AnswerTable, OutputType
@@ -11,7 +12,20 @@ _ASKS_FOR_CHART = re.compile(
     r"\b(chart|plot|graph|diagram|visuali[sz]e)\b|график|диаграмм|гистограмм|визуализ|图表|折线|柱状|饼图|画图|绘制",
     re.IGNORECASE,
 )
+_NEEDED: dict[OutputType | None, str] = {
+    "number": "the answer has to be one number: one row with one column of numbers",
+    "plot": "the answer has to be a chart: two rows at least, a column for the x axis and a column of numbers",
+}
+"""What a form asks of a result; the other forms take any."""
+
 _NUMERIC = {"integer", "float", "decimal"}
+
+
+def unfit(question: str, result: Result, wanted: OutputType | None) -> str | None:
+    """Return why `result` cannot be given as `wanted`, as a model is told; None where it can, or no rows could."""
+    if wanted not in _NEEDED or wanted in _possible(result, chart_of(result, question)):
+        return None
+    return f"it ran, but {_NEEDED[wanted]}, and the result is {_shape(result)}"
 
 
 def choose_output_type(
@@ -22,13 +36,11 @@ def choose_output_type(
     Raises:
         InvalidOutputType: the result cannot have the wanted form.
     """
-    natural = _natural(result)
-    possible = {"string", "dataframe", natural, *(["plot"] if chart else [])}
-    if wanted and wanted not in possible:
+    if wanted and wanted not in _possible(result, chart):
         raise InvalidOutputType(wanted, _shape(result))
     if wanted:
         return wanted
-    return "plot" if chart and _ASKS_FOR_CHART.search(question) else natural
+    return "plot" if chart and _ASKS_FOR_CHART.search(question) else _natural(result)
 
 
 def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTable, chart: AnswerChart | None) -> Any:
@@ -37,6 +49,10 @@ def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTa
         value = result["rows"][0][0] if _is_single(result) else text
         return text if output_type == "string" and isinstance(value, int | float) else value
     return chart if output_type == "plot" else table
+
+
+def _possible(result: Result, chart: AnswerChart | None) -> set[str]:
+    return {"string", "dataframe", _natural(result), *(["plot"] if chart else [])}
 
 
 def _natural(result: Result) -> OutputType:

@@ -37,17 +37,13 @@ def narrate(
         text = draft or _said(model, messages)
         invented = _invented(text, results, question)
         if invented:
-            note(f"the narration was rejected, it states {', '.join(invented)}")
             text = _said(model, [*messages, AIMessage(text), _objection(invented)])
             invented = _invented(text, results, question)
     except Exception as error:
         # Whatever goes wrong here, there are rows to answer with.
         note(f"there is no narration: {error}")
         return None
-    if invented:
-        note(f"the narration was rejected again, it states {', '.join(invented)}")
-        return None
-    return text or None
+    return None if invented else text or None
 
 
 def _said(model: ModelClient, messages: list[BaseMessage]) -> str:
@@ -55,15 +51,17 @@ def _said(model: ModelClient, messages: list[BaseMessage]) -> str:
 
 
 def _invented(text: str, results: Mapping[str, Result], question: str) -> list[str]:
-    """Return the figures that are in none of the results."""
-    first, *others = (ungrounded_figures(text, result, question) for result in results.values())
-    return [figure for figure in first if all(figure in other for other in others)]
+    """Return the figures that follow from nothing in the results, each once."""
+    invented = list(dict.fromkeys(ungrounded_figures(text, list(results.values()), question)))
+    if invented:
+        note(f"the narration was rejected, it states {', '.join(invented)}")
+    return invented
 
 
 def _objection(invented: list[str]) -> BaseMessage:
     return HumanMessage(
-        f"These figures are not in the rows: {', '.join(invented)}. Write the answer again without them; state only "
-        "figures of the rows, at most rounded."
+        f"These figures follow from nothing in the rows: {', '.join(invented)}. Write the answer again without them; "
+        "state only figures of the rows, and differences or ratios of two figures that you state beside them."
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from agent.charts.build import figure_of
+from agent.charts.figure import Figure
 from agent.charts.plot_spec import PlotSpec
 from agent.errors import DriverMissing
 from agent.messages import Language, render
@@ -24,7 +25,15 @@ def draw_png(result: Result, spec: PlotSpec, language: Language = "en") -> Pictu
         PlotSpecInvalid: the spec does not fit the result.
         DriverMissing: the extra `charts` is not installed.
     """
-    figure = figure_of(result, spec, language)
+    return picture_of(figure_of(result, spec, language), language)
+
+
+def picture_of(figure: Figure, language: Language = "en") -> Picture:
+    """Return the picture of what a chart shows.
+
+    Raises:
+        DriverMissing: the extra `charts` is not installed.
+    """
     try:
         from agent.charts.canvas import png_of
     except ModuleNotFoundError as error:

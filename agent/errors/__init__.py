@@ -22,6 +22,7 @@
         ├── InvalidOutputType        the result cannot have the wanted form   wanted, shape
         ├── SourceNotFound           no such source                           source, reason
         ├── SourceEmpty              the source has no table                  source
+        ├── SourcesNotTogether       sources that one question cannot reach   first, second
         ├── SourceUnreachable        the database does not answer             source, reason
         ├── SourceBusy               all its connections stayed in use        source, places
         ├── AccountCanWrite          the account may do more than read        source, rights
@@ -48,6 +49,7 @@
         ├── RowRuleParameterMissing  a row rule has no value for a parameter  table, parameter
         ├── RowRuleNotApplied        a row rule does not hold on a reference  table, reason
         ├── BudgetExceeded           a limit per question was reached         limit, setting
+        ├── QuestionFailed           a graph gave no answer, and no facts     reason
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
 Whether an error may be tried again is its type, not a flag. Attributes carry the facts; `agent.messages` turns them
@@ -76,6 +78,7 @@ from agent.errors.questions import (
     InvalidOutputType,
     InvalidQuestion,
     OffTopic,
+    QuestionFailed,
     QuestionTooLong,
     SqlNotGenerated,
 )
@@ -85,6 +88,7 @@ from agent.errors.sources import (
     SourceBusy,
     SourceEmpty,
     SourceNotFound,
+    SourcesNotTogether,
     SourceUnreachable,
 )
 from agent.errors.specs import PlotSpecInvalid, QuerySpecInvalid, SpecProblem
@@ -133,6 +137,7 @@ __all__ = [
     "PermissionDenied",
     "PlotSpecInvalid",
     "QuerySpecInvalid",
+    "QuestionFailed",
     "QuestionTooLong",
     "Retryable",
     "RowRuleNotApplied",
@@ -142,6 +147,7 @@ __all__ = [
     "SourceEmpty",
     "SourceNotFound",
     "SourceUnreachable",
+    "SourcesNotTogether",
     "SpecProblem",
     "SqlNotGenerated",
     "StatementCancelled",

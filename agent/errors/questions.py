@@ -74,6 +74,14 @@ class DatasetInvalid(Terminal):
 
 
 @dataclass(eq=False)
+class QuestionFailed(Terminal):
+    """A graph ended without an answer and left no facts to make a more telling error of; `reason` is its text."""
+
+    code = "question_failed"
+    reason: str
+
+
+@dataclass(eq=False)
 class InternalError(Terminal):
     """A defect of datasphinx itself; the log has the traceback under the trace id."""
 

@@ -15,6 +15,15 @@ class SourceNotFound(Terminal):
 
 
 @dataclass(eq=False)
+class SourcesNotTogether(Terminal):
+    """One question cannot reach both sources: their engines differ, or one is a database and the other a file."""
+
+    code = "sources_not_together"
+    first: str
+    second: str
+
+
+@dataclass(eq=False)
 class SourceEmpty(Terminal):
     """The source has no table that the account can see."""
 

@@ -122,18 +122,52 @@ def test_form_that_is_wanted_is_given(scripted: Scripted, sql: str, form: str) -
     ],
 )
 def test_form_that_is_impossible_is_a_typed_error(scripted: Scripted, sql: str, form: str) -> None:
-    output = ask(scripted, sql, output_type=form)
+    agent = scripted({"GeneratedSQL": [{"sql": sql}] * 2})
+    output = agent.ask(HOW_MANY, output_type=form)
 
     assert output["error"]["code"] == "invalid_output_type"
     assert form in output["answer"]
     assert (output["output_type"], output["value"], output["charts"]) == (None, None, [])
     assert output["sql"] == sql
     assert output["tables"][0]["columns"]
+    assert calls(agent)["GeneratedSQL"] == (1 if form == "pie" else 2)
 
 
-@pytest.mark.parametrize(("form", "told"), [("number", "has to be one number"), ("plot", "will be a chart")])
-def test_wanted_form_is_told_to_generation(scripted: Scripted, form: str, told: str) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT] * 2})
+@pytest.mark.parametrize(
+    ("sql", "better", "form", "told"),
+    [
+        (
+            BY_STATUS,
+            ONE_NUMBER,
+            "number",
+            "one number: one row with one column of numbers, and the result is 4 x [status",
+        ),
+        (ONE_NUMBER, BY_STATUS, "plot", "the answer has to be a chart: two rows at least"),
+    ],
+)
+def test_form_that_the_rows_cannot_have_is_corrected_once(
+    scripted: Scripted, sql: str, better: str, form: str, told: str
+) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": sql}, {"sql": better}]})
+    output = agent.ask(HOW_MANY, output_type=form)
+
+    assert (output["error"], output["output_type"], output["sql"]) == (None, form, better)
+    assert told in prompts(agent, "GeneratedSQL")[1]
+    assert any("asked for another statement" in note for note in output["audit"]["notes"])
+
+
+def test_form_is_not_corrected_where_no_try_is_left(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": BY_STATUS}]}, max_sql_generations=1)
+
+    assert agent.ask(HOW_MANY, output_type="number")["error"]["code"] == "invalid_output_type"
+
+
+@pytest.mark.parametrize(
+    ("sql", "form", "told"),
+    [(ONE_NUMBER, "number", "has to be one number"), (BY_STATUS, "plot", "will be a chart")],
+)
+def test_wanted_form_is_told_to_generation(scripted: Scripted, sql: str, form: str, told: str) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": sql}] * 2})
     agent.ask(HOW_MANY, output_type=form), agent.ask(HOW_MANY)
 
     wanted, free = prompts(agent, "GeneratedSQL")
@@ -344,21 +378,26 @@ def test_invented_figure_rejects_the_narration(scripted: Scripted, text: str) ->
     assert any("the narration was rejected" in note for note in output["audit"]["notes"])
 
 
-def test_invented_figure_is_written_anew_once(scripted: Scripted) -> None:
-    agent = narrating(scripted, narrated("There are 31 orders."), narrated("There are 30 orders."))
+def test_narration_is_written_again_without_the_invented_figures(scripted: Scripted) -> None:
+    agent = narrating(scripted, narrated("There are 30 orders, 31 customers and 32 cities."), narrated("30 orders."))
     output = agent.ask("List orders with their amounts")
 
-    assert output["answer"] == "There are 30 orders."
-    assert "These figures are not in the rows: 31." in prompts(agent, "NarratedAnswer")[1]
-    assert any("the narration was rejected, it states 31" in note for note in output["audit"]["notes"])
+    assert output["answer"] == "30 orders."
+    first, second = prompts(agent, "NarratedAnswer")
+    assert "follow from nothing" not in first
+    assert "There are 30 orders, 31 customers" in second
+    assert "follow from nothing in the rows: 31, 32." in second
 
 
-def test_figure_that_is_invented_twice_leaves_the_rows(scripted: Scripted) -> None:
-    agent = narrating(scripted, *[narrated("There are 31 orders.")] * 3)
+def test_narration_that_invents_twice_is_given_up(scripted: Scripted) -> None:
+    agent = narrating(scripted, *[narrated(f"There are {count} customers.") for count in (31, 32, 30)])
     output = agent.ask("List orders with their amounts")
 
     assert output["answer"].startswith("| order_id | total_amount |")
-    assert len(prompts(agent, "NarratedAnswer")) == 2
+    assert [text for text in output["audit"]["notes"] if "rejected" in text] == [
+        "the narration was rejected, it states 31",
+        "the narration was rejected, it states 32",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,9 @@ def test_figures_of_the_rows_are_found(text: str) -> None:
         ("1.2 billion", ["1.2"]),
         ("1.2k", ["1.2"]),
         ("1e9", ["1e9"]),
-        ("Q4", []),
-        ("Q5 and the 9th", ["5", "9"]),
+        ("Q4", ["Q4"]),
+        ("Q1", []),
+        ("Q5 and the 9th or the 4th", ["5", "9"]),
         ("99 and 98", ["99", "98"]),
         ("12.345.678", ["12.345.678"]),
         ("１２３", ["１２３"]),
@@ -95,6 +96,127 @@ def test_three_decimals_are_read_as_the_language_writes_them(text: str) -> None:
 def test_share_that_is_not_in_the_rows_is_invented() -> None:
     """It could be derived, but no row says it, and a wrong one looks the same."""
     assert ungrounded_figures("Half, 50%, of it", rows_of(("a", 10), ("b", 10)), "") == ["50"]
+
+
+@pytest.mark.parametrize(
+    ("text", "invented"),
+    [
+        ("It rose from 80 to 100, by 25%.", []),
+        ("It rose from 80 to 100, by 20%.", ["20"]),
+        ("It fell from 100 to 80, by 20%.", []),
+        ("It fell from 100 to 80, by 25%.", ["25"]),
+        ("80 is 80% of 100.", []),
+        ("80 of 100, that is 0.8 per piece.", []),
+        ("100 is 1.25 times 80.", []),
+        ("80 against 100: 20 fewer.", []),
+        ("80 and 100, and 20 birds.", ["20"]),
+        ("There are 20 fewer.", ["20"]),
+        ("80, 100 and 180 in all.", ["180"]),
+    ],
+)
+def test_figure_of_two_values_is_found_where_the_text_states_both_and_says_what_it_is(
+    text: str, invented: list[str]
+) -> None:
+    assert ungrounded_figures(text, rows_of(("a", 80), ("b", 100)), "") == invented
+
+
+@pytest.mark.parametrize(
+    ("text", "invented"),
+    [
+        ("about 1,180", []),
+        ("1,180", ["1,180"]),
+        ("about 1,200", []),
+        ("roughly 1,100", ["1,100"]),
+        ("over 1,100", []),
+        ("over 1,200", ["1,200"]),
+        ("1,100+", []),
+        ("nearly 1,200", []),
+        ("nearly 1,100", ["1,100"]),
+        ("约 1200 人", []),
+        ("1100多人", []),
+        ("1200多人", ["1200"]),
+        ("1200人左右", []),
+        ("почти 1200", []),
+        ("более 1100", []),
+        ("about 2,000", ["2,000"]),
+    ],
+)
+def test_round_figure_needs_a_word_that_says_so(text: str, invented: list[str]) -> None:
+    assert ungrounded_figures(text, rows_of(("a", 1184)), "") == invented
+
+
+def test_chinese_more_than_stands_before_the_scale() -> None:
+    assert ungrounded_figures("120多万元", rows_of(("a", 1_234_567)), "") == []
+    assert ungrounded_figures("130多万元", rows_of(("a", 1_234_567)), "") == ["130"]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "invented"),
+    [
+        ("3 million orders", "orders", ["3"]),
+        ("3 million orders", "orders_million", []),
+        ("3 млн заказов", "заказы_млн", []),
+        ("3万单", "订单数（万）", []),
+        ("3 k", "orders", []),
+        ("3k", "orders", ["3"]),
+    ],
+)
+def test_word_of_scale_is_taken_at_its_word(text: str, column: str, invented: list[str]) -> None:
+    assert ungrounded_figures(text, rows_of(("a", 3), ("b", 7), columns=("name", column)), "") == invented
+
+
+@pytest.mark.parametrize(
+    ("text", "invented"),
+    [
+        ("2 items", []),
+        ("2%", ["2"]),
+        ("2 thousand", ["2"]),
+        ("2.0", ["2.0"]),
+        ("2nd", []),
+        ("3rd", ["3"]),
+        ("Galaxy 12", []),
+        ("the Galaxy 12 sold 12 pieces", ["12"]),
+        ("S-07", []),
+        ("S-2", ["2"]),
+    ],
+)
+def test_counts_ordinals_and_codes_vouch_for_nothing_else(text: str, invented: list[str]) -> None:
+    assert ungrounded_figures(text, rows_of(("Galaxy 12", 40), ("S-07", 55)), "") == invented
+
+
+@pytest.mark.parametrize(
+    ("text", "invented"),
+    [
+        ("May 2023", []),
+        ("в мае 2023 года", []),
+        ("2023年5月", []),
+        ("Q2 2023", []),
+        ("2023年第二季度", []),
+        ("June 2023", ["June 2023"]),
+        ("2024年5月", ["2024年5月"]),
+        ("Q3 2023", ["Q3 2023"]),
+        ("5 May 2023", ["5 May 2023"]),
+        ("2023", []),
+        ("2022", ["2022"]),
+    ],
+)
+def test_date_is_found_in_columns_of_years_and_months(text: str, invented: list[str]) -> None:
+    rows = rows_of((2023, 5, 400), columns=("year", "month", "visits"))
+
+    assert ungrounded_figures(text, rows, "") == invented
+
+
+def test_figures_of_several_results_count_together() -> None:
+    results = [rows_of(("a", 70)), rows_of(("b", 40))]
+
+    assert ungrounded_figures("a has 70, b 40: 30 more", results, "") == []
+    assert ungrounded_figures("a has 71", results, "") == ["71"]
+
+
+def test_a_figure_that_may_be_any_of_many_values_is_nothing_to_reckon_with() -> None:
+    rows = rows_of(*(("a", 1_000_000 + at) for at in range(2000)))
+
+    assert ungrounded_figures("from 1 million to 1 million, 7 more", rows, "") == ["7"]
 
 
 def test_true_is_not_one() -> None:

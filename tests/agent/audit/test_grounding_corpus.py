@@ -1,0 +1,66 @@
+"""Answers written one by one: right ones, and the same with one figure changed, which `[[ ]]` marks."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from agent.audit.grounding import ungrounded_figures
+from agent.sql.result import Result
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "grounding" / "answers.jsonl"
+MOST_REFUSED = 2
+
+
+class Written(NamedTuple):
+    """An answer, what it speaks of, and the wrong figure in it; the figure is empty where the answer is right."""
+
+    answer: str
+    question: str
+    result: Result
+    planted: str
+
+    @property
+    def named(self) -> list[str]:
+        """The figures that the check finds nothing for."""
+        return ungrounded_figures(self.answer, self.result, self.question)
+
+
+def result_of(case: dict[str, Any]) -> Result:
+    return Result(columns=case["columns"], types=["other"] * len(case["columns"]), rows=case["rows"], truncated=False)
+
+
+def written() -> list[Written]:
+    lines = FIXTURE.read_text(encoding="utf-8").splitlines()
+    answers = []
+    for case in map(json.loads, lines):
+        for text in [*case["right"], *case["wrong"]]:
+            planted = "".join(re.findall(r"\[\[(.*?)\]\]", text))
+            plain = text.replace("[[", "").replace("]]", "")
+            answers.append(Written(plain, case["question"], result_of(case), planted))
+    return answers
+
+
+WRONG = [answer for answer in written() if answer.planted]
+RIGHT = [answer for answer in written() if not answer.planted]
+
+
+def test_there_are_enough_answers_and_all_differ() -> None:
+    assert len({answer.answer for answer in WRONG}) >= 100
+    assert len({answer.answer for answer in RIGHT}) >= 100
+    assert not {answer.answer for answer in WRONG} & {answer.answer for answer in RIGHT}
+
+
+@pytest.mark.parametrize("answer", WRONG, ids=lambda answer: answer.planted)
+def test_wrong_figure_is_caught_and_no_other(answer: Written) -> None:
+    (named,) = answer.named
+
+    assert named in answer.planted or answer.planted in named
+
+
+def test_right_answers_are_refused_at_most_twice() -> None:
+    refused = [(answer.answer, answer.named) for answer in RIGHT if answer.named]
+
+    assert len(refused) <= MOST_REFUSED, refused

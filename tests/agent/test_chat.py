@@ -1,0 +1,405 @@
+"""The Python face on the sample shop, on files and on frames, with the scripted model and a stand-in analyst."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+import agent.accessor  # noqa: F401
+import agent.chat
+from agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
+from agent.datasets.limits import LoadLimits
+from agent.datasets.registry import Registry
+from agent.errors import (
+    DatasetUnknown,
+    FileTooLarge,
+    InvalidOutputType,
+    InvalidQuestion,
+    OffTopic,
+    QuestionFailed,
+    SourceNotFound,
+    SourcesNotTogether,
+)
+from agent.models.scripted import ScriptedModel
+from agent.settings import Settings, load_settings
+from tests.agent.walk import COUNT, HOW_MANY, JOKE
+from tests.conftest import VALID
+from tests.databases import make_table, url
+
+Asking = Callable[..., "Asked"]
+
+BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
+ONE_TEXT = {"sql": "SELECT name FROM regions ORDER BY name LIMIT 1"}
+FRAME = pandas.DataFrame({"city": ["Oslo", "Rome"], "sales": [3, 4]})
+
+
+class Asked(Agent):
+    """An agent that remembers its model."""
+
+    model: ScriptedModel
+
+    def prompts(self, schema: str = "GeneratedSQL") -> list[str]:
+        return [call.prompt for call in self.model.calls if call.schema_name == schema]
+
+
+@pytest.fixture
+def asking(cache_dir: Path) -> Asking:
+    """A maker of agents: the statements that the model writes, and what is asked."""
+
+    def make(*statements: Any, sources: Any = (), configured: Any = None, **overrides: Any) -> Asked:
+        model = ScriptedModel({"GeneratedSQL": statements, "SQLValidation": [VALID] * 5})
+        made = Asked(sources, settings=load_settings(cache_dir=cache_dir, sources=configured, **overrides), model=model)
+        made.model = model
+        return made
+
+    return make
+
+
+def test_optional_packages_are_imported_only_when_they_are_needed() -> None:
+    optional = ("pandas", "matplotlib", "duckdb", "python_calamine", "charset_normalizer")
+    blocked = f"import sys; sys.modules.update(dict.fromkeys({optional!r}))"
+    program = f"{blocked}; from agent.chat import Agent; print(Agent('sample').last_sql)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.stdout.strip() == "None", done.stderr
+
+
+# Databases: what comes back
+
+
+def test_number(asking: Asking) -> None:
+    agent = asking(COUNT)
+    response = agent.chat(HOW_MANY)
+
+    assert isinstance(response, NumberResponse)
+    assert isinstance(response.value, int)
+    assert response.value == response.tables[0]["rows"][0][0]
+    assert response.sql == agent.last_sql == COUNT["sql"]
+    assert response.audit == agent.trace
+    assert str(response) == response.answer
+    assert f"{response.value:,}" in response.answer
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [("9007199254740993", 9007199254740993), ("-0.1000000000000000055511", None), ("2.50", None)]
+)
+def test_number_that_a_float_cannot_keep_is_exact(cell: str, value: int | None) -> None:
+    response = NumberResponse(cell, None, {}, [], None, cell)  # type: ignore[arg-type]
+
+    assert str(response.value) == cell
+    assert value is None or response.value == value
+
+
+def test_text(asking: Asking) -> None:
+    response = asking(ONE_TEXT).chat("Which region comes first?")
+
+    assert isinstance(response, StringResponse)
+    assert response.value == response.tables[0]["rows"][0][0]
+
+
+def test_table(asking: Asking) -> None:
+    response = asking(BY_STATUS).chat("Orders by status")
+
+    assert isinstance(response, DataFrameResponse)
+    assert isinstance(response.value, pandas.DataFrame)
+    assert list(response.value.columns) == ["status", "orders"]
+    assert response.value.to_numpy().tolist() == response.tables[0]["rows"]
+    assert response.plain == response.tables[0]
+
+
+@pytest.mark.parametrize(
+    "given", [{"question": "Plot the orders by status"}, {"question": "x orders", "wanted": "plot"}]
+)
+def test_chart(asking: Asking, tmp_path: Path, given: dict[str, Any]) -> None:
+    response = asking(BY_STATUS).chat(given["question"], output_type=given.get("wanted"))
+
+    assert isinstance(response, ChartResponse)
+    assert response.value["type"] == "bar"
+    assert json.loads(response.save(tmp_path / "a.json").read_text("utf-8")) == response.value["option"]
+    assert response.save(str(tmp_path / "a.PNG")).read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"\.png or \.json"):
+        response.save(tmp_path / "a.svg")
+
+
+def test_forced_form_is_corrected_once_by_the_model(asking: Asking) -> None:
+    response = asking(BY_STATUS, COUNT).chat("Orders by status", output_type="number")
+
+    assert isinstance(response, NumberResponse)
+    assert response.sql == COUNT["sql"]
+
+
+def test_forced_form_that_cannot_be_had_is_a_typed_error(asking: Asking) -> None:
+    agent = asking(BY_STATUS, BY_STATUS)
+
+    with pytest.raises(InvalidOutputType) as caught:
+        agent.chat("Покажи заказы по статусам", output_type="number")
+
+    assert caught.value.wanted == "number"
+    assert "orders (integer)" in caught.value.shape
+    assert agent.last_sql == BY_STATUS["sql"]
+    assert agent.trace and agent.trace["llm_calls"] == len(agent.model.calls)
+    (note,) = caught.value.__notes__
+    assert note.startswith("Результат нельзя дать в виде number")
+
+
+def test_error_of_the_graph_is_raised_by_its_class(asking: Asking) -> None:
+    agent = asking(COUNT, max_table_retrievals=1)
+
+    with pytest.raises(OffTopic):
+        agent.chat(JOKE)
+    with pytest.raises(InvalidQuestion):
+        agent.chat("  ")
+    with pytest.raises(InvalidQuestion):
+        agent.chat(None)  # type: ignore[arg-type]
+    assert isinstance(agent.chat(HOW_MANY), NumberResponse)
+
+
+# Conversations
+
+
+def test_before_the_first_question_there_is_nothing(asking: Asking) -> None:
+    agent = asking()
+
+    assert (agent.last_sql, agent.trace) == (None, None)
+    for ask in (agent.follow_up, agent.clarify):
+        with pytest.raises(InvalidQuestion, match="begin with chat"):
+            ask("and by month?")
+
+
+def test_follow_up_is_read_with_the_questions_before_it(asking: Asking) -> None:
+    agent = asking(COUNT, BY_STATUS, COUNT)
+    agent.chat(HOW_MANY)
+
+    assert isinstance(agent.follow_up("And by status?"), DataFrameResponse)
+    agent.chat("How many orders in all?")
+    first, second, third = agent.prompts()
+    assert "And by status?" not in first
+    assert f"Question: {HOW_MANY} → And by status?" in second
+    assert "by status?" not in third
+
+
+def test_follow_up_that_failed_is_forgotten(asking: Asking) -> None:
+    agent = asking(COUNT, BY_STATUS, BY_STATUS, BY_STATUS)
+    agent.chat(HOW_MANY)
+    with pytest.raises(InvalidOutputType):
+        agent.follow_up("as one number, please", output_type="number")
+    agent.follow_up("by status")
+
+    assert f"Question: {HOW_MANY} → by status" in agent.prompts()[-1]
+
+
+def test_oldest_questions_of_a_long_conversation_are_left_out(asking: Asking) -> None:
+    agent = asking(COUNT, COUNT, COUNT, max_question_chars=60)
+    agent.chat(HOW_MANY), agent.follow_up("Only orders that were delivered"), agent.follow_up("orders of 2024")
+
+    assert "Question: Only orders that were delivered → orders of 2024" in agent.prompts()[-1]
+
+
+def test_each_first_question_begins_a_thread_of_its_own(asking: Asking) -> None:
+    agent = asking(COUNT, COUNT)
+    first, second = agent.chat(HOW_MANY), agent.chat(HOW_MANY)
+
+    assert first.audit["trace_id"] != second.audit["trace_id"]
+    assert len(agent._checkpointer.storage) == 1
+
+
+# What is asked
+
+
+def test_database_by_url_and_by_name(asking: Asking, tmp_path: Path) -> None:
+    things = url(make_table(tmp_path, "word TEXT", [("a",), ("b",)]))
+    statement = {"sql": "SELECT COUNT(*) AS n FROM things"}
+
+    assert asking(statement, sources=things).chat("How many things?").value == 2
+    assert asking(statement, sources=["mine"], configured={"mine": things}).chat("How many things?").value == 2
+
+
+def test_of_several_databases_of_one_engine_the_one_that_fits_is_asked(asking: Asking, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    words = url(make_table(folders[0], "word TEXT", [("a",), ("b",)], table="words"))
+    ships = url(make_table(folders[1], "ship TEXT", [("c",)], table="ships"))
+    agent = asking({"sql": "SELECT COUNT(*) AS n FROM ships"}, sources=[words, ships])
+
+    assert agent.chat("How many ships?").value == 1
+
+
+@pytest.mark.parametrize(
+    ("sources", "first", "second"),
+    [
+        (["postgresql://reader:secret@db/a", "sqlite:///b.db"], "postgresql://reader:***@db/a", "sqlite:///b.db"),
+        (["sample", "sales.csv"], "sample", "sales.csv"),
+        ([FRAME, "sqlite:///b.db"], "a DataFrame of 2 rows", "sqlite:///b.db"),
+    ],
+    ids=["two engines", "database and file", "frame and database"],
+)
+def test_sources_that_cannot_be_asked_together(asking: Asking, sources: Any, first: str, second: str) -> None:
+    Path("sales.csv").write_text("a,b\n1,2\n")
+
+    with pytest.raises(SourcesNotTogether) as caught:
+        asking(sources=sources)
+
+    assert (caught.value.first, caught.value.second) == (first, second)
+    assert "secret" not in str(caught.value)
+    assert "Ask them one after the other" in str(caught.value)
+
+
+@pytest.mark.parametrize("source", ["sales.xlsx", Path("nowhere.csv"), 7, None, "sqlite:///nowhere.db"])
+def test_source_that_does_not_exist(asking: Asking, source: Any) -> None:
+    with pytest.raises(SourceNotFound):
+        asking(COUNT, sources=[source]).chat(HOW_MANY)
+
+
+# Files and frames, with a stand-in for the analyst
+
+
+class TableState(TypedDict, total=False):
+    question: str
+    files: list[str]
+    datasets: list[str]
+    output_type: str | None
+    clarification_answer: str
+    answer: str
+    value: Any
+    sql: str | None
+    error: Any
+    failure: Any
+    clarification: Any
+    audit: Any
+
+
+class Analyst:
+    """A graph with the analyst's input and output, which counts the rows of what it is given."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.settings: Settings | None = None
+
+    def build(self, services: Any, checkpointer: Any) -> Any:
+        self.settings = services.settings
+        builder = StateGraph(TableState)
+        builder.add_node("count", self.count)
+        builder.add_edge(START, "count")
+        builder.add_edge("count", END)
+        return builder.compile(checkpointer=checkpointer)
+
+    @property
+    def registry(self) -> Registry:
+        assert self.settings
+        return Registry(self.settings.data_dir, LoadLimits.of(self.settings))
+
+    def count(self, state: TableState) -> dict[str, Any]:
+        self.asked.append({**state})
+        datasets = [self.registry.dataset(each) for each in state["datasets"]]
+        datasets += [self.registry.create(each) for each in state["files"]]
+        rows = sum(dataset.row_count for dataset in datasets)
+        error = {"code": "x", "message": "out of steps"} if "fail" in state["question"] else None
+        back = {"question": "Which?", "ambiguity_type": "AmbValue", "options": [{"label": "<b>", "reading": ""}]}
+        asks = "which" in state["question"] and "clarification_answer" not in state
+        return {
+            "answer": "Which?" if asks else error["message"] if error else f"{rows} rows",
+            "output_type": None if error or asks else "number",
+            "value": rows,
+            "sql": None,
+            "error": error,
+            "clarification": back if asks else None,
+            "audit": {"trace_id": "t", "steps": []},
+        }
+
+
+@pytest.fixture
+def analyst(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Analyst]:
+    standin = Analyst()
+    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr(agent.chat, "_build_analyst", standin.build)
+    yield standin
+
+
+def test_frame_becomes_a_dataset(analyst: Analyst) -> None:
+    response = chat("How many rows?", FRAME)
+
+    assert isinstance(response, NumberResponse)
+    assert (response.value, response.sql) == (2, None)
+    (asked,) = analyst.asked
+    assert asked["files"] == []
+    assert [column.name for column in analyst.registry.dataset(asked["datasets"][0]).schema] == ["city", "sales"]
+
+
+def test_file_is_kept_and_asked_by_its_id(analyst: Analyst) -> None:
+    Path("sales.csv").write_text("city,sales\nOslo,3\nRome,4\nBern,5\n")
+
+    assert chat("How many rows?", "sales.csv", output_type="number").value == 3
+    assert analyst.asked[0]["output_type"] == "number"
+    assert analyst.registry.file(analyst.asked[0]["files"][0]).name == "sales.csv"
+
+
+def test_files_and_frames_are_asked_together(analyst: Analyst) -> None:
+    Path("sales.csv").write_text("city,sales\nOslo,3\n")
+
+    assert chat("How many rows?", FRAME, Path("sales.csv"), FRAME.head(1)).value == 4
+
+
+def test_accessor_asks_the_frame_as_it_is(analyst: Analyst) -> None:
+    frame = FRAME.copy()
+    assert frame.sphinx.chat("How many rows?").value == 2
+    frame.loc[2] = ["Bern", 5]
+    assert frame.sphinx.chat("How many rows?", output_type="number").value == 3
+
+
+def test_tables_are_registered_once_and_asked_again(analyst: Analyst) -> None:
+    talk = Agent(FRAME)
+    talk.chat("How many rows?")
+    talk.follow_up("and columns?")
+
+    first, second = analyst.asked
+    assert first["datasets"] == second["datasets"]
+    assert second["question"] == "How many rows? → and columns?"
+
+
+def test_question_back_is_a_text_with_options_and_is_answered_on_the_thread(analyst: Analyst) -> None:
+    talk = Agent(FRAME)
+    asked_back = talk.chat("which rows?")
+
+    assert isinstance(asked_back, StringResponse)
+    assert asked_back.value == "Which?"
+    assert asked_back.clarification
+    assert "<li>&lt;b&gt;</li>" in asked_back._repr_html_()
+    assert talk.clarify("all").value == 2
+    assert analyst.asked[1]["clarification_answer"] == "all"
+    assert analyst.asked[1]["question"] == "which rows?"
+
+
+def test_error_without_facts_still_is_typed(analyst: Analyst) -> None:
+    with pytest.raises(QuestionFailed, match="out of steps"):
+        chat("fail", FRAME)
+
+
+def test_tables_that_cannot_be_kept_are_a_typed_error_each_time(
+    analyst: Analyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("sales.csv").write_text("city,sales\nOslo,3\n")
+    monkeypatch.setenv("DATASPHINX_MAX_FILE_BYTES", "5")
+    talk = Agent("sales.csv")
+
+    for _ in range(2):
+        with pytest.raises(FileTooLarge):
+            talk.chat("How many rows?")
+    assert analyst.asked == []
+
+
+def test_facts_of_an_error_come_from_the_graph(analyst: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
+    failure = {"code": "dataset_unknown", "facts": {"dataset_id": "ds_1"}}
+    ends = {"answer": "-", "error": {"code": "dataset_unknown", "message": "-"}, "failure": failure}
+    monkeypatch.setattr(analyst, "count", lambda state: ends)
+
+    with pytest.raises(DatasetUnknown) as caught:
+        chat("How many rows?", FRAME)
+    assert caught.value.dataset_id == "ds_1"

@@ -1,0 +1,77 @@
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.charts.echarts import chart_of
+from agent.errors import DriverMissing
+from agent.responses import DataFrameResponse, Response, StringResponse, response_of
+from tests.agent.charts.results import HOSTILE, result
+
+FORMS = ["number", "string", "dataframe", "plot"]
+ROWS = result({f"{HOSTILE}a": "string", f"{HOSTILE}b": "integer"}, (HOSTILE, 1), (f"{HOSTILE}2", 2))
+
+
+def response(form: str, count: int = 2) -> Response:
+    rows = ROWS["rows"] * (count // 2)
+    table = {"name": "result", "columns": ROWS["columns"], "rows": rows}
+    values: dict[str, Any] = {"number": 1, "string": HOSTILE, "dataframe": table, "plot": chart_of(ROWS, HOSTILE)}
+    return response_of(
+        {
+            "answer": f"{HOSTILE}\n\n| a |\n|---|\n| {HOSTILE} |",
+            "output_type": form,
+            "value": values[form],
+            "sql": f"SELECT '{HOSTILE}'",
+            "tables": [table],
+            "audit": {},
+        }
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_text_reaches_a_notebook_unescaped(form: str) -> None:
+    page = response(form)._repr_html_()
+
+    assert HOSTILE not in page
+    assert "&lt;img src=x" in page
+    assert "<details><summary>SQL</summary><pre>SELECT &#x27;&lt;img" in page
+    assert page.count("<img") == (1 if form == "plot" else 0)
+
+
+def test_table_is_shown_as_one_and_cut() -> None:
+    page = response("dataframe", 70)._repr_html_()
+
+    assert page.count("<tr>") == 51
+    assert "<p>+ 20</p>" in page
+    assert "|---|" not in page
+
+
+def test_chart_without_matplotlib_shows_the_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "agent.charts.canvas", raising=False)
+    chart = response("plot")
+
+    assert "<table>" in chart._repr_html_()
+    with pytest.raises(DriverMissing):
+        chart.save(tmp_path / "a.png")  # type: ignore[attr-defined]
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_table_without_pandas_is_still_there_in_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = response("dataframe")
+
+    assert isinstance(table, DataFrameResponse)
+    assert table.plain["rows"] == ROWS["rows"]
+    with pytest.raises(DriverMissing) as caught:
+        _ = table.value
+    assert caught.value.extra == "pandas"
+
+
+def test_cell_without_a_value_is_a_text_without_one() -> None:
+    empty = response_of({"answer": "–", "output_type": "string", "value": None, "audit": {}})
+
+    assert isinstance(empty, StringResponse)
+    assert empty.value is None
+    assert (empty.sql, empty.tables, empty.clarification) == (None, [], None)

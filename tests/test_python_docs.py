@@ -1,0 +1,42 @@
+"""The programs of docs/python.md that ask the sample shop, one after the other."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.fake_openai import FakeOpenAI
+from tests.generated_docs import ROOT
+
+CONVERSATION, ACCESSOR, ERRORS = re.findall(
+    r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.DOTALL
+)
+VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
+CUSTOMERS = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
+BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}
+ORDERS = {"sql": "SELECT COUNT(*) AS orders FROM orders"}
+REGIONS = {"sql": "SELECT name FROM regions"}
+
+
+def test_the_programs_answer(cache_dir: Path) -> None:
+    statements = (CUSTOMERS, BY_STATUS, ORDERS, REGIONS, REGIONS)
+    with FakeOpenAI([answer for statement in statements for answer in (statement, VALID)]) as server:
+        environment = os.environ | {
+            "DATASPHINX_LLM_BASE_URL": server.base_url,
+            "DATASPHINX_LLM_MODEL": "fake",
+            "DATASPHINX_CACHE_DIR": str(cache_dir),
+        }
+        program = CONVERSATION + ERRORS
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+    number, table, followed, error = done.stdout.splitlines() or [done.stderr] * 4
+    assert number == f"1184 | {CUSTOMERS['sql']}"
+    assert table == "(4, 2) DataFrameResponse"
+    assert re.fullmatch(rf"orders: [\d,]+ \| {re.escape(ORDERS['sql'])}", followed)
+    assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
+
+
+def test_the_accessor_is_imported_as_the_tests_do() -> None:
+    assert ACCESSOR.startswith("import agent.accessor\n")
