@@ -132,12 +132,16 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     Raises:
         DriverMissing, ConfigurationError: as `create_app` says.
     """
-    app = create_app(Services(settings, any_source=False))
+    services = Services(settings, any_source=False)
+    app = create_app(services)
     try:
         import uvicorn
+        from uvicorn.config import LOGGING_CONFIG
     except ImportError as error:
         raise DriverMissing("uvicorn", "serve") from error
-    uvicorn.run(app, host=host, port=port, log_level="info")
+    # Without a configuration uvicorn logs as the process does: in JSON, where that is set.
+    logs = None if services.settings.log_json else LOGGING_CONFIG
+    uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs)
 
 
 def question_schema(settings: Settings) -> type[BaseModel]:

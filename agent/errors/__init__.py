@@ -44,6 +44,8 @@
         ├── NotPermitted             a row rule closes the table              table
         ├── RowRuleParameterMissing  a row rule has no value for a parameter  table, parameter
         ├── RowRuleNotApplied        a row rule does not hold on a reference  table, reason
+        ├── RecordUnavailable        the record cannot be written or read     store, reason
+        ├── TraceUnknown             no such run on the record                trace_id, reason
         ├── BudgetExceeded           a limit per question was reached         limit, setting
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
@@ -75,6 +77,7 @@ from agent.errors.questions import (
     QuestionTooLong,
     SqlNotGenerated,
 )
+from agent.errors.record import RecordUnavailable, TraceUnknown
 from agent.errors.sources import (
     AccountCanWrite,
     DriverMissing,
@@ -129,6 +132,7 @@ __all__ = [
     "PlotSpecInvalid",
     "QuerySpecInvalid",
     "QuestionTooLong",
+    "RecordUnavailable",
     "Retryable",
     "RowRuleNotApplied",
     "RowRuleParameterMissing",
@@ -148,4 +152,5 @@ __all__ = [
     "SystemCatalogRefused",
     "StatementTooCostly",
     "Terminal",
+    "TraceUnknown",
 ]

@@ -1,6 +1,5 @@
 """Asks a chat model for structured answers: one schema in, one validated value out, every call on the record."""
 
-import json
 import re
 import time
 from collections.abc import Mapping
@@ -9,19 +8,20 @@ from urllib.parse import urlsplit, urlunsplit
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.utils.function_calling import convert_to_openai_function
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.audit.cost import cost_usd
 from agent.audit.step import ModelCall, current_step
-from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.errors import BudgetExceeded, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, reply_body
 from agent.models.embedded import EmbeddedOptions
 from agent.models.parse import Answer, read_answer
+from agent.models.requests import instruction, repair, response_format
 from agent.models.schemas import GeneratedSQL
 from agent.settings import Settings
+from agent.sql.redact import SHORTEST_SECRET
 
 _MODES = ("json_schema", "json_object", "text")
-_FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|(prompt|input|request) is too (long|large)|too many tokens",
     re.I,
@@ -30,7 +30,6 @@ _BROKEN_OFF = (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonE
 # What langchain-openai raises for a body that is cut, has no choices, or is not a chat completion.
 _BROKEN_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
 _TIMEOUT_STATUS = 408
-_SHORTEST_SECRET = 6
 
 
 class ModelClient:
@@ -74,9 +73,9 @@ class ModelClient:
         try:
             return _read(text, problem, schema)
         except ValueError as error:
-            repair = _repair(text, str(error), schema.__name__)
+            plea = repair(text, str(error), schema.__name__)
         knew_the_schema = "{" in text or problem
-        text, problem = self._call(schema, [*messages, *repair], spell_out=True)
+        text, problem = self._call(schema, [*messages, *plea], spell_out=True)
         try:
             answer = _read(text, problem, schema)
         except ValueError as error:
@@ -101,7 +100,7 @@ class ModelClient:
         constrained = {"extra_body": {"grammar": grammar}} if grammar else {}
         try:
             text, problem = self._invoke(name, options | constrained, messages)
-        except _FORMAT_REFUSED as error:
+        except FORMAT_REFUSED as error:
             raise ModelRejected(self._endpoint, self._reason(error)) from error
         if problem:
             raise ModelAnswerUnreadable(name, text or problem)
@@ -112,10 +111,10 @@ class ModelClient:
         modes = self._modes
         for mode in modes:
             spelt_out = spell_out or mode != "json_schema"
-            asked = [*messages, HumanMessage(_instruction(schema))] if spelt_out else messages
+            asked = [*messages, instruction(schema)] if spelt_out else messages
             try:
-                said = self._invoke(schema.__name__, _response_format(schema, mode), asked)
-            except _FORMAT_REFUSED as error:
+                said = self._invoke(schema.__name__, response_format(schema, mode), asked)
+            except FORMAT_REFUSED as error:
                 if mode == modes[-1] or _is_too_long(error):
                     raise ModelRejected(self._endpoint, self._reason(error)) from error
                 continue
@@ -125,29 +124,43 @@ class ModelClient:
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
+        asked = asked_body(schema, self.name, options, messages)
         if step:
-            step.check_budget(self._settings)
+            try:
+                step.check_budget(self._settings)
+            except BudgetExceeded as error:
+                step.event("llm", {**asked, **reply_body(Reply(error=error))})
+                raise
         started = time.perf_counter()
-        usage: tuple[int, int] | None = None
+        reply = self._send(schema, options, messages)
+        if step:
+            call = self._record(schema, reply.usage, time.perf_counter() - started)
+            step.calls.append(call)
+            step.event("llm", {**asked, **call, **reply_body(reply)})
+        if reply.error:
+            raise reply.error
+        return reply.text, reply.problem
+
+    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
+        """Return what comes of a call; nothing is raised, so that all of it can be recorded."""
         try:
             answer = self.chat.bind(**options).invoke(messages)
-            usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
-        except _FORMAT_REFUSED:
-            usage = (0, 0)
-            raise
+        except FORMAT_REFUSED as error:
+            return Reply(usage=(0, 0), error=error)
         except _BROKEN_OFF as error:
             spent = error.completion.usage if error.completion else None
             usage = _usage(spent.model_dump() if spent else None, "prompt_tokens", "completion_tokens")
-            return "", _broken_off(isinstance(error, openai.LengthFinishReasonError))
+            return Reply(problem=_broken_off(isinstance(error, openai.LengthFinishReasonError)), usage=usage)
         except _BROKEN_BODY as error:
-            return "", f"the answer was broken off or malformed ({type(error).__name__})"
+            return Reply(problem=f"the answer was broken off or malformed ({type(error).__name__})")
         except (openai.APIError, TimeoutError, ConnectionError) as error:
-            usage = (0, 0) if isinstance(error, openai.APIStatusError) else None
-            raise self._failure(error) from error
-        finally:
-            if step:
-                step.calls.append(self._record(schema, usage, time.perf_counter() - started))
-        return answer.text, _problem(answer)
+            failure = self._failure(error)
+            failure.__cause__ = error
+            return Reply(usage=(0, 0) if isinstance(error, openai.APIStatusError) else None, error=failure)
+        except Exception as error:
+            return Reply(error=error)
+        usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
+        return Reply(answer.text, _problem(answer), usage)
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected:
         status = getattr(error, "status_code", None)
@@ -162,7 +175,7 @@ class ModelClient:
     def _reason(self, error: Exception) -> str:
         text = str(getattr(error, "message", "") or error).strip() or type(error).__name__
         key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
-        if len(key) >= _SHORTEST_SECRET:
+        if len(key) >= SHORTEST_SECRET:
             text = text.replace(key, "***")
         return text.splitlines()[0][:300].rstrip(".")
 
@@ -204,35 +217,6 @@ def _usage(counts: Mapping[str, Any] | None, prompt: str, completion: str) -> tu
 
 def _is_too_long(error: openai.APIStatusError) -> bool:
     return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error.message)) is not None
-
-
-def _response_format(schema: type[Answer], mode: str) -> dict[str, Any]:
-    if mode == "json_object":
-        return {"response_format": {"type": "json_object"}}
-    if mode == "text":
-        return {}
-    function = convert_to_openai_function(schema, strict=True)
-    wanted = {"name": schema.__name__, "strict": True, "schema": _without_defaults(function["parameters"])}
-    return {"response_format": {"type": "json_schema", "json_schema": wanted}}
-
-
-def _without_defaults(node: Any) -> Any:
-    # All properties are required, so a default means nothing; Azure refuses a strict schema that has one.
-    if isinstance(node, dict):
-        return {key: _without_defaults(value) for key, value in node.items() if key != "default"}
-    return [_without_defaults(part) for part in node] if isinstance(node, list) else node
-
-
-def _instruction(schema: type[Answer]) -> str:
-    return f"Answer with one JSON object and nothing else. Its JSON schema: {json.dumps(schema.model_json_schema())}"
-
-
-def _repair(text: str, problem: str, schema: str) -> list[BaseMessage]:
-    said: list[BaseMessage] = [AIMessage(text)] if text else []
-    return [
-        *said,
-        HumanMessage(f"That could not be read as {schema}: {problem}. Answer again, completely and correctly."),
-    ]
 
 
 def _without_secrets(endpoint: str) -> str:
