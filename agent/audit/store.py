@@ -1,9 +1,10 @@
 """The database that holds the record: SQLite by default, any that SQLAlchemy reaches."""
 
 import sqlite3
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     Select,
+    bindparam,
     column,
     create_engine,
     event,
@@ -45,6 +47,13 @@ _COLUMNS = ("position", "trace_id", "sequence", "time", "kind", "body", "previou
 _events = table("datasphinx_events", *map(column, _COLUMNS))
 _head = table("datasphinx_head", column("id"), column("position"), column("hash"))
 
+# What every event costs is built once.
+_CLAIM = update(_head).values(position=_head.c.position + bindparam("count"))
+_END = select(_head.c.position, _head.c.hash)
+_LAST_OF_RUN = select(func.max(_events.c.sequence)).where(_events.c.trace_id == bindparam("trace"))
+_INSERT = insert(_events)
+_SEAL = update(_head).values(hash=bindparam("last"))
+
 
 class Store:
     """The record in a database. It is connected, and its tables are made, at first use. Safe to share by threads.
@@ -56,16 +65,22 @@ class Store:
         """Take the SQLAlchemy URL; `name` is what users see of it: without its password."""
         self.name = without_password(url)
         self._url = url
+        # Writers of a SQLite file that wait for each other inside SQLite do so without an order, and some for long.
+        self._turn = threading.Lock() if url.startswith("sqlite") else nullcontext()
 
     def append(self, events: Sequence[Event]) -> None:
         """Put `events` at the end of the chain, all of them or none."""
-        with self._transaction(writes=True) as connection:
+        with self._turn, self._transaction(writes=True) as connection:
             # The update comes first: until the commit all other writers wait here for the end of the chain.
-            connection.execute(update(_head).values(position=_head.c.position + len(events)))
-            position, previous = connection.execute(select(_head.c.position, _head.c.hash)).one()
-            rows = _rows(events, position - len(events), previous, _last_sequences(connection, events))
-            connection.execute(insert(_events), rows)
-            connection.execute(update(_head).values(hash=rows[-1]["hash"]))
+            connection.execute(_CLAIM, {"count": len(events)})
+            position, previous = connection.execute(_END).one()
+            last = {
+                trace_id: connection.execute(_LAST_OF_RUN, {"trace": trace_id}).scalar() or 0
+                for trace_id in {event.trace_id for event in events}
+            }
+            rows = _rows(events, position - len(events), previous, last)
+            connection.execute(_INSERT, rows)
+            connection.execute(_SEAL, {"last": rows[-1]["hash"]})
 
     def run(self, trace_id: str) -> list[StoredEvent]:
         """Return the events of a run in their order; a beginning of the trace id will do where it fits one alone.
@@ -109,7 +124,7 @@ class Store:
     def head(self) -> tuple[int, str]:
         """Return position and hash of the last event, as they were noted when it was written."""
         with self._transaction() as connection:
-            position, last = connection.execute(select(_head.c.position, _head.c.hash)).one()
+            position, last = connection.execute(_END).one()
         return int(position), str(last)
 
     def _select(self, query: Select[Any]) -> list[StoredEvent]:
@@ -158,13 +173,6 @@ def _rows(events: Sequence[Event], position: int, previous: str, sequences: dict
     return rows
 
 
-def _last_sequences(connection: Connection, events: Sequence[Event]) -> dict[str, int]:
-    ids = {each.trace_id for each in events}
-    last = select(_events.c.trace_id, func.max(_events.c.sequence)).where(_events.c.trace_id.in_(ids))
-    known = connection.execute(last.group_by(_events.c.trace_id)).all()
-    return {**dict.fromkeys(ids, 0), **{trace_id: sequence for trace_id, sequence in known}}
-
-
 def _connect(text: str) -> Engine:
     url = make_url(text)
     url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
@@ -185,7 +193,7 @@ def _sqlite(url: URL) -> Engine:
     path.parent.mkdir(parents=True, exist_ok=True)
     # It holds questions, and rows that stood in prompts: nobody else on this machine has to read them.
     path.touch(mode=0o600, exist_ok=True)
-    engine = create_engine(url, connect_args={"timeout": _CONNECT_S})
+    engine = create_engine(url, connect_args={"timeout": _ANSWER_S})
 
     @event.listens_for(engine, "connect")
     def _open(connection: Any, _: Any) -> None:

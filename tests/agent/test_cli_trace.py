@@ -146,6 +146,13 @@ def test_a_record_that_cannot_be_reached(run: Run, monkeypatch: pytest.MonkeyPat
         assert "DATASPHINX_RECORD_URL" in err and "long-password" not in err
 
 
+def test_a_server_with_a_dead_record_does_not_start(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_RECORD_URL", "postgresql://auditor@127.0.0.1:1/record")
+    code, _, err = run("serve", "--port", "0")
+    assert code == cli.UNREACHABLE
+    assert "DATASPHINX_RECORD_URL" in err
+
+
 def test_a_question_with_a_dead_record_ends_at_once(things: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_RECORD_URL", "postgresql://auditor@127.0.0.1:1/record")
     with FakeOpenAI(default=SUM) as server:
