@@ -1,20 +1,24 @@
 """The log as JSON lines: each with its trace id, none with a secret."""
 
+import gc
 import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent import cli
 from agent.graph import build_graph
 from agent.logs import configure_logs
 from agent.models.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import Settings, load_settings
 from tests.conftest import VALID
+from tests.fake_openai import FakeOpenAI
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 KEY = "sk-test-0123456789abcdef"
@@ -23,13 +27,15 @@ PASSWORD = "correct-horse-battery"
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """Leave the logging of the process as it was."""
+    """Leave the logging of the process, and its collector of garbage, as they were."""
     root, own = logging.getLogger(), logging.getLogger("datasphinx")
     before = list(root.handlers), root.level, own.level
     yield
     root.handlers[:] = before[0]
     root.setLevel(before[1])
     own.setLevel(before[2])
+    gc.unfreeze()
+    gc.enable()
 
 
 def lines_of(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -110,3 +116,17 @@ def test_odd_text_stays_one_line_of_json(cache_dir: Path) -> None:
     (line,) = lines_of(stream)
     assert line["event"].startswith("one\ntwo")
     assert line["value"] == "nan"
+
+
+def test_the_command_line_writes_it_to_standard_error(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+    monkeypatch.setattr(sys, "argv", ["datasphinx", "ask", "How many orders are there?", "--json", "--log-json"])
+    with FakeOpenAI([COUNT, VALID]) as server, pytest.raises(SystemExit):
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+        cli.main()
+    out, err = capsys.readouterr()
+    trace_id = json.loads(out)["audit"]["trace_id"]
+    assert {json.loads(line)["trace_id"] for line in err.splitlines()} == {trace_id}
