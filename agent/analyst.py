@@ -18,7 +18,7 @@ from nodes.analyst.run_tool import run_tool
 
 Analyst = CompiledStateGraph[AnalystState, None, AnalystInput, Output]
 
-_FLOW = Flow(new_analysis, "narrate", analysis_failure)
+_FLOW = Flow("analyst", new_analysis, "narrate", analysis_failure)
 _RECURSION_LIMIT = 500
 """Steps of the graph: the model's calls are bounded by the settings, those that follow from the files by these."""
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 import typer
 
 from agent.cli_eval import eval_app
-from agent.cli_options import AsJson, BaseUrl, ModelName
+from agent.cli_options import AsJson, BaseUrl, LogJson, ModelName
+from agent.cli_trace import trace_app
 from agent.cli_train import train
 from agent.errors import DatasphinxError
 
@@ -28,11 +29,19 @@ _USAGE_CODES = {
     "source_not_found",
     "account_can_write",
     "row_rule_parameter_missing",
+    "trace_unknown",
 }
-_UNREACHABLE_CODES = {"source_unreachable", "model_unreachable", "embedded_model_unavailable", "driver_missing"}
+_UNREACHABLE_CODES = {
+    "source_unreachable",
+    "model_unreachable",
+    "embedded_model_unavailable",
+    "driver_missing",
+    "record_unavailable",
+}
 
 app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.add_typer(eval_app, name="eval")
+app.add_typer(trace_app, name="trace")
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look at the databases that can be asked.")
 app.add_typer(source_app, name="source")
 
@@ -71,7 +80,7 @@ def _datasphinx(
     """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
 
     Exit codes: 0 answered, 2 usage or configuration, 3 no answer or a statement blocked (the message says why), 4 needs
-    clarification, 5 a database or a model cannot be reached.
+    clarification, 5 a database, a model or the record cannot be reached.
     """
 
 
@@ -90,6 +99,7 @@ def ask(
     model: ModelName = None,
     base_url: BaseUrl = None,
     validation: Annotated[bool | None, typer.Option(help="Let the model check the statement.")] = None,
+    log_json: LogJson = None,
 ) -> None:
     """Ask one question and print the steps, the SQL, the rows, the answer and what it cost."""
     # What is imported stays, and one question makes little garbage: collecting it costs a fifth of the start-up.
@@ -101,7 +111,8 @@ def ask(
     from agent.services import Services
 
     services = Services(
-        _settings(llm_model=model, llm_base_url=base_url), progress=terminal.ReadingBar(Console(stderr=True))
+        _settings(llm_model=model, llm_base_url=base_url, log_json=log_json),
+        progress=terminal.ReadingBar(Console(stderr=True)),
     )
     given: dict[str, Any] = {"question": question, "source": source, "clarify": clarify.value}
     given |= {"output_type": output_type and output_type.value, "enable_sql_validation": validation}
@@ -151,11 +162,12 @@ def guard_statements(
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
+    log_json: LogJson = None,
 ) -> None:
     """Serve the agent over HTTP with LangServe: /agent/invoke, /agent/stream, /agent/playground, /docs, /healthz."""
     from agent.server import serve as serve_http
 
-    serve_http(host, port, _settings())
+    serve_http(host, port, _settings(log_json=log_json))
 
 
 @source_app.command()
@@ -192,7 +204,12 @@ def main() -> NoReturn:
 def _settings(**overrides: object) -> "Settings":
     from agent.settings import load_settings
 
-    return load_settings(**overrides)
+    settings = load_settings(**overrides)
+    if settings.log_json:
+        from agent.logs import configure_logs
+
+        configure_logs(settings)
+    return settings
 
 
 def _services(**overrides: object) -> "Services":

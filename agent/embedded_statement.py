@@ -23,7 +23,9 @@ _TEMPERATURE = 0.7
 """Of all candidates but the first, as Wang et al. 2022 sample theirs."""
 
 
-def write_statement(state: State, source: Source, model: ModelClient, options: EmbeddedOptions) -> Candidate:
+def write_statement(
+    state: State, source: Source, model: ModelClient, options: EmbeddedOptions, today: date
+) -> Candidate:
     """Return the statement that the embedded model writes for the question; its `sql` is empty where none can be read.
 
     Raises:
@@ -32,9 +34,9 @@ def write_statement(state: State, source: Source, model: ModelClient, options: E
     """
     question, selection = _question(state), state["relevant_tables_with_rel_columns"]
     values = linked_values(question, source.values, selection)
-    today, failed = date.today().isoformat(), _failed(state, source)
+    failed = _failed(state, source)
     shown = without_rounding(question)
-    messages = statement_messages(source.catalog, selection, shown, values, today=today, failed=failed)
+    messages = statement_messages(source.catalog, selection, shown, values, today=today.isoformat(), failed=failed)
     grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
     texts = _texts(messages, grammar, 2 * options.candidates, model)
     candidates = (read_candidate(text, source, may_repair=options.repair, question=question) for text in texts)

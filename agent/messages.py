@@ -169,6 +169,16 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Запрос не выполнен: правило строк таблицы {table} не удалось применить ({reason}). Запишите обращение к таблице проще.",
         "zh": "语句未执行：无法应用表 {table} 的行规则（{reason}）。请用更简单的方式引用该表。",
     },
+    "record_unavailable": {
+        "en": "The record of runs, {store}, cannot be used: {reason}. DATASPHINX_RECORD_URL says where it is; DATASPHINX_RECORD=false works without it.",
+        "ru": "Журнал запусков, {store}, недоступен: {reason}. Где он находится, задаёт DATASPHINX_RECORD_URL; DATASPHINX_RECORD=false позволяет работать без него.",
+        "zh": "运行记录 {store} 无法使用：{reason}。其位置由 DATASPHINX_RECORD_URL 指定；设置 DATASPHINX_RECORD=false 可不做记录。",
+    },
+    "trace_unknown": {
+        "en": "The trace {trace_id} cannot be used: {reason}. `datasphinx trace list` shows what is on the record.",
+        "ru": "Трассу {trace_id} использовать нельзя: {reason}. Что есть в журнале, показывает `datasphinx trace list`.",
+        "zh": "无法使用跟踪 {trace_id}：{reason}。`datasphinx trace list` 会列出记录中的内容。",
+    },
     "budget_exceeded": {
         "en": "The question was stopped at its limit of {limit}. {setting} raises it.",
         "ru": "Вопрос остановлен: достигнут предел {limit}. Его увеличивает {setting}.",

@@ -1,4 +1,4 @@
-"""Runs the nodes: counts what they do, and turns what they raise into the state's `failure`."""
+"""Runs the nodes: counts and records what they do, and turns what they raise into the state's `failure`."""
 
 import logging
 import uuid
@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from langgraph.errors import GraphBubbleUp
 
 from agent.answers.failed import answer_failure
-from agent.audit.step import Step, current_step, new_audit
+from agent.audit.bodies import chart_bodies, output_body, run_body, step_body
+from agent.audit.step import Audit, Step, current_step, merge_audit, new_audit
 from agent.errors import DatasphinxError, InternalError
 from agent.failure import failure_of
 from agent.services import Services
@@ -25,6 +26,8 @@ Node = Callable[[Any, Services], dict[str, Any]]
 class Flow:
     """What the runs of a graph have in common."""
 
+    name: str
+    """What the graph is called on the record."""
     new_run: Callable[[], dict[str, Any]]
     """Gives the working state as a question finds it."""
     last: str
@@ -33,7 +36,7 @@ class Flow:
     """Gives the output for a failure of that node, and the state."""
 
 
-SQL_AGENT = Flow(new_run, "answer", answer_failure)
+SQL_AGENT = Flow("agent", new_run, "answer", answer_failure)
 
 
 class GraphNode(Protocol):
@@ -46,10 +49,11 @@ class GraphNode(Protocol):
 
 
 def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> GraphNode:
-    """Return `node` as the graph calls it: with `services`, with its step on the audit, and raising nothing.
+    """Return `node` as the graph calls it: with `services`, with its step on audit and record, and raising nothing.
 
     The first node of a question finds nothing but its input; it gets a new trace id and a clean working state, and
-    keeps what the question came with for the nodes after it.
+    keeps what the question came with for the nodes after it. A question whose beginning cannot be recorded ends there.
+    The node that gives an answer is the last: with it the record of the run ends.
     """
 
     def run(state: Any) -> dict[str, Any]:
@@ -60,6 +64,10 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
         step = Step(node.__name__, spent)
         token = current_step.set(step)
         try:
+            step.recorder = services.recorder
+            if begins:
+                body = run_body(flow.name, state, services.settings, services.embedded, services.today())
+                services.recorder.begin(spent["trace_id"], body)
             update = node(state, services)
         except GraphBubbleUp:
             raise
@@ -71,9 +79,7 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
             update = _failed(node, flow, state, internal)
         finally:
             current_step.reset(token)
-        audit = step.record()
-        logger.debug("[%s] %s ms trace_id=%s", node.__name__, audit["latency_ms"], spent["trace_id"])
-        return {**begun, **update, "audit": audit}
+        return {**begun, **update, "audit": _recorded(step, update)}
 
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__
@@ -83,3 +89,20 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
 def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError) -> dict[str, Any]:
     failure = failure_of(error)
     return flow.failed(failure, state) if node.__name__ == flow.last else {"failure": failure}
+
+
+def _recorded(step: Step, update: dict[str, Any]) -> Audit:
+    """Return the audit of `step`, which has ended with `update`, and put its end on the record."""
+    audit = step.record()
+    if step.tool:
+        step.event("tool", step.tool)
+    step.event("step", step_body(audit["latency_ms"], update, step.notes))
+    if "answer" not in update or step.recorder is None:
+        return audit
+    for body in chart_bodies(update):
+        step.event("chart", body)
+    step.event("output", output_body(update, merge_audit(step.spent, audit)))
+    lost = step.recorder.end(step.spent["trace_id"])
+    if lost:
+        step.notes.append(f"not all of this run is on the record: {lost}")
+    return {**audit, "recorded": lost is None and step.recorder.is_on, "notes": step.notes}

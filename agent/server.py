@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from agent.errors import DatasphinxError, DriverMissing
 from agent.graph import Graph, build_graph
-from agent.services import Services
+from agent.services import Services, open_store
 from agent.settings import Settings
 from agent.sql.execute import execute
 from agent.sql.limits import Limits
@@ -131,13 +131,21 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
 
     Raises:
         DriverMissing, ConfigurationError: as `create_app` says.
+        RecordUnavailable: the record of runs cannot be used.
     """
-    app = create_app(Services(settings, any_source=False))
+    services = Services(settings, any_source=False)
+    app = create_app(services)
+    if services.settings.record:
+        # One that cannot be used shows now, and not with the first question.
+        open_store(services.settings).head()
     try:
         import uvicorn
+        from uvicorn.config import LOGGING_CONFIG
     except ImportError as error:
         raise DriverMissing("uvicorn", "serve") from error
-    uvicorn.run(app, host=host, port=port, log_level="info")
+    # Without a configuration uvicorn logs as the process does: in JSON, where that is set.
+    logs = None if services.settings.log_json else LOGGING_CONFIG
+    uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs)
 
 
 def question_schema(settings: Settings) -> type[BaseModel]:

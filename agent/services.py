@@ -3,8 +3,9 @@
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cached_property
 
 from cachetools import LRUCache, TTLCache
@@ -12,6 +13,10 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
 from sqlalchemy import URL
 
+from agent.audit.known_secrets import secrets_of
+from agent.audit.record import Recorder
+from agent.audit.step import record_event
+from agent.audit.store import Store, sqlite_url
 from agent.catalog.reflect import Progress
 from agent.catalog.semantic import Embedder, packaged_embedder
 from agent.catalog.source import Source, open_source
@@ -43,15 +48,20 @@ class Services:
         self,
         settings: Settings | None = None,
         *,
-        model: BaseChatModel | None = None,
+        model: BaseChatModel | ModelClient | None = None,
         embedded: EmbeddedOptions | None = None,
         any_source: bool = True,
         progress: Progress | None = None,
+        recorder: Recorder | None = None,
+        validations: Mapping[str, Validation] | None = None,
+        today: Callable[[], date] = date.today,
     ) -> None:
         """Take `model` instead of the configured one; with `any_source` off a question cannot bring its own URL.
 
         `embedded` says how the embedded model is decoded; together with `model` it makes that one such a model.
         `progress` hears of tables that are read and tables in all, while a schema is read for the first time.
+        `recorder`, `validations` (judgements that are known, by their keys) and `today` are for a replay, where they
+        take the place of the record that the settings name, of an empty cache, and of the calendar.
         """
         self._progress = progress
         self._given_settings = settings
@@ -63,11 +73,27 @@ class Services:
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
         self._validations: LRUCache[str, Validation] = LRUCache(maxsize=1000)
         self._datasets: LRUCache[tuple[str, ...], Source] = LRUCache(maxsize=_DATASETS_OPEN)
+        self._validations.update(validations or {})
+        self._given_recorder = recorder
+        self.today = today
 
     @cached_property
     def settings(self) -> Settings:
         """The settings; read from the environment where none were given."""
         return self._given_settings or load_settings()
+
+    @property
+    def recorder(self) -> Recorder:
+        """What records the questions; the database of the record is opened by the first of them."""
+        with self._lock:
+            return self._recorder
+
+    @cached_property
+    def _recorder(self) -> Recorder:
+        if self._given_recorder:
+            return self._given_recorder
+        store = open_store(self.settings) if self.settings.record else None
+        return Recorder(store, secrets_of(self.settings))
 
     @property
     def model(self) -> ModelClient:
@@ -77,12 +103,23 @@ class Services:
 
     @cached_property
     def _client(self) -> ModelClient:
+        if isinstance(self._given_model, ModelClient):
+            return self._given_model
         if self._given_model is not None:
             name = self._given_model._llm_type
             return ModelClient(self._given_model, self.settings, name=name, embedded=self._embedded)
         from agent.models.chat import connect_model
 
-        return connect_model(self.settings, self._embedded)
+        return connect_model(self.settings, self.embedded)
+
+    @property
+    def embedded(self) -> EmbeddedOptions | None:
+        """How the embedded model is decoded; None where another model answers."""
+        if isinstance(self._given_model, ModelClient):
+            return self._given_model.embedded
+        if self._embedded or self._given_model is not None or not self.settings.uses_embedded_model:
+            return self._embedded
+        return EmbeddedOptions(candidates=self.settings.embedded_candidates)
 
     @cached_property
     def _embedder(self) -> Embedder | None:
@@ -222,8 +259,16 @@ class Services:
         digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()
         with self._lock:
             known = self._validations.get(digest)
-        if known is None:
-            known = judge()
-            with self._lock:
-                self._validations[digest] = known
+        if known is not None:
+            record_event("cached", {"key": digest, "validation": known})
+            return known
+        known = judge()
+        with self._lock:
+            self._validations[digest] = known
         return known
+
+
+def open_store(settings: Settings) -> Store:
+    """Return the record that `settings` name; it is connected at first use."""
+    url = settings.record_url.get_secret_value() if settings.record_url else sqlite_url(settings.data_dir)
+    return Store(url)

@@ -120,7 +120,20 @@ class Settings(BaseSettings):
     )
     data_dir: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("datasphinx"),
-        description="Where uploaded files and the datasets made of them are kept.",
+        description="Where the record of runs, uploaded files and the datasets made of them are kept.",
+    )
+    record: bool = Field(
+        True, description="Keep a record of what each question did, which can be verified and replayed."
+    )
+    record_url: SecretStr | None = Field(
+        None,
+        description="SQLAlchemy URL of the record's database; left out: a SQLite file in the data directory.",
+    )
+    log_json: bool = Field(
+        False, description="Write the log to standard error as JSON lines, each with the trace id of its question."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="The least severe messages that the JSON log has."
     )
     max_file_bytes: int = Field(2_000_000_000, ge=1, description="Bytes that a file may have to become a dataset.")
     max_unpacked_bytes: int = Field(

@@ -12,7 +12,6 @@ from agent.catalog.source import Source
 from agent.embedded_statement import write_statement
 from agent.errors import ModelAnswerUnreadable, OffTopic, SqlNotGenerated
 from agent.failure import failure_of
-from agent.models.client import ModelClient
 from agent.models.embedded import EmbeddedOptions
 from agent.models.schemas import GeneratedSQL
 from agent.services import Services
@@ -39,9 +38,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "error": None,
     }
     if model.embedded:
-        return {**update, **_embedded(state, source, model, model.embedded)}
+        return {**update, **_embedded(state, source, services, model.embedded)}
     try:
-        answer = model.ask(GeneratedSQL, _messages(state, source))
+        answer = model.ask(GeneratedSQL, _messages(state, source, services.today()))
     except ModelAnswerUnreadable as error:
         return {**update, "sql_error_info": str(error)}
     if answer.off_topic:
@@ -53,9 +52,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     return {**update, "assumptions": answer.assumptions, **_accepted(sql, how, state, source)}
 
 
-def _embedded(state: State, source: Source, model: ModelClient, options: EmbeddedOptions) -> dict[str, Any]:
+def _embedded(state: State, source: Source, services: Services, options: EmbeddedOptions) -> dict[str, Any]:
     """Return what the embedded model's statement changes; a failure where that cannot be read, and was so before."""
-    chosen = write_statement(state, source, model, options)
+    chosen = write_statement(state, source, services.model, options, services.today())
     written = {"compact_sql": chosen.compact}
     if chosen.sql:
         return {**written, **_accepted(chosen.sql, chosen.how, state, source)}
@@ -75,11 +74,11 @@ def _accepted(sql: str, how: str, state: State, source: Source) -> dict[str, Any
     return {**update, "sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}
 
 
-def _messages(state: State, source: Source) -> list[BaseMessage]:
+def _messages(state: State, source: Source, today: date) -> list[BaseMessage]:
     return prompts.render(
         "generate_sql",
         dialect=source.catalog.dialect,
-        today=date.today().isoformat(),
+        today=today.isoformat(),
         schema=describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
         question=state["question"],
         context=_context(state),

@@ -1,7 +1,6 @@
 """Node: have the model check the statement against the question."""
 
 import logging
-from datetime import date
 from typing import Any
 
 import prompts
@@ -83,7 +82,7 @@ def _judge(state: State, services: Services, source: Source) -> Validation | Non
             "validate_sql",
             services.model.profile,
             dialect=source.catalog.dialect,
-            today=date.today().isoformat(),
+            today=services.today().isoformat(),
             schema=schema,
             question=question,
             sql=sql,

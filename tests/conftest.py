@@ -30,10 +30,11 @@ class ScriptedAgent(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting of the machine and no `.env` reaches a test."""
+    """No setting of the machine and no `.env` reaches a test, and no test the user's data directory."""
     for name in list(os.environ):
         if name.startswith(("DATASPHINX_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
 
 

@@ -25,6 +25,10 @@ _COMMANDS = (
     ("source", "check"),
     ("eval", "replay"),
     ("eval", "run"),
+    ("trace", "list"),
+    ("trace", "show"),
+    ("trace", "verify"),
+    ("trace", "replay"),
 )
 
 

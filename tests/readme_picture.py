@@ -35,7 +35,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         statements = [{"sql": sql, "assumptions": ASSUMED} for sql in STATEMENTS]
         model = ScriptedModel({"GeneratedSQL": statements, "SQLValidation": [VALID]})
-        graph = build_graph(Services(load_settings(cache_dir=Path(folder)), model=model))
+        graph = build_graph(Services(load_settings(cache_dir=Path(folder), data_dir=Path(folder)), model=model))
         terminal.show(terminal.ask(graph, {"question": QUESTION}, console), console)
     console.save_svg(str(ROOT / "docs/demo.svg"), title="datasphinx", theme=MONOKAI)
 

@@ -107,9 +107,9 @@ def _environment(base_url: str, cache_dir: Path) -> dict[str, str]:
         "LANGSMITH_TRACING": "false",
         "PYTHONDONTWRITEBYTECODE": "1",
         "DATASPHINX_LLM_BASE_URL": base_url,
+        "DATASPHINX_DATA_DIR": str(cache_dir),
         "DATASPHINX_LLM_MODEL": "fake",
         "DATASPHINX_CACHE_DIR": str(cache_dir),
-        "DATASPHINX_DATA_DIR": str(cache_dir / "data"),
     }
 
 

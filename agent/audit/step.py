@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from agent.audit.events import Kind
+from agent.audit.record import Recorder
 from agent.errors import BudgetExceeded
 from agent.settings import Settings
 
@@ -58,9 +61,10 @@ class StepRecord(TypedDict):
 
 
 class Audit(TypedDict):
-    """All steps of one question and their totals."""
+    """All steps of one question and their totals. `recorded` is True where all of it is on the record."""
 
     trace_id: str
+    recorded: bool
     steps: list[StepRecord]
     llm_calls: int
     prompt_tokens: int
@@ -81,6 +85,13 @@ class Step:
     statements: list[StatementRun] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     tool: ToolRun | None = None
+    recorder: Recorder | None = None
+    recorded: bool = False
+
+    def event(self, kind: Kind, body: Mapping[str, Any]) -> None:
+        """Put an event of this node on the record, if one is kept."""
+        if self.recorder:
+            self.recorder.add(self.spent["trace_id"], kind, {"node": self.node, **body})
 
     def check_budget(self, settings: Settings) -> None:
         """Let another model call happen only within the limits per question.
@@ -111,6 +122,7 @@ class Step:
             step = {**step, **self.tool}
         return Audit(
             trace_id=self.spent["trace_id"],
+            recorded=self.recorded,
             steps=[step],
             llm_calls=len(self.calls),
             prompt_tokens=sum(call["prompt_tokens"] for call in self.calls),
@@ -132,6 +144,13 @@ def note(text: str) -> None:
         step.notes.append(text)
 
 
+def record_event(kind: Kind, body: Mapping[str, Any]) -> None:
+    """Put an event on the record of the current step, if one is being recorded."""
+    step = current_step.get()
+    if step:
+        step.event(kind, body)
+
+
 def add_costs(costs: Any) -> float | None:
     """Return the sum of `costs` in US dollars; None as soon as one of them is not known."""
     known = list(costs)
@@ -142,6 +161,7 @@ def new_audit(trace_id: str) -> Audit:
     """Return the audit of a question that has not begun."""
     return Audit(
         trace_id=trace_id,
+        recorded=False,
         steps=[],
         llm_calls=0,
         prompt_tokens=0,
@@ -158,6 +178,7 @@ def merge_audit(before: Audit | None, update: Audit) -> Audit:
         return update
     return Audit(
         trace_id=before["trace_id"],
+        recorded=update["recorded"],
         steps=[*before["steps"], *update["steps"]],
         llm_calls=before["llm_calls"] + update["llm_calls"],
         prompt_tokens=before["prompt_tokens"] + update["prompt_tokens"],

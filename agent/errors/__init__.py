@@ -48,6 +48,8 @@
         ├── NotPermitted             a row rule closes the table              table
         ├── RowRuleParameterMissing  a row rule has no value for a parameter  table, parameter
         ├── RowRuleNotApplied        a row rule does not hold on a reference  table, reason
+        ├── RecordUnavailable        the record cannot be written or read     store, reason
+        ├── TraceUnknown             no such run on the record                trace_id, reason
         ├── BudgetExceeded           a limit per question was reached         limit, setting
         ├── QuestionFailed           a graph gave no answer, and no facts     reason
         └── InternalError            a defect of datasphinx itself            reason, trace_id
@@ -82,6 +84,7 @@ from agent.errors.questions import (
     QuestionTooLong,
     SqlNotGenerated,
 )
+from agent.errors.record import RecordUnavailable, TraceUnknown
 from agent.errors.sources import (
     AccountCanWrite,
     DriverMissing,
@@ -139,6 +142,7 @@ __all__ = [
     "QuerySpecInvalid",
     "QuestionFailed",
     "QuestionTooLong",
+    "RecordUnavailable",
     "Retryable",
     "RowRuleNotApplied",
     "RowRuleParameterMissing",
@@ -161,4 +165,5 @@ __all__ = [
     "Terminal",
     "ToolCallInvalid",
     "ToolTimeout",
+    "TraceUnknown",
 ]

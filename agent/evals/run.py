@@ -134,7 +134,9 @@ def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Calla
 
 
 def _with_limits(settings: Settings) -> Settings:
-    return settings.model_copy(update={"statement_timeout_s": STATEMENT_TIMEOUT_S, "row_limit": ROW_LIMIT})
+    """Return `settings` for measuring; the questions of a benchmark are not put on the record of what people asked."""
+    limits = {"statement_timeout_s": STATEMENT_TIMEOUT_S, "row_limit": ROW_LIMIT}
+    return settings.model_copy(update={**limits, "record": False})
 
 
 def _outcome(question: Question, url: str, services: Services, graph: Graph) -> Outcome:

@@ -12,14 +12,15 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.audit.cost import cost_usd
 from agent.audit.step import ModelCall, current_step
-from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.errors import BudgetExceeded, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, reply_body
 from agent.models.embedded import EmbeddedOptions
 from agent.models.formats import MODES, Tools, call_as_answer, repair_messages, request_of, spelt_out
 from agent.models.parse import Answer, read_answer
 from agent.models.schemas import GeneratedSQL
 from agent.settings import Settings
+from agent.sql.redact import SHORTEST_SECRET
 
-_FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|(prompt|input|request) is too (long|large)|too many tokens",
     re.I,
@@ -28,7 +29,6 @@ _BROKEN_OFF = (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonE
 # What langchain-openai raises for a body that is cut, has no choices, or is not a chat completion.
 _BROKEN_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
 _TIMEOUT_STATUS = 408
-_SHORTEST_SECRET = 6
 
 
 class ModelClient:
@@ -76,9 +76,9 @@ class ModelClient:
         try:
             return _read(text, problem, schema)
         except ValueError as error:
-            repair = repair_messages(text, str(error), schema.__name__)
+            plea = repair_messages(text, str(error), schema.__name__)
         knew_the_schema = "{" in text or problem
-        text, problem = self._call(schema, [*messages, *repair], tools, spell_out=True)
+        text, problem = self._call(schema, [*messages, *plea], tools, spell_out=True)
         try:
             answer = _read(text, problem, schema)
         except ValueError as error:
@@ -114,7 +114,7 @@ class ModelClient:
             options["response_format"] = {"type": "json_schema", "json_schema": form}
         try:
             text, problem = self._invoke(name, options, messages)
-        except _FORMAT_REFUSED as error:
+        except FORMAT_REFUSED as error:
             raise ModelRejected(self._endpoint, self._reason(error)) from error
         if problem:
             raise ModelAnswerUnreadable(name, text or problem)
@@ -129,7 +129,7 @@ class ModelClient:
             asked = [*messages, *spelt_out(schema, mode, tools, spell_out=spell_out)]
             try:
                 said = self._invoke(schema.__name__, request_of(schema, mode, tools), asked)
-            except _FORMAT_REFUSED as error:
+            except FORMAT_REFUSED as error:
                 if mode == modes[-1] or _is_too_long(error):
                     raise ModelRejected(self._endpoint, self._reason(error)) from error
                 self._calls_tools = self._calls_tools and mode != "tools"
@@ -141,29 +141,43 @@ class ModelClient:
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
+        asked = asked_body(schema, self.name, options, messages)
         if step:
-            step.check_budget(self._settings)
+            try:
+                step.check_budget(self._settings)
+            except BudgetExceeded as error:
+                step.event("llm", {**asked, **reply_body(Reply(error=error))})
+                raise
         started = time.perf_counter()
-        usage: tuple[int, int] | None = None
+        reply = self._send(schema, options, messages)
+        if step:
+            call = self._record(schema, reply.usage, time.perf_counter() - started)
+            step.calls.append(call)
+            step.event("llm", {**asked, **call, **reply_body(reply)})
+        if reply.error:
+            raise reply.error
+        return reply.text, reply.problem
+
+    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
+        """Return what comes of a call; nothing is raised, so that all of it can be recorded."""
         try:
             answer = self.chat.bind(**options).invoke(messages)
-            usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
-        except _FORMAT_REFUSED:
-            usage = (0, 0)
-            raise
+        except FORMAT_REFUSED as error:
+            return Reply(usage=(0, 0), error=error)
         except _BROKEN_OFF as error:
             spent = error.completion.usage if error.completion else None
             usage = _usage(spent.model_dump() if spent else None, "prompt_tokens", "completion_tokens")
-            return "", _broken_off(isinstance(error, openai.LengthFinishReasonError))
+            return Reply(problem=_broken_off(isinstance(error, openai.LengthFinishReasonError)), usage=usage)
         except _BROKEN_BODY as error:
-            return "", f"the answer was broken off or malformed ({type(error).__name__})"
+            return Reply(problem=f"the answer was broken off or malformed ({type(error).__name__})")
         except (openai.APIError, TimeoutError, ConnectionError) as error:
-            usage = (0, 0) if isinstance(error, openai.APIStatusError) else None
-            raise self._failure(error) from error
-        finally:
-            if step:
-                step.calls.append(self._record(schema, usage, time.perf_counter() - started))
-        return call_as_answer(answer) or answer.text, _problem(answer)
+            failure = self._failure(error)
+            failure.__cause__ = error
+            return Reply(usage=(0, 0) if isinstance(error, openai.APIStatusError) else None, error=failure)
+        except Exception as error:
+            return Reply(error=error)
+        usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
+        return Reply(call_as_answer(answer) or answer.text, _problem(answer), usage)
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected:
         status = getattr(error, "status_code", None)
@@ -178,7 +192,7 @@ class ModelClient:
     def _reason(self, error: Exception) -> str:
         text = str(getattr(error, "message", "") or error).strip() or type(error).__name__
         key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
-        if len(key) >= _SHORTEST_SECRET:
+        if len(key) >= SHORTEST_SECRET:
             text = text.replace(key, "***")
         return text.splitlines()[0][:300].rstrip(".")
 

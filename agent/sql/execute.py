@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
+from agent.audit.canonical import result_hashes
 from agent.audit.step import StatementRun, current_step
 from agent.catalog.schema import Catalog
 from agent.errors import (
@@ -22,6 +23,7 @@ from agent.errors import (
     StatementTooCostly,
 )
 from agent.sql.database import Database, reason_of
+from agent.sql.equal_rows import is_ordered
 from agent.sql.failures import kind_of
 from agent.sql.guard import parse
 from agent.sql.limits import Cancellation, Limits
@@ -83,9 +85,9 @@ def execute(
             raise StatementCancelled()
         result = _run(written, bound, database, limits, cancellation)
     except DatasphinxError as error:
-        _record(sql, 0, started, str(error))
+        _record(sql, database, parameters, started, error)
         raise
-    _record(sql, len(result["rows"]), started, None)
+    _record(sql, database, parameters, started, result)
     return result
 
 
@@ -111,11 +113,30 @@ def _compiled(sql: str, values: Mapping[str, Any], database: Database) -> tuple[
     return compiled.string, tuple(values[name] for name in positions) if positions else dict(values)
 
 
-def _record(sql: str, rows: int, started: float, error: str | None) -> None:
+def _record(
+    sql: str,
+    database: Database,
+    parameters: Mapping[str, Value],
+    started: float,
+    outcome: Result | DatasphinxError,
+) -> None:
+    """Put the statement on the audit and the record; of its rows only their number and their hash."""
     step = current_step.get()
-    if step:
-        latency_ms = round((time.perf_counter() - started) * 1000, 1)
-        step.statements.append(StatementRun(sql=sql, rows=rows, latency_ms=latency_ms, error=error))
+    if step is None:
+        return
+    latency_ms = round((time.perf_counter() - started) * 1000, 1)
+    body: dict[str, Any] = {"source": database.name, "sql": sql, "parameters": parameters, "latency_ms": latency_ms}
+    if isinstance(outcome, DatasphinxError):
+        step.statements.append(StatementRun(sql=sql, rows=0, latency_ms=latency_ms, error=str(outcome)))
+        step.event("statement", {**body, "rows": 0, "error": {"code": outcome.code, "facts": outcome.details()}})
+        return
+    columns, rows = outcome["columns"], outcome["rows"]
+    step.statements.append(StatementRun(sql=sql, rows=len(rows), latency_ms=latency_ms, error=None))
+    body |= {"rows": len(rows), "columns": columns, "truncated": outcome["truncated"], "error": None}
+    if step.recorder and step.recorder.is_on:
+        body["result_hash"], unordered = result_hashes(columns, rows)
+        body["unordered_hash"] = None if is_ordered(sql, database.dialect) else unordered
+    step.event("statement", body)
 
 
 def _run(

@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], choices=["training", "grammar", "repair"])
     parser.add_argument("--wrong", action="store_true", help="print the questions that were not answered as the gold")
     asked = parser.parse_args()
-    settings = Settings(llm_base_url=None, llm_api_key=None)
+    settings = Settings(llm_base_url=None, llm_api_key=None, record=False)
     started = time.perf_counter()
     embedded_endpoint(settings.cache_dir, adapter="training" not in asked.without)
     print(f"start of the model: {time.perf_counter() - started:.2f} s")

@@ -51,7 +51,7 @@ def main() -> None:
 def per_question(cache: Path) -> dict[str, float]:
     """Return medians over the five demo questions, validation on, in milliseconds."""
     model = ScriptedModel({"GeneratedSQL": [_sql_for], "SQLValidation": [_VALID]}, repeat_last=True)
-    graph = build_graph(Services(load_settings(cache_dir=cache), model=model))
+    graph = build_graph(Services(load_settings(cache_dir=cache, data_dir=cache), model=model))
     asked = [{"question": question.question} for question in QUESTIONS]
     for given in asked:
         graph.invoke(given)

@@ -1,0 +1,120 @@
+"""What the record says of a run, a step, a chart and an output: what a replay needs, and no value of a row."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import date
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from agent.audit.canonical import result_hashes, value_hash
+from agent.audit.step import Audit
+from agent.models.embedded import EmbeddedOptions
+from agent.settings import Settings
+from agent.sql.redact import without_password
+
+REPLAYED_SETTINGS = (
+    "llm_structured_output",
+    "embedded_candidates",
+    "enable_sql_validation",
+    "sql_validation_max_retries",
+    "max_table_retrievals",
+    "max_sql_generations",
+    "max_question_chars",
+    "schema_token_budget",
+    "statement_timeout_s",
+    "row_limit",
+    "byte_limit",
+    "max_planned_rows",
+    "worker_memory_mb",
+    "short_table_rows",
+    "allow_writable_account",
+)
+"""Settings that can change what a run does, and with which it is replayed."""
+
+_OTHER_SETTINGS = (
+    "llm_base_url",
+    "llm_model",
+    "llm_temperature",
+    "llm_timeout_s",
+    "embeddings_model",
+    "max_llm_calls",
+    "max_llm_tokens",
+    "max_cost_usd",
+    "max_question_s",
+)
+"""Settings that a reader of the record wants to know."""
+
+_INPUTS = (
+    "question",
+    "output_type",
+    "source",
+    "files",
+    "datasets",
+    "clarify",
+    "feedback",
+    "clarification_answer",
+    "enable_sql_validation",
+)
+_STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")
+
+
+def run_body(
+    graph: str, given: Mapping[str, Any], settings: Settings, embedded: EmbeddedOptions | None, today: date
+) -> dict[str, Any]:
+    """Return how a run of `graph` begins: what it was asked, with what settings, which of them are no secrets."""
+    inputs = {name: given[name] for name in _INPUTS if given.get(name) is not None}
+    if isinstance(inputs.get("question"), str):
+        # One character over the limit is refused as much as a million.
+        inputs["question"] = inputs["question"][: settings.max_question_chars + 1]
+    if isinstance(inputs.get("source"), str):
+        inputs["source"] = without_password(inputs["source"])
+    named = {name: getattr(settings, name) for name in (*REPLAYED_SETTINGS, *_OTHER_SETTINGS)}
+    return {
+        "version": _version(),
+        "graph": graph,
+        "date": today.isoformat(),
+        "input": inputs,
+        "settings": {**named, "source": without_password(settings.source)},
+        "embedded": asdict(embedded) if embedded else None,
+    }
+
+
+def step_body(latency_ms: float, update: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Return how a node ended."""
+    facts = {name: update[name] for name in _STEP_FACTS if update.get(name)}
+    return {"latency_ms": latency_ms, "notes": notes, **facts}
+
+
+def chart_bodies(output: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the kind of each chart and the hash of its option."""
+    for chart in output.get("charts") or ():
+        yield {"type": chart["type"], "option_hash": value_hash(chart["option"])}
+
+
+def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
+    """Return what came out: the answer's text as the user got it, its rows by number and hash, and what it cost."""
+    tables = [
+        {"name": table["name"], "columns": table["columns"], "rows": len(table["rows"])}
+        | dict(zip(("result_hash", "unordered_hash"), result_hashes(table["columns"], table["rows"]), strict=True))
+        for table in output.get("tables") or ()
+    ]
+    totals = {name: value for name, value in audit.items() if name not in ("trace_id", "steps", "recorded", "notes")}
+    return {
+        "answer": output.get("answer"),
+        "output_type": output.get("output_type"),
+        "value_hash": value_hash(output.get("value")),
+        "sql": output.get("sql"),
+        "tables": tables,
+        "clarification": output.get("clarification"),
+        "error": output.get("error"),
+        **totals,
+    }
+
+
+@cache
+def _version() -> str:
+    try:
+        return version("datasphinx")
+    except PackageNotFoundError:
+        return "unknown"

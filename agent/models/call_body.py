@@ -1,0 +1,65 @@
+"""A call of the model as it stands on the record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import openai
+from langchain_core.messages import BaseMessage
+
+from agent.audit.canonical import digest
+from agent.errors import DatasphinxError, InternalError
+from agent.failure import failure_of
+
+FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
+"""Errors of an endpoint that does not know the form in which it was asked to answer."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of a call: text and what is wrong with it, or an error.
+
+    `usage` is the tokens of prompt and completion, None where they are not known.
+    """
+
+    text: str = ""
+    problem: str = ""
+    usage: tuple[int, int] | None = None
+    error: Exception | None = None
+
+
+def asked_body(schema: str, model: str, options: dict[str, Any], messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return what was asked: the schema's name, the model, how it is decoded, and the messages.
+
+    A grammar, which is long and follows from the question and the schema, stands there by its hash.
+    """
+    grammar = options.get("extra_body", {}).get("grammar")
+    return {
+        "schema": schema,
+        "model": model,
+        "mode": options.get("response_format", {}).get("type", "text"),
+        "temperature": options.get("temperature"),
+        "seed": options.get("seed"),
+        "grammar_hash": digest(grammar) if grammar else None,
+        "messages": message_bodies(messages),
+    }
+
+
+def message_bodies(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return role and content of each message."""
+    return [{"role": message.type, "content": message.content} for message in messages]
+
+
+def reply_body(reply: Reply) -> dict[str, Any]:
+    """Return what came of it."""
+    return {"output": reply.text, "problem": reply.problem, **_error_body(reply.error)}
+
+
+def _error_body(error: Exception | None) -> dict[str, Any]:
+    """Return the code and facts of an error, and whether it was only the form of the answer that was refused."""
+    if error is None:
+        return {"error": None}
+    if isinstance(error, DatasphinxError):
+        return {"error": failure_of(error)}
+    reason = f"{type(error).__name__}: {error}"
+    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, FORMAT_REFUSED)}

@@ -1,0 +1,117 @@
+"""Runs a recorded question again: the model says what it said then, the statements run on the source of today."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, cast
+
+from agent.audit.bodies import REPLAYED_SETTINGS
+from agent.audit.compare import Difference, compare, steps_of
+from agent.audit.events import Event, StoredEvent
+from agent.audit.known_secrets import secrets_of
+from agent.audit.record import Recorder
+from agent.audit.store import Store
+from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
+from agent.graph import build_graph
+from agent.models.embedded import EmbeddedOptions
+from agent.models.recorded import RecordedModel
+from agent.services import Services
+from agent.settings import Settings
+from agent.sql.redact import without_password
+from agent.state import Input, Output
+
+_UNLIMITED = 10**9
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How a replay went."""
+
+    trace_id: str
+    steps: int
+    output: Output
+    differences: list[Difference]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as `datasphinx trace replay --json` prints it."""
+        different = [vars(each) for each in self.differences]
+        return {"trace_id": self.trace_id, "steps": self.steps, "same": not different, "differences": different}
+
+
+@dataclass
+class _Kept:
+    """Keeps the events of the replay, which is itself not put on the record."""
+
+    events: list[Event] = field(default_factory=list)
+
+    def append(self, events: Sequence[Event]) -> None:
+        self.events.extend(events)
+
+
+def replay(store: Store, trace_id: str, settings: Settings, source: str | None = None) -> Replay:
+    """Run the question of a trace with the recorded outputs of the model, and return what differs.
+
+    No model is asked, nor an endpoint for embeddings. `source` is asked in place of the recorded one, whose password
+    is not on the record; one that stands in `settings` is found there.
+
+    Raises:
+        TraceUnknown: there is no such trace, its beginning is not on the record, or it is none of the SQL agent.
+        RecordUnavailable: the record cannot be read.
+        SourceNotFound, SourceUnreachable, DriverMissing, AccountCanWrite: the source cannot be asked, and could then.
+    """
+    recorded = store.run(trace_id)
+    trace_id, contents = recorded[0].trace_id, [(event.kind, event.content) for event in recorded]
+    if contents[0][0] != "run":
+        raise TraceUnknown(trace_id, "its beginning is not on the record")
+    begun, kept = contents[0][1], _Kept()
+    if begun["graph"] != "agent":
+        raise TraceUnknown(trace_id, f"runs of the {begun['graph']} can be shown and verified, and not replayed")
+    now = _settings(begun["settings"], settings, source)
+    embedded = EmbeddedOptions(**begun["embedded"]) if begun["embedded"] else None
+    services = Services(
+        now,
+        model=RecordedModel((body for kind, body in contents if kind == "llm"), now, embedded),
+        recorder=Recorder(kept, secrets_of(settings)),
+        validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},
+        today=lambda: date.fromisoformat(begun["date"]),
+    )
+    given = dict(begun["input"])
+    if given.get("source"):
+        given["source"] = source or _with_password(given["source"], settings)
+    _open(services, given.get("source"), _error_of(recorded))
+    output = cast(Output, build_graph(services).invoke(cast(Input, given)))
+    replayed = [(event.kind, event.body) for event in kept.events]
+    return Replay(trace_id, steps_of(replayed), output, compare(contents, replayed))
+
+
+def _settings(recorded: dict[str, Any], settings: Settings, source: str | None) -> Settings:
+    """Return the settings of the run, as far as they change what it does; what it may cost was decided then."""
+    same = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
+    free = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
+    asked = source or _with_password(recorded["source"], settings)
+    return settings.model_copy(update={**same, **free, "source": asked, "embeddings_model": None})
+
+
+def _with_password(recorded: str, settings: Settings) -> str:
+    """Return the source of the record as it can be opened: with the password that `settings` have for it."""
+    if ":***@" not in recorded:
+        return recorded
+    known = [settings.source, *(each.url.get_secret_value() for each in settings.sources.values())]
+    for url in known:
+        if without_password(url) == recorded:
+            return url
+    raise SourceNotFound(recorded, "its password is not on the record; give the source with --source")
+
+
+def _open(services: Services, source: str | None, error: str | None) -> None:
+    """Open the source that will be asked, unless the run ended because it could not be opened."""
+    try:
+        services.source(source)
+    except DatasphinxError as problem:
+        if problem.code != error:
+            raise
+
+
+def _error_of(recorded: Sequence[StoredEvent]) -> str | None:
+    error = recorded[-1].content.get("error")
+    return str(error["code"]) if isinstance(error, dict) else None

@@ -1,0 +1,164 @@
+"""`datasphinx trace` as users run it: what it prints, and exit codes that scripts can use."""
+
+import gc
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agent import cli
+from tests.databases import make_table, url
+from tests.fake_openai import FakeOpenAI
+
+SUM = {"sql": "SELECT SUM(amount) AS total FROM things", "assumptions": [], "off_topic": False}
+VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
+QUESTION = "What is the total amount of things?"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = make_table(tmp_path, "thing TEXT, amount INTEGER", [("bolt", 3), ("nut", 4)])
+    monkeypatch.setenv("DATASPHINX_SOURCE", url(path))
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    def run_command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["datasphinx", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    yield run_command
+    gc.unfreeze()
+    gc.enable()
+
+
+@pytest.fixture
+def trace_id(things: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The trace of one question that was answered."""
+    with FakeOpenAI([SUM, VALID]) as server:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        _, out, _ = run("ask", QUESTION, "--json")
+    return str(json.loads(out)["audit"]["trace_id"])
+
+
+def change(path: Path, sql: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(sql)
+        connection.commit()
+
+
+def test_list_has_when_how_it_ended_the_id_and_the_question(trace_id: str, run: Run) -> None:
+    code, out, _ = run("trace", "list")
+    (line,) = out.splitlines()
+    assert code == cli.ANSWERED
+    assert trace_id in line and "answered" in line and line.endswith(QUESTION)
+    listed = json.loads(run("trace", "list", "--json")[1])
+    assert [(each["trace_id"], each["sql"], each["llm_calls"]) for each in listed["runs"]] == [
+        (trace_id, SUM["sql"], 2)
+    ]
+
+
+def test_a_record_without_a_run_lists_nothing(run: Run) -> None:
+    assert run("trace", "list") == (cli.ANSWERED, "", "")
+
+
+def test_a_question_cannot_move_the_cursor_of_the_terminal(
+    things: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI(default=SUM) as server:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        run("ask", "total \x1b[2J\x1b[H amount\nof things", "--json")
+    (listed,) = json.loads(run("trace", "list", "--json")[1])["runs"]
+    for arguments in (["list"], ["show", listed["trace_id"]]):
+        assert "\x1b" not in run("trace", *arguments)[1]
+
+
+def test_show_has_a_line_an_event_and_takes_the_beginning_of_an_id(trace_id: str, run: Run) -> None:
+    code, out, _ = run("trace", "show", trace_id[:8])
+    assert code == cli.ANSWERED
+    head, *lines = out.splitlines()
+    assert head == trace_id
+    assert [line.split()[2] for line in lines].count("llm") == 2
+    assert any("1 rows" in line and SUM["sql"] in line for line in lines)
+    shown = json.loads(run("trace", "show", trace_id, "--json")[1])
+    assert len(shown["events"]) == len(lines)
+    (prompt,) = [each["body"]["messages"] for each in shown["events"] if each["body"].get("schema") == "GeneratedSQL"]
+    assert QUESTION in prompt[-1]["content"]
+
+
+def test_an_unknown_trace_is_a_usage_error(trace_id: str, run: Run) -> None:
+    code, out, err = run("trace", "show", "no-such-id")
+    assert (code, out) == (cli.USAGE, "")
+    assert "datasphinx trace list" in err
+
+
+def test_verify_says_that_the_record_is_whole_or_where_it_is_not(trace_id: str, run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("trace", "verify")
+    assert code == cli.ANSWERED
+    assert "whole" in out
+    change(tmp_path / "data" / "record.sqlite", "UPDATE datasphinx_events SET body = '{}' WHERE position = 4")
+    code, out, _ = run("trace", "verify")
+    assert code == cli.DOMAIN
+    assert out.splitlines()[0] == f"changed: event 4 (step) is not as it was written (trace {trace_id})"
+    code, out, _ = run("trace", "verify", "--json")
+    found = json.loads(out)["findings"]
+    assert (code, [(each["problem"], each["position"]) for each in found]) == (cli.DOMAIN, [("changed", 4)])
+
+
+def test_replay_finds_nothing_and_then_what_has_changed(trace_id: str, run: Run, things: Path) -> None:
+    code, out, err = run("trace", "replay", trace_id)
+    assert (code, err) == (cli.ANSWERED, "")
+    assert out.strip() == f"trace {trace_id}: 8 steps, nothing differs"
+    change(things, "UPDATE things SET amount = 70 WHERE thing = 'bolt'")
+    code, out, _ = run("trace", "replay", trace_id[:10])
+    assert code == cli.DOMAIN
+    assert "step 7 execute_sql: statement result_hash" in out
+    code, out, _ = run("trace", "replay", trace_id, "--json")
+    report = json.loads(out)
+    assert (code, report["same"], report["steps"]) == (cli.DOMAIN, False, 8)
+    assert {"step", "node", "what", "recorded", "replayed"} == set(report["differences"][0])
+
+
+def test_replay_without_its_source(trace_id: str, run: Run, things: Path) -> None:
+    things.unlink()
+    code, _, err = run("trace", "replay", trace_id)
+    assert code == cli.USAGE
+    assert things.name in err
+
+
+def test_a_record_that_cannot_be_reached(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_RECORD_URL", "postgresql://auditor:long-password@127.0.0.1:1/record")
+    for arguments in (["list"], ["show", "ab"], ["verify"], ["replay", "ab"]):
+        code, out, err = run("trace", *arguments)
+        assert (code, out) == (cli.UNREACHABLE, "")
+        assert "DATASPHINX_RECORD_URL" in err and "long-password" not in err
+
+
+def test_a_server_with_a_dead_record_does_not_start(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_RECORD_URL", "postgresql://auditor@127.0.0.1:1/record")
+    code, _, err = run("serve", "--port", "0")
+    assert code == cli.UNREACHABLE
+    assert "DATASPHINX_RECORD_URL" in err
+
+
+def test_a_question_with_a_dead_record_ends_at_once(things: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_RECORD_URL", "postgresql://auditor@127.0.0.1:1/record")
+    with FakeOpenAI(default=SUM) as server:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        code, out, _ = run("ask", QUESTION)
+        assert server.requests == []
+    assert code == cli.UNREACHABLE
+    assert "DATASPHINX_RECORD=false" in " ".join(out.split())
