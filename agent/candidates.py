@@ -168,7 +168,7 @@ def _groups(ballots: Sequence[_Ballot]) -> list[list[_Ballot]]:
 def _is_decided(ballots: Sequence[_Ballot], left: int) -> bool:
     """True where two agree that nothing speaks against, or the candidates left cannot change what is ahead.
 
-    With none left it is enough that nothing speaks against one.
+    With none left it is enough that nothing speaks against one, or that all have failed.
 
     To stop at the first agreement costs little accuracy and saves much time (Aggarwal et al. 2023, "Let's Sample Step
     by Step: Adaptive-Consistency for Efficient Reasoning and Coding with LLMs").
@@ -177,5 +177,5 @@ def _is_decided(ballots: Sequence[_Ballot], left: int) -> bool:
     sizes = sorted((len(group) for group in _groups(unobjected)), reverse=True)
     ahead, second = (*sizes, 0, 0)[:2]
     if left <= 0:
-        return ahead > 0
+        return ahead > 0 or not ballots
     return ahead > second and (ahead >= _AGREEING or ahead > second + left)

@@ -87,8 +87,8 @@ def replay(
     No model is asked; the statements run on the source. Exit codes: 0 nothing differs, 2 there is no such run or
     source, 3 something differs, 5 the record or the source cannot be reached.
     """
+    from agent.audit.store import open_store
     from agent.replay import replay as replay_run
-    from agent.services import open_store
     from agent.settings import load_settings
 
     settings = load_settings()
@@ -106,7 +106,7 @@ def replay(
 
 
 def _store() -> "Store":
-    from agent.services import open_store
+    from agent.audit.store import open_store
     from agent.settings import load_settings
 
     return open_store(load_settings())

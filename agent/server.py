@@ -11,9 +11,10 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
 from pydantic_core import from_json, to_json
 
+from agent.audit.store import open_store
 from agent.errors import DatasphinxError, DriverMissing
 from agent.graph import Graph, build_graph
-from agent.services import Services, open_store
+from agent.services import Services
 from agent.settings import Settings
 from agent.sql.execute import execute
 from agent.sql.limits import Limits

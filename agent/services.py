@@ -1,7 +1,5 @@
 """What the nodes work with: settings, the model, the sources. Everything is made at first use, once."""
 
-import hashlib
-import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +13,7 @@ from sqlalchemy import URL
 
 from agent.audit.known_secrets import secrets_of
 from agent.audit.record import Recorder
-from agent.audit.step import record_event
-from agent.audit.store import Store, sqlite_url
+from agent.audit.store import open_store
 from agent.catalog.reflect import Progress
 from agent.catalog.semantic import Embedder, packaged_embedder
 from agent.catalog.source import Source, open_source
@@ -31,6 +28,7 @@ from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
 from agent.sql.redact import without_password
 from agent.state import Validation
+from agent.validations import Validations
 
 SAMPLE = "sample"
 """The name of the sample shop among the sources."""
@@ -71,9 +69,8 @@ class Services:
         self._lock = threading.RLock()
         self._opening: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
-        self._validations: LRUCache[str, Validation] = LRUCache(maxsize=1000)
         self._datasets: LRUCache[tuple[str, ...], Source] = LRUCache(maxsize=_DATASETS_OPEN)
-        self._validations.update(validations or {})
+        self.validations = Validations(validations or {})
         self._given_recorder = recorder
         self.today = today
 
@@ -213,11 +210,7 @@ class Services:
 
     def _open(self, wanted: str, settings: SourceSettings) -> Source:
         source = open_source(
-            settings,
-            self.limits,
-            cache_dir=self.settings.cache_dir,
-            embedder=self._embedder,
-            progress=self._progress,
+            settings, self.limits, cache_dir=self.settings.cache_dir, embedder=self._embedder, progress=self._progress
         )
         with self._lock:
             self._sources[wanted] = source
@@ -251,24 +244,4 @@ class Services:
     def _sample_url(self) -> str:
         from agent.sample.shop import shop_path
 
-        path = str(shop_path(self.settings.cache_dir))
-        return URL.create("sqlite", database=path).render_as_string()
-
-    def validation(self, key: tuple[str, str, str], judge: Callable[[], Validation]) -> Validation:
-        """Return the judgement for (statement, question, schema) from the cache, else from `judge`; errors pass."""
-        digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()
-        with self._lock:
-            known = self._validations.get(digest)
-        if known is not None:
-            record_event("cached", {"key": digest, "validation": known})
-            return known
-        known = judge()
-        with self._lock:
-            self._validations[digest] = known
-        return known
-
-
-def open_store(settings: Settings) -> Store:
-    """Return the record that `settings` name; it is connected at first use."""
-    url = settings.record_url.get_secret_value() if settings.record_url else sqlite_url(settings.data_dir)
-    return Store(url)
+        return URL.create("sqlite", database=str(shop_path(self.settings.cache_dir))).render_as_string()

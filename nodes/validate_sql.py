@@ -98,7 +98,7 @@ def _judge(state: State, services: Services, source: Source) -> Validation | Non
         return Validation(is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected)
 
     try:
-        return services.validation((sql, question, schema + findings), ask)
+        return services.validations.of((sql, question, schema + findings), ask)
     except Exception as error:
         # Whatever goes wrong here, the question has a statement to go on with.
         note(f"the check of the statement failed: {error}")

@@ -31,6 +31,7 @@ from agent.audit.canonical import canonical
 from agent.audit.events import Event, StoredEvent, chained_hash
 from agent.audit.migrations import StoreTooNew, is_current, migrate
 from agent.errors import RecordUnavailable, TraceUnknown
+from agent.settings import Settings
 from agent.sql.redact import without_password
 
 _DRIVERS = {
@@ -148,6 +149,12 @@ class Store:
         if not current:
             migrate(engine)
         return engine
+
+
+def open_store(settings: Settings) -> Store:
+    """Return the record that `settings` name; it is connected at first use."""
+    url = settings.record_url.get_secret_value() if settings.record_url else sqlite_url(settings.data_dir)
+    return Store(url)
 
 
 def sqlite_url(folder: Path) -> str:

@@ -66,7 +66,7 @@ def test_a_traceback_is_one_line_with_the_trace_id(cache_dir: Path, monkeypatch:
     def broken(result: Any, question: str) -> None:
         raise ZeroDivisionError(f"while drawing with {KEY} on postgresql://u:{PASSWORD}@h/db")
 
-    monkeypatch.setattr("nodes.answer.chart_of", broken)
+    monkeypatch.setattr("agent.answers.compose.chart_of", broken)
     output = ask(settings, ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]}))
     (line,) = [line for line in lines_of(stream) if line["level"] == "error"]
     assert output["error"]["code"] == "internal_error"

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from agent.audit.store import Store
+from agent.audit.store import Store, open_store
 from agent.errors import SourceNotFound, SourceUnreachable, TraceUnknown
 from agent.graph import build_graph
 from agent.models.embedded import EmbeddedOptions
 from agent.models.scripted import ScriptedModel
 from agent.replay import Replay, replay
-from agent.services import Services, open_store
+from agent.services import Services
 from agent.settings import Settings, load_settings
 from tests.agent.audit.stores import happened, tampering
 from tests.conftest import VALID

@@ -377,7 +377,7 @@ def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> N
     assert output["answer"] == "beta has 70 returns."
     assert any("it states 71" in note for note in output["audit"]["notes"])
     (prompt,) = agent.prompts("NarratedAnswer")
-    assert "These figures are not in the rows: 71" in prompt and "<data>" in prompt
+    assert "These figures follow from nothing in the rows: 71" in prompt and "<data>" in prompt
 
 
 def test_a_figure_invented_twice_leaves_the_rows(analyst: Analyst, dataset: str) -> None:
