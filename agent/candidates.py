@@ -109,8 +109,9 @@ def choose_candidate(
 
 def _cast(candidate: Candidate, source: Source, lost: int) -> Ballot[Candidate] | None:
     """Return what the statement of `candidate` finds within short limits; None where it does not run."""
+    source = with_short_limits(source)
     try:
-        result = with_short_limits(source).execute(candidate.sql)
+        result = source.execute(candidate.sql)
     except (StatementError, PermissionDenied):
         return None
     return ballot_of(candidate, result, lost, ordered=is_ordered(candidate.sql, source.catalog.dialect))

@@ -140,6 +140,11 @@ TEXTS: dict[str, dict[Language, str]] = {
         "ru": "Модель по адресу {endpoint} отклонила запрос: {reason}. Проверьте настройки DATASPHINX_LLM_*.",
         "zh": "模型端点 {endpoint} 拒绝了请求：{reason}。请检查 DATASPHINX_LLM_* 设置。",
     },
+    "embedded_model_silent": {
+        "en": "The embedded model was not done within {seconds:g} s: the machine is busy. Ask again later, or raise DATASPHINX_MAX_QUESTION_S.",
+        "ru": "Встроенная модель не успела ответить за {seconds:g} с: машина занята. Спросите позже или увеличьте DATASPHINX_MAX_QUESTION_S.",
+        "zh": "内置模型在 {seconds:g} 秒内未能完成：机器繁忙。请稍后再问，或调高 DATASPHINX_MAX_QUESTION_S。",
+    },
     "embedded_model_unavailable": {
         "en": "The embedded model is not available: {reason} Or name an endpoint with DATASPHINX_LLM_BASE_URL.",
         "ru": "Встроенная модель недоступна: {reason} Или укажите свою модель через DATASPHINX_LLM_BASE_URL.",
