@@ -49,7 +49,7 @@ class Threads(ABC):
 
     def graph_of(self, thread_id: str, graphs: tuple[str, ...]) -> str | None:
         """Return which of `graphs` the thread is on; None where there is no such thread."""
-        if not re.match(THREAD_ID, thread_id):
+        if not re.fullmatch(THREAD_ID, thread_id):
             return None
         return next((graph for graph in graphs if self.last(key_of(graph, thread_id))), None)
 
