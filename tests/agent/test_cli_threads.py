@@ -6,21 +6,21 @@ import re
 import select
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
+from sqlalchemy import create_engine, make_url, text
 
 from agent import exit_codes
 from tests.agent.analysis.conftest import BY_ACCOUNT
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.agent.audit.stores import fresh_url
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE
 from tests.agent.serving import LANGSERVE_WARNING, serving
 from tests.agent.test_cli_files import DONE, step
 from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
-from tests.databases import make_table
 from tests.fake_openai import FakeOpenAI
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
@@ -123,16 +123,12 @@ def test_files_are_asked_in_conversations_too(model: FakeOpenAI, run: Run, tmp_p
         assert run("ask", *thread, *wrong)[0] == exit_codes.USAGE, wrong
 
 
+@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_a_thread_of_the_command_line_goes_on_over_http(model: FakeOpenAI, run: Run, cache_dir: Path) -> None:
     thread = asked_back(run, model)
     with serving(cache_dir) as server:
         output = server.invoke(thread_id=thread, clarification_answer="2")
     assert output["sql"] == BY_AMOUNT
-
-
-test_a_thread_of_the_command_line_goes_on_over_http = pytest.mark.filterwarnings(LANGSERVE_WARNING)(
-    test_a_thread_of_the_command_line_goes_on_over_http
-)
 
 
 def test_settings_say_when_to_ask_back_where_the_command_does_not(
@@ -220,12 +216,27 @@ def test_a_store_that_cannot_be_reached(model: FakeOpenAI, run: Run, monkeypatch
     assert "me:***@127.0.0.1:1" in err and "swordfish" not in out + err
 
 
-def test_a_password_is_not_kept_with_the_thread(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
-    path = make_table(tmp_path, "planet TEXT, moons INTEGER", [["Mars", 2]], table="planets")
-    url = f"sqlite://me:swordfish@/{path}"
-    model.answers = [{**COUNT, "sql": "SELECT moons FROM planets"}]
-    run("ask", "How many moons has the planet Mars?", "--source", url)
-    kept = [each.read_bytes() for each in (tmp_path / "data").glob("threads.sqlite*")]
+@pytest.mark.postgres
+def test_a_password_is_not_kept_with_the_thread(
+    model: FakeOpenAI, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATASPHINX_ALLOW_WRITABLE_ACCOUNT", "true")
+    with fresh_url("postgres", tmp_path) as empty:
+        url = make_url(empty).set(password="swordfish")
+        engine = create_engine(url)
+        with engine.begin() as connection:
+            connection.execute(text("CREATE TABLE planets AS SELECT 'Mars' AS planet, 2 AS moons"))
+        engine.dispose()
+        source = ("--source", url.render_as_string(hide_password=False))
+        moons = "SELECT moons FROM planets"
+        model.answers = [{**COUNT, "sql": moons}, {**COUNT, "sql": f"{moons} WHERE planet = 'Mars'"}]
+        code, out, _ = run("ask", "How many moons has the planet Mars?", *source)
+        assert code == exit_codes.ANSWERED
+        reject = ("ask", "--thread", thread_in(out), "--reject", "--clarify", "never")
+        code, refused, _ = run(*reject)
+        assert code == exit_codes.USAGE and "its password is not kept" in " ".join(refused.split())
+        assert run(*reject, *source)[0] == exit_codes.ANSWERED
+    kept = [each.read_bytes() for each in (tmp_path / "data").rglob("*") if each.is_file()]
     assert kept and not any(b"swordfish" in each for each in kept)
 
 
@@ -245,31 +256,56 @@ class Terminal:
         os.close(theirs)
         self.shown = ""
 
-    def until(self, text: str) -> str:
-        """Read until `text` is shown, and return what was."""
-        deadline, begin = time.monotonic() + WITHIN_S, len(self.shown)
-        while text not in self.shown[begin:]:
-            ready, _, _ = select.select([self._ours], [], [], max(0, deadline - time.monotonic()))
-            assert ready, self.shown
-            self.shown += os.read(self._ours, 4096).decode().replace("\r\n", "\n")
+    def until(self, wanted: str) -> str:
+        """Read until `wanted` is shown, and return what was."""
+        begin = len(self.shown)
+        while wanted not in self.shown[begin:]:
+            assert self._read(), self.shown
         return self.shown[begin:]
 
-    def type(self, text: str) -> None:
-        os.write(self._ours, text.encode())
+    def type(self, typed: str) -> None:
+        os.write(self._ours, typed.encode())
 
     def end(self) -> int:
         """Return the exit code."""
-        try:
-            while True:
-                self.shown += os.read(self._ours, 4096).decode().replace("\r\n", "\n")
-        except OSError:
-            os.close(self._ours)
+        while self._read():
+            pass
         return self.process.wait(WITHIN_S)
 
+    def close(self) -> None:
+        os.close(self._ours)
+        self.process.kill()
+        self.process.wait()
 
-def test_on_a_terminal_the_question_back_is_a_menu(model: FakeOpenAI) -> None:
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], WITHIN_S)
+        assert ready, self.shown
+        try:
+            read = os.read(self._ours, 4096)
+        except OSError:
+            return False
+        self.shown += read.decode().replace("\r\n", "\n")
+        return bool(read)
+
+
+@pytest.fixture
+def on_terminal() -> Iterator[Callable[..., Terminal]]:
+    with ExitStack() as opened:
+
+        def ask(*arguments: str) -> Terminal:
+            terminal = Terminal(*arguments)
+            opened.callback(terminal.close)
+            return terminal
+
+        yield ask
+
+
+OnTerminal = Callable[..., Terminal]
+
+
+def test_on_a_terminal_the_question_back_is_a_menu(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
     model.answers = [ASKS]
-    terminal = Terminal(BEST)
+    terminal = on_terminal(BEST)
     menu = terminal.until("\n> ")
     assert re.search(r"1\. by orders \(rows: 3, first: \d+\)\n2\. by amount \(rows: 3, first: \d+\)\n", menu)
     terminal.type("\n")
@@ -283,10 +319,9 @@ def test_on_a_terminal_the_question_back_is_a_menu(model: FakeOpenAI) -> None:
     assert len(model.requests) == 1
 
 
-def test_on_a_terminal_it_is_asked_until_nothing_is_open(model: FakeOpenAI) -> None:
-    again: dict[str, Any] = {**ASKS, "ambiguity_type": "AmbOutput", "question": "How many of them?"}
-    model.answers = [ASKS, again, COUNT]
-    terminal = Terminal(BEST, "--clarify", "always")
+def test_on_a_terminal_it_is_asked_until_nothing_is_open(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
+    model.answers = [ASKS, TWICE]
+    terminal = on_terminal(BEST, "--clarify", "always")
     terminal.until("\n> ")
     terminal.type("those who signed up first\n")
     assert "How many of them?" in terminal.until("\n> ")
@@ -297,9 +332,9 @@ def test_on_a_terminal_it_is_asked_until_nothing_is_open(model: FakeOpenAI) -> N
 
 
 @pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["ctrl-c", "end"])
-def test_who_leaves_the_menu_may_answer_later(model: FakeOpenAI, run: Run, key: str) -> None:
+def test_who_leaves_the_menu_may_answer_later(model: FakeOpenAI, run: Run, on_terminal: OnTerminal, key: str) -> None:
     model.answers = [ASKS]
-    terminal = Terminal(BEST)
+    terminal = on_terminal(BEST)
     terminal.until("\n> ")
     terminal.type(key)
     assert terminal.end() == exit_codes.NEEDS_CLARIFICATION
@@ -308,6 +343,6 @@ def test_who_leaves_the_menu_may_answer_later(model: FakeOpenAI, run: Run, key: 
     assert run("ask", "--thread", thread, "--answer", answer)[0] == exit_codes.ANSWERED
 
 
-def test_json_asks_nobody_on_a_terminal(model: FakeOpenAI) -> None:
+def test_json_asks_nobody_on_a_terminal(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
     model.answers = [ASKS]
-    assert Terminal(BEST, "--json").end() == exit_codes.NEEDS_CLARIFICATION
+    assert on_terminal(BEST, "--json").end() == exit_codes.NEEDS_CLARIFICATION
