@@ -71,9 +71,13 @@ class _Said(BaseModel):
             raise ValueError("feedback needs thread_id, and no clarification")
         if "question" not in said and "thread_id" in given and given & {"source", "datasets"}:
             raise ValueError("what the thread asks is settled: source and datasets come with a question")
-        if "thread_id" not in given and "datasets" in type(self).model_fields and "datasets" not in given:
+        if "thread_id" not in given and _only_datasets(self) and "datasets" not in given:
             raise ValueError("datasets are needed, where no thread names them")
         return self
+
+
+def _only_datasets(said: _Said) -> bool:
+    return hasattr(said, "datasets") and not hasattr(said, "source")
 
 
 def _either(said: _Said) -> str:
@@ -90,15 +94,26 @@ def agent_question(settings: Settings) -> type[BaseModel]:
         "enable_sql_validation": (bool | None, Field(None, description="Whether the model checks the statement.")),
     }
     if settings.sources:
-        named: Any = Literal[tuple(settings.sources)]
-        fields["source"] = (named | None, Field(None, description="Which source to ask; left out: chosen."))
+        fields["source"] = _named_source(settings, "Which source to ask; left out: chosen.")
     return _schema("Question", settings, fields)
 
 
 def analyst_question(settings: Settings) -> type[BaseModel]:
-    """Return the schema of an input of the analyst: datasets by id, and no files, since paths name those too."""
-    ids = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
-    return _schema("AnalystQuestion", settings, {"datasets": (ids | None, Field(None, description=_DATASETS))})
+    """Return the schema of an input of the analyst: datasets by id, and no files, since paths name those too.
+
+    In place of datasets a source can be named if any is.
+    """
+    ids: Any = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
+    fields: dict[str, Any] = {"datasets": (ids | None, Field(None, description=_DATASETS))}
+    if settings.sources:
+        fields["source"] = _named_source(settings, "Which source to ask, in place of datasets.")
+    return _schema("AnalystQuestion", settings, fields)
+
+
+def _named_source(settings: Settings, description: str) -> Any:
+    """Return the field for the name of a configured source."""
+    named: Any = Literal[tuple(settings.sources)]
+    return named | None, Field(None, description=description)
 
 
 def body_check(question: type[BaseModel]) -> Any:

@@ -1,17 +1,17 @@
 """The analyst over HTTP: datasets are asked by their ids, and nothing else on the machine is read."""
 
-import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT
+from tests.agent.conftest import Keep
 from tests.agent.serving import LANGSERVE_WARNING, Served, serving
 from tests.agent.tools.conftest import RETURNS
+from tests.databases import make_database
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
@@ -33,11 +33,6 @@ def query_or_finish(messages: list[Any]) -> dict[str, Any]:
     return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": BY_ACCOUNT}}
 
 
-def keep(services: Services, text: str = RETURNS, name: str = "returns.csv") -> str:
-    registry = services.registry
-    return registry.create(registry.add_stream(io.BytesIO(text.encode()), name)).dataset_id
-
-
 @pytest.fixture
 def served(cache_dir: Path) -> Iterator[Served]:
     """A server whose model asks for the returns by account."""
@@ -46,8 +41,14 @@ def served(cache_dir: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def asked(served: Served) -> dict[str, Any]:
-    return {"question": QUESTION, "datasets": [keep(served.services)]}
+def kept(keep: Keep) -> Callable[[Served], str]:
+    """Keeps the returns where a server looks, and gives their id."""
+    return lambda server: keep(server.services.settings.data_dir, "returns.csv", RETURNS)
+
+
+@pytest.fixture
+def asked(served: Served, kept: Callable[[Served], str]) -> dict[str, Any]:
+    return {"question": QUESTION, "datasets": [kept(served)]}
 
 
 def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) -> None:
@@ -91,7 +92,7 @@ def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     assert served.http.get("/analyst/playground/").status_code == 200
 
 
-def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path) -> None:
+def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path, kept: Callable[[Served], str]) -> None:
     back = {"question": "Which month?", "options": ["January", "February"]}
 
     def ask_first(messages: list[Any]) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path) -
         return query_or_finish(messages) if clarified else {"tool": "ask_user", "arguments": back}
 
     with serving(cache_dir, {"AnalystStep": [ask_first]}) as server:
-        datasets = [keep(server.services)]
+        datasets = [kept(server)]
         first = server.analyst.invoke({"question": QUESTION, "datasets": datasets})
         asked = first["clarification"]
         assert asked["question"] == "Which month?"
@@ -109,6 +110,51 @@ def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path) -
     for output in (second, elsewhere):
         assert (output["status"], output["clarification"], output["value"]["rows"]) == ("ok", None, ROWS)
     assert first["thread_id"] == second["thread_id"] != elsewhere["thread_id"]
+
+
+SHOES = {"group_by": ["kind"], "aggregations": [{"as": "pairs", "agg": "sum", "col": "pairs"}]}
+
+
+@pytest.fixture
+def with_source(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
+    """A server with a configured source, whose model asks for its shoes by kind."""
+
+    def query_shoes(messages: list[Any]) -> dict[str, Any]:
+        if '"r1"' in text_of(messages):
+            return {"tool": "finish", "arguments": {"answer": ""}}
+        return {"tool": "run_query", "arguments": {"dataset_id": "shoes", "query": SHOES}}
+
+    database = make_database(
+        tmp_path, "CREATE TABLE shoes (kind TEXT, pairs INTEGER)", "INSERT INTO shoes VALUES ('boot', 3), ('clog', 4)"
+    )
+    with serving(cache_dir, {"AnalystStep": [query_shoes]}, sources={"the shop": f"sqlite:///{database}"}) as server:
+        yield server
+
+
+def test_a_configured_source_is_asked_by_its_name(with_source: Served) -> None:
+    output = with_source.analyst.invoke({"question": "How many pairs of each kind?", "source": "the shop"})
+    assert (output["error"], output["value"]["rows"]) == (None, [["boot", 3], ["clog", 4]])
+    schema = with_source.http.get("/analyst/input_schema").json()
+    assert "the shop" in json.dumps(schema["properties"]["source"])
+
+
+def test_datasets_are_asked_where_a_source_is_configured_too(
+    with_source: Served, kept: Callable[[Served], str]
+) -> None:
+    dataset_id = kept(with_source)
+    both = {"question": QUESTION, "datasets": [dataset_id], "source": "the shop"}
+    assert with_source.analyst.invoke(both)["error"]["code"] == "sources_not_together"
+    assert with_source.analyst.invoke({"question": QUESTION})["error"]["code"] == "data_missing"
+    assert with_source.post("/analyst/invoke", input={"question": QUESTION, "datasets": [dataset_id]}).is_success
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_other_database_is_reached(with_source: Served, tmp_path: Path, route: str) -> None:
+    for other in (f"sqlite:///{tmp_path}/shop.sqlite", "sqlite://", "sample", "the  shop", "", ["the shop"], 1):
+        given = {"question": QUESTION, "source": other}
+        body = {"inputs": [given]} if route == "batch" else {"input": given}
+        assert with_source.post(f"/analyst/{route}", **body).status_code == 422, other
+    assert with_source.model.calls == []
 
 
 def test_a_dataset_that_is_not_kept_is_an_answer(served: Served) -> None:
@@ -160,7 +206,9 @@ def test_the_sql_agent_takes_no_datasets(served: Served, asked: dict[str, Any]) 
     assert served.post("/agent/invoke", input=asked).status_code == 422
 
 
-def test_the_model_cannot_make_a_dataset_of_another_file(cache_dir: Path, tmp_path: Path) -> None:
+def test_the_model_cannot_make_a_dataset_of_another_file(
+    cache_dir: Path, tmp_path: Path, kept: Callable[[Served], str]
+) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("word\nswordfish\n", encoding="utf-8")
 
@@ -170,7 +218,7 @@ def test_the_model_cannot_make_a_dataset_of_another_file(cache_dir: Path, tmp_pa
         return {"tool": "create_dataset", "arguments": {"file_id": str(secret)}}
 
     with serving(cache_dir, {"AnalystStep": [reach_out] * 3}) as server:
-        output = server.analyst.invoke({"question": QUESTION, "datasets": [keep(server.services)]})
+        output = server.analyst.invoke({"question": QUESTION, "datasets": [kept(server)]})
     (refused,) = [step for step in output["audit"]["steps"] if step.get("tool") == "create_dataset"]
     assert "there is no such file" in refused["error"]
     assert "swordfish" not in json.dumps(output)
