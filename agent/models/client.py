@@ -16,6 +16,7 @@ from agent.errors import BudgetExceeded, ModelAnswerUnreadable, ModelRejected, M
 from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, reply_body
 from agent.models.embedded import EmbeddedOptions
 from agent.models.formats import MODES, Tools, call_as_answer, repair_messages, request_of, spelt_out
+from agent.models.logprobs import Logprobs
 from agent.models.parse import Answer, read_answer
 from agent.models.schemas import GeneratedSQL
 from agent.settings import Settings
@@ -46,8 +47,12 @@ class ModelClient:
         name: str,
         embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
+        logprobs: bool = False,
     ) -> None:
-        """Wrap `chat`; `name` is the model's name on the record, `endpoint` the URL that errors name."""
+        """Wrap `chat`; `name` is the model's name on the record, `endpoint` the URL that errors name.
+
+        With `logprobs` the record has the perplexity of each answer where the endpoint gives it.
+        """
         self.chat = chat
         self.name = name
         self.embedded = embedded
@@ -55,6 +60,7 @@ class ModelClient:
         self._settings = settings
         self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
         self._spell_out = False
+        self._logprobs = Logprobs(logprobs)
         self._calls_tools = settings.llm_structured_output == "auto"
         self._modes: tuple[str, ...] = (
             MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
@@ -161,7 +167,7 @@ class ModelClient:
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return what comes of a call; nothing is raised, so that all of it can be recorded."""
         try:
-            answer = self.chat.bind(**options).invoke(messages)
+            answer = self._logprobs.answer(self.chat, options, messages)
         except FORMAT_REFUSED as error:
             return Reply(usage=(0, 0), error=error)
         except _BROKEN_OFF as error:
@@ -177,7 +183,8 @@ class ModelClient:
         except Exception as error:
             return Reply(error=error)
         usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
-        return Reply(call_as_answer(answer) or answer.text, _problem(answer), usage)
+        text, perplexity = call_as_answer(answer) or answer.text, self._logprobs.perplexity(answer)
+        return Reply(text, _problem(answer), usage, perplexity=perplexity)
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected:
         status = getattr(error, "status_code", None)
