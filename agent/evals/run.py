@@ -68,9 +68,7 @@ def run(
         ConfigurationError, DriverMissing, EmbeddedModelUnavailable: there is no such model.
     """
     files = find_databases(dataset)
-    if embedded and not embedded.repair:
-        settings = settings.model_copy(update={"max_sql_generations": 1})
-    services = Services(measuring(settings), embedded=embedded)
+    services = Services(measuring(settings, embedded), embedded=embedded)
     # A model that cannot be had is one error at the start, and not one for each question.
     _ = services.model
     return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)

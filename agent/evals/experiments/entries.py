@@ -41,10 +41,11 @@ def statements_in(events: Sequence[Event], chosen: Chosen = last_call) -> Iterat
         if event.kind != "step":
             continue
         written = body.get("sql_request", "")
-        if calls and (written != statement or body["node"] == "generate_sql"):
+        is_new = bool(written) and written != statement
+        if calls and (is_new or body["node"] == "generate_sql"):
             call = chosen(calls, written)
             yield _said(call, written or call["output"])
-        elif written and written != statement:
+        elif is_new:
             yield Said("; ".join(body["notes"]), written)
         statement, calls = written or statement, []
 

@@ -22,6 +22,10 @@ class Method(StrEnum):
     CLARIFY_EARLY_STOP = "clarify_early_stop"
 
 
+ASKING = (Method.CLARIFY, Method.CLARIFY_EARLY_STOP)
+"""Those that put questions to the user."""
+
+
 class OracleName(StrEnum):
     """Who answers the clarifying questions."""
 

@@ -35,6 +35,7 @@ def in_parallel(work: Callable[[Given], Made], given: Iterable[Given], workers: 
             try:
                 done.put(work(each))
             except BaseException as error:
+                stopped.set()
                 done.put(error)
 
     for _ in range(min(workers, count)):

@@ -10,20 +10,18 @@ _KEYWORDS = re.compile(
     r"(not\s+)?(in|exists)\s*\(|between\s+\S+\s+and\s+\S+\s+(and|or|group|limit)|select\s+(distinct|\*))",
     re.IGNORECASE | re.DOTALL,
 )
-_SIGNS = re.compile(r"```|`|;\s*$|\|\||<>|!=|<=|>=|==|\w\s*[=<>]\s*['\"\w]|\w+\.\w+_\w+|\b[A-Za-z_]+\(")
-_QUALIFIED = re.compile(r"\b\w+\.\w+\b")
+_SIGNS = re.compile(r"```|`|;\s*$|\|\||<>|!=|<=|>=|==|\w\s*[=<>]\s*['\"\w]|\b[A-Za-z_]\w+\.[A-Za-z_]\w+|\b[A-Za-z_]+\(")
 _WORD = re.compile(r"\w+|[^\w\s]")
+_VALUE = re.compile(r"'[^']*'")
 _COPIED = 5
-"""Words and signs in a row, as the reference has them, that are no accident."""
+"""Words and signs in a row, as the reference has them outside its values, that are no accident."""
 
 
 def gives_sql_away(words: str, reference: str) -> bool:
     """Return whether `words` hold SQL, or a piece of the statement `reference`."""
     if holds_statement(words) or _KEYWORDS.search(words) or _SIGNS.search(words):
         return True
-    lowered = words.lower()
-    if any(name.lower() in lowered for name in _QUALIFIED.findall(reference) if not name.replace(".", "").isdigit()):
-        return True
-    copied, said = _WORD.findall(reference.lower()), f" {' '.join(_WORD.findall(lowered))} "
+    copied = _WORD.findall(_VALUE.sub("'", reference.lower()))
+    said = f" {' '.join(_WORD.findall(words.lower()))} "
     pieces = (copied[at : at + _COPIED] for at in range(len(copied) - _COPIED + 1))
     return any(f" {' '.join(piece)} " in said for piece in pieces)
