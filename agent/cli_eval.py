@@ -74,7 +74,9 @@ def run_eval(
     method: Annotated[
         Method, typer.Option(help="What is done about a wrong answer; all but baseline need --out.")
     ] = Method.BASELINE,
-    shots: Annotated[int | None, typer.Option(help="Examples that the model sees: 0, 1, 3 or 5.")] = None,
+    shots: Annotated[
+        int | None, typer.Option(help="Examples that the model sees: 0, 1, 3 or 5; with --out 0 where left out.")
+    ] = None,
     rounds: Rounds = None,
     oracle: Oracle = None,
     parallel: Parallel = None,
@@ -95,6 +97,8 @@ def run_eval(
 
     if seed is not None and limit is None:
         raise typer.BadParameter("how many are drawn? Name their number with --limit", param_hint="--seed")
+    # An experiment is zero-shot unless it says otherwise, whatever is set for questions.
+    shots = 0 if out and shots is None else shots
     settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates, shots=shots)
     embedded = embedded_options_of(settings, candidates, without or [], shots)
     plan = plan_of(out, method, oracle, rounds, parallel, match, embedded)

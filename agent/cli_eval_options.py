@@ -115,6 +115,8 @@ def plan_of(
         if named:
             raise typer.BadParameter("name a folder for the logs with --out", param_hint=", ".join(named))
         return None
+    if rounds and method is Method.BASELINE:
+        raise typer.BadParameter(f"{method} has no rounds", param_hint="--rounds")
     if oracle and method not in ASKING:
         raise typer.BadParameter(f"{method} asks nothing", param_hint="--oracle")
     if embedded and (parallel or 1) > 1:
@@ -123,4 +125,5 @@ def plan_of(
         raise typer.BadParameter("the embedded model writes statements and nothing else", param_hint="--oracle")
     from agent.evals.experiments.run import Plan
 
-    return Plan(out, method, oracle, rounds or MOST_ROUNDS, parallel or 1, match)
+    most = 0 if method is Method.BASELINE else MOST_ROUNDS
+    return Plan(out, method, oracle, rounds or most, parallel or 1, match)
