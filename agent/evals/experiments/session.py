@@ -44,13 +44,16 @@ class GraphSession:
         self._graph = build_graph(services, InMemorySaver())
         self._question, self._source = question, source
         self._thread = {"configurable": {"thread_id": uuid.uuid4().hex}}
+        self._was_answered = False
 
     def ask(self, clarify: Clarify = "never") -> Turn:
         """Put the question."""
         return self._run({"question": self._question, "source": self._source, "clarify": clarify})
 
     def reject(self, clarify: Clarify = "never") -> Turn:
-        """Say that the last answer is wrong."""
+        """Say that the last answer is wrong; where there was none so far, put the question once more."""
+        if not self._was_answered:
+            return self.ask(clarify)
         return self._run({"feedback": {"accepted": False, "comment": ""}, "clarify": clarify})
 
     def answer(self, text: str, clarify: Clarify = "never") -> Turn:
@@ -61,4 +64,5 @@ class GraphSession:
         started = time.perf_counter()
         with listening() as events:
             output = cast(Output, self._graph.invoke(cast(Any, given), cast(Any, self._thread)))
+        self._was_answered = self._was_answered or not (output.get("error") or output.get("clarification"))
         return Turn(output, events, time.perf_counter() - started)
