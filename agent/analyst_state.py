@@ -1,12 +1,14 @@
 """The state of the analyst. What comes out is what comes out of the SQL agent: see `agent.state.Output`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 from agent.audit.step import Audit, merge_audit
-from agent.state import AnswerChart, AnswerTable, Clarification, Clarify, ClarifyingQuestion, OutputType
+from agent.clarify.types import Clarification, ClarifyingQuestion, Turn
+from agent.state import AnswerChart, AnswerTable, Clarify, OutputType
 from agent.tools.tool import KeptResult
 
 
@@ -58,18 +60,26 @@ class AnalystInput(TypedDict, total=False):
     clarify: Annotated[Clarify | None, EphemeralValue]
     """When to ask back."""
     clarification_answer: Annotated[str | None, EphemeralValue]
-    """The answer to the clarifying question of the last run."""
+    """The answer to the clarifying question of the last run: an option's label or number, or own words."""
+    clarification: ClarifyingQuestion | None
+    """That clarifying question, as it came out, where no thread keeps it."""
 
 
 class AnalystState(AnalystInput, total=False):
     """The working state: the input, what each node adds, and the output."""
 
-    given: AnalystInput
-    """What the question came with; a node finds it in the state under its own names."""
+    given: dict[str, Any]
+    """What the run began with: its input, and what it carries on from the thread; a node finds it under its names."""
+    heard: bool
+    """Whether the answer that the run came with was taken in."""
+    turns: list[Turn]
+    """The questions of this conversation that were answered, oldest first."""
     failure: dict[str, Any] | None
     """The error that ends the question: its code and facts."""
     clarifications: list[Clarification]
-    """Clarifying questions that were answered."""
+    """What the user has said about the question."""
+    clarification_count: int
+    """Clarifying questions that were put to the user."""
     file_ids: list[str]
     """The files that tools may read."""
     dataset_ids: list[str]
@@ -90,7 +100,6 @@ class AnalystState(AnalystInput, total=False):
     """How the model ended, when it has."""
     form_was_corrected: bool
     """Whether the model was told that its result cannot have the wanted form, which is done once."""
-    clarification: ClarifyingQuestion | None
     error: Any
     answer: str
     value: Any
@@ -100,9 +109,13 @@ class AnalystState(AnalystInput, total=False):
     audit: Annotated[Audit, merge_audit]
 
 
-def new_analysis() -> dict[str, Any]:
-    """Return the working state as a question finds it, so that nothing of an earlier one on the thread is left."""
+def new_analysis(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the working state as a run finds it that begins with `given`: nothing else of the thread is left."""
     return {
+        "heard": False,
+        "turns": given.get("turns") or [],
+        "clarifications": [],
+        "clarification_count": 0,
         "failure": None,
         "error": None,
         "clarification": None,

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.asked_sources import Asked, read_sources
 from agent.audit.step import Audit
-from agent.errors import DatasphinxError, InvalidQuestion, QuestionFailed
+from agent.errors import DatasphinxError, InputInvalid, InvalidQuestion, NothingAsked, QuestionFailed
 from agent.failure import error_of
 from agent.graph import build_graph
 from agent.responses import (
@@ -27,9 +27,6 @@ from agent.settings import Settings, load_settings
 from agent.state import OutputType
 
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
-
-_THEN = " → "
-"""Stands between the questions of a conversation, in every language."""
 
 
 def chat(question: str, *sources: Asked, output_type: OutputType | None = None) -> Response:
@@ -68,7 +65,7 @@ class Agent:
         self._graph: Any = None
         self._tables: dict[str, list[str]] = {}
         self._thread = ""
-        self._questions: list[str] = []
+        self._begun = False
         self._output: Mapping[str, Any] = {}
 
     def chat(self, question: str, output_type: OutputType | None = None) -> Response:
@@ -79,28 +76,53 @@ class Agent:
             DatasphinxError: whatever else keeps the question from an answer, by its class.
         """
         self._checkpointer.delete_thread(self._thread)
-        self._thread, self._questions = uuid.uuid4().hex, []
-        return self._ask([question], output_type)
+        self._thread, self._begun = uuid.uuid4().hex, False
+        return self._ask({"question": question}, output_type)
 
     def follow_up(self, question: str, output_type: OutputType | None = None) -> Response:
-        """Return the answer to a question that is read together with those before it: "and by month?".
+        """Return the answer to a question that is read together with those before it: "and by month?", "as a chart".
 
         Raises:
             InvalidQuestion: there is no question before it.
             DatasphinxError: as `chat` says.
         """
         self._check_begun()
-        return self._ask([*self._questions, question], output_type)
+        return self._ask({"question": question}, output_type)
 
-    def clarify(self, answer: str, output_type: OutputType | None = None) -> Response:
-        """Return the answer to the last question, with `answer` to what was asked back.
+    def clarify(self, answer: str | int, output_type: OutputType | None = None) -> Response:
+        """Return the answer to the last question; `answer` is an option of what was asked back, or own words.
+
+        An option is named by its label, or by its number from 1.
 
         Raises:
             InvalidQuestion: there is no question before it.
+            NothingAsked: nothing was asked back.
+            OptionUnknown: the number is that of no option; the question is still open.
             DatasphinxError: as `chat` says.
         """
         self._check_begun()
-        return self._ask(self._questions, output_type, clarification_answer=answer)
+        if not self._output.get("clarification"):
+            raise NothingAsked()
+        return self._ask({"clarification_answer": str(answer)}, output_type)
+
+    def reject(self, comment: str = "", output_type: OutputType | None = None) -> Response:
+        """Return another answer to the last question that was answered, or a question back.
+
+        Raises:
+            InvalidQuestion: there is no question before it.
+            NothingAnswered: none was answered, or a question back is open.
+            InputInvalid: it was asked of files, where another question has to be asked.
+            DatasphinxError: as `chat` says.
+        """
+        return self._feedback({"accepted": False, "comment": comment}, output_type)
+
+    def accept(self) -> Response:
+        """Take note that the last answer is right: it is kept as an example where `keep_accepted_examples` is set.
+
+        Raises:
+            InvalidQuestion, NothingAnswered, InputInvalid: as `reject` says.
+        """
+        return self._feedback({"accepted": True}, None)
 
     @property
     def last_sql(self) -> str | None:
@@ -123,22 +145,24 @@ class Agent:
         return build_graph(services, checkpointer)
 
     def _check_begun(self) -> None:
-        if not self._questions:
+        if not self._begun:
             raise InvalidQuestion("no question was answered before it; begin with chat()")
 
-    def _ask(self, questions: list[str], output_type: OutputType | None, **more: str) -> Response:
-        """Put `questions` as one, without the oldest where all would be too long."""
+    def _feedback(self, feedback: dict[str, Any], output_type: OutputType | None) -> Response:
+        self._check_begun()
+        if self._asked.are_tables:
+            raise InputInvalid("feedback", "answers about files take none; ask again in other words")
+        return self._ask({"feedback": feedback}, output_type)
+
+    def _ask(self, given: dict[str, Any], output_type: OutputType | None) -> Response:
         if self._graph is None:
             self._open()
-        while len(questions) > 1 and len(_THEN.join(questions)) > self._services.settings.max_question_chars:
-            questions = questions[1:]
-        question = _THEN.join(questions) if len(questions) > 1 else questions[0]
-        given = {"question": question, "output_type": output_type, **self._tables, **more}
         config = RunnableConfig(configurable={"thread_id": self._thread})
+        given = {**given, "output_type": output_type, **self._tables}
         self._output = self._graph.invoke(given, config, durability="exit")
         if self._output.get("error"):
             raise self._error(self._graph.get_state(config).values.get("failure"))
-        self._questions = questions
+        self._begun = True
         return response_of(self._output)
 
     def _open(self) -> None:

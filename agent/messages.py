@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from agent.analyst_messages import ANALYST_TEXTS
 from agent.chart_messages import CHART_TEXTS
+from agent.conversation_messages import CONVERSATION_TEXTS
 from agent.dataset_messages import DATASET_TEXTS
 from agent.example_messages import EXAMPLE_TEXTS
 
@@ -219,6 +220,7 @@ TEXTS: dict[str, dict[Language, str]] = {
     **CHART_TEXTS,
     **DATASET_TEXTS,
     **EXAMPLE_TEXTS,
+    **CONVERSATION_TEXTS,
 }
 
 

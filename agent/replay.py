@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, cast
+from typing import Any
 
-from agent.audit.bodies import REPLAYED_SETTINGS
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.audit.bodies import CARRIED_ON, REPLAYED_SETTINGS
 from agent.audit.compare import Difference, compare, steps_of
 from agent.audit.events import Event, StoredEvent
 from agent.audit.known_secrets import secrets_of
 from agent.audit.record import Recorder
 from agent.audit.store import Store
+from agent.conversation.thread_again import replayed
 from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
 from agent.examples.choose import RecordedExamples
 from agent.graph import build_graph
@@ -20,7 +23,7 @@ from agent.replay_analyst import ask_again
 from agent.services import Services
 from agent.settings import Settings
 from agent.sql.redact import without_password
-from agent.state import Input, Output
+from agent.state import Output
 
 _UNLIMITED = 10**9
 
@@ -86,8 +89,8 @@ def replay(store: Store, trace_id: str, settings: Settings, source: str | None =
         output = ask_again(given, contents, services)
     else:
         output = _ask_again(given, services, _error_of(recorded))
-    replayed = [(event.kind, event.body) for event in kept.events]
-    return Replay(trace_id, steps_of(replayed), output, compare(contents, replayed))
+    again = [(event.kind, event.body) for event in kept.events]
+    return Replay(trace_id, steps_of(again), output, compare(contents, again))
 
 
 def _settings(recorded: dict[str, Any], settings: Settings) -> Settings:
@@ -105,7 +108,8 @@ def _settings_of_agent(begun: dict[str, Any], settings: Settings, source: str | 
 def _ask_again(given: dict[str, Any], services: Services, error: str | None) -> Output:
     """Return the output of the SQL agent."""
     _open(services, given.get("source"), error)
-    return cast(Output, build_graph(services).invoke(cast(Input, given)))
+    carried = {name: given.pop(name) for name in CARRIED_ON if name in given}
+    return replayed(build_graph(services, InMemorySaver()), given, carried, last="answer")
 
 
 def _with_password(recorded: str, settings: Settings) -> str:

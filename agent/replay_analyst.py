@@ -1,17 +1,16 @@
 """Runs a recorded question to the analyst again, on a database, or on the files and datasets that their ids name."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.analyst import Analyst, build_analyst
+from agent.analyst import build_analyst
+from agent.audit.bodies import CARRIED_ON
+from agent.conversation.thread_again import replayed
 from agent.datasets.registry import Registry
 from agent.services import Services
-from agent.state import Clarification, ClarifyingQuestion, Output
-
-_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
+from agent.state import Output
 
 
 def ask_again(given: dict[str, Any], recorded: Sequence[tuple[str, Mapping[str, Any]]], services: Services) -> Output:
@@ -20,7 +19,7 @@ def ask_again(given: dict[str, Any], recorded: Sequence[tuple[str, Mapping[str, 
     Raises:
         FileUnknown, DatasetUnknown: a file or a dataset of the question is not kept any more.
     """
-    clarified = given.pop("clarifications", [])
+    carried = {name: given.pop(name) for name in CARRIED_ON if name in given}
     # A file may have been named by its path, where another one may be by now.
     files = _files(recorded)
     if files:
@@ -28,9 +27,7 @@ def ask_again(given: dict[str, Any], recorded: Sequence[tuple[str, Mapping[str, 
     if any(kind == "tool" for kind, _ in recorded):
         _check_kept(given, services.registry)
     graph = build_analyst(services, InMemorySaver())
-    if clarified:
-        _remember(clarified, graph)
-    return cast(Output, graph.invoke(cast(Any, given), _THREAD))
+    return replayed(graph, given, carried, last="narrate")
 
 
 def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
@@ -49,10 +46,3 @@ def _check_kept(given: Mapping[str, Any], registry: Registry) -> None:
         registry.file(file_id)
     for dataset_id in given.get("datasets") or ():
         registry.dataset(dataset_id)
-
-
-def _remember(clarified: Sequence[Clarification], graph: Analyst) -> None:
-    """Put the questions that the user had answered where the graph finds them; the last answer comes with the input."""
-    *before, last = clarified
-    asked = ClarifyingQuestion(question=last["question"], ambiguity_type="AmbQuestion", options=[])
-    graph.update_state(_THREAD, {"clarifications": before, "clarification": asked}, as_node="narrate")

@@ -10,9 +10,10 @@ from typing import Any
 from agent import notebook
 from agent.audit.step import Audit
 from agent.charts.drawn import png_of_option
+from agent.clarify.types import ClarifyingQuestion
 from agent.errors import DriverMissing
 from agent.messages import language_of
-from agent.state import AnswerChart, AnswerTable, ClarifyingQuestion
+from agent.state import AnswerChart, AnswerTable
 
 
 @dataclass(frozen=True)

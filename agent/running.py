@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,8 +28,8 @@ class Flow:
 
     name: str
     """What the graph is called on the record."""
-    new_run: Callable[[], dict[str, Any]]
-    """Gives the working state as a question finds it."""
+    new_run: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """Gives the working state as a run finds it that begins with these inputs."""
     last: str
     """The node that writes the answer."""
     failed: Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -58,7 +58,7 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
 
     def run(state: Any) -> dict[str, Any]:
         begins = "given" not in state
-        begun = {**flow.new_run(), "given": {**state}} if begins else {}
+        begun = {**flow.new_run(state), "given": {**state}} if begins else {}
         state = {**state.get("given", {}), **state}
         spent = new_audit(uuid.uuid4().hex) if begins else state["audit"]
         step = Step(node.__name__, spent)

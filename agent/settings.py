@@ -96,6 +96,23 @@ class Settings(BaseSettings):
         3, ge=1, le=10, description="Tries at finding tables before a question is off topic."
     )
     max_sql_generations: int = Field(3, ge=1, le=10, description="Tries at a statement before a question is given up.")
+    clarify: Literal["never", "auto", "always"] = Field(
+        "auto",
+        description="When to ask back: `never`; `auto`: where something shows that the question is ambiguous; "
+        "`always`: the model looks at each question. Nobody is asked where readings do not differ in result.",
+    )
+    max_clarifications: int = Field(
+        4, ge=0, le=10, description="Clarifying questions that are put to the user about one question."
+    )
+    memory_size: int = Field(10, ge=1, le=100, description="Turns of a conversation that a follow-up is read with.")
+    keep_accepted_examples: bool = Field(
+        False, description="Keep a question whose answer the user accepts as a few-shot example."
+    )
+    threads_url: SecretStr | None = Field(
+        None,
+        description="URL of the PostgreSQL database that keeps conversations (postgresql://...); left out: a SQLite "
+        "file in the data directory.",
+    )
     max_llm_calls: int = Field(20, ge=1, description="Model calls that one question may cost.")
     max_llm_tokens: int = Field(200_000, ge=1, description="Prompt and completion tokens that one question may cost.")
     max_cost_usd: float = Field(

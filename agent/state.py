@@ -1,11 +1,13 @@
 """The state of the SQL agent. Names are a contract: users' code, HTTP clients and recorded traces depend on them."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 from agent.audit.step import Audit, merge_audit
+from agent.clarify.types import Ambiguity, Clarification, ClarifyingQuestion, Feedback, Turn
 from agent.sql.result import Result
 
 OutputType = Literal["number", "string", "dataframe", "plot"]
@@ -43,28 +45,6 @@ class AnswerChart(TypedDict):
     option: dict[str, Any]
 
 
-class Option(TypedDict):
-    """One reading that a clarifying question offers."""
-
-    label: str
-    reading: str
-
-
-class ClarifyingQuestion(TypedDict):
-    """A multiple-choice question to the user."""
-
-    question: str
-    ambiguity_type: str
-    options: list[Option]
-
-
-class Clarification(TypedDict):
-    """A clarifying question that was answered."""
-
-    question: str
-    answer: str
-
-
 class Input(TypedDict, total=False):
     """What a question comes with.
 
@@ -79,10 +59,12 @@ class Input(TypedDict, total=False):
     """SQLAlchemy URL of the database to ask; left out: the configured source, or the sample shop."""
     clarify: Annotated[Clarify | None, EphemeralValue]
     """When to ask back."""
-    feedback: Annotated[dict[str, Any] | None, EphemeralValue]
-    """What the user says of the last answer: `{"accepted": bool, "comment": str}`."""
+    feedback: Annotated[Feedback | None, EphemeralValue]
+    """What the user says of the last answer on the thread."""
     clarification_answer: Annotated[str | None, EphemeralValue]
-    """The answer to the clarifying question of the last run."""
+    """The answer to the clarifying question of the last run: an option's label or number, or own words."""
+    clarification: ClarifyingQuestion | None
+    """That clarifying question, as it came out, where no thread keeps it."""
     enable_sql_validation: Annotated[bool | None, EphemeralValue]
     """Whether the model checks the statement, for this question; left out: as the settings say."""
 
@@ -113,8 +95,10 @@ class Output(TypedDict, total=False):
 class State(Input, total=False):
     """The working state: the input, what each node adds, and the output."""
 
-    given: Input
-    """What the question came with; a node finds it in the state under its own names."""
+    given: dict[str, Any]
+    """What the run began with: its input, and what it carries on from the thread; a node finds it under its names."""
+    heard: bool
+    """Whether the answer or the feedback that the run came with was taken in."""
     error: Any
     """Why retrieval found nothing (text), until `answer` writes the `ErrorInfo` that comes out."""
     failure: dict[str, Any] | None
@@ -125,14 +109,20 @@ class State(Input, total=False):
     """Tries at finding tables."""
     relevant_tables_with_rel_columns: dict[str, list[str]]
     """Tables with the columns that generation sees."""
+    turns: list[Turn]
+    """The questions of this conversation that were answered, oldest first."""
+    follows: Turn | None
+    """The turn that the question leans on, where it was rewritten to stand alone."""
     rejected_sql: list[str]
     """Statements whose answer the user rejected."""
     clarifications: list[Clarification]
-    """Clarifying questions that were answered."""
-    clarification: ClarifyingQuestion | None
-    """The clarifying question to be put to the user."""
+    """What the user has said about the question."""
     clarification_count: int
-    """Rounds of clarification."""
+    """Clarifying questions that were put to the user."""
+    readings: dict[str, str]
+    """The statements of the options of the clarifying question, by label, as far as they are known."""
+    ambiguities: list[Ambiguity]
+    """What in the question may be read in more than one way, as far as catalog and values show it."""
     examples: list[dict[str, Any]] | None
     """Few-shot examples for generation, the most alike first; None until they are chosen, which is done once."""
     sql_request: str
@@ -173,16 +163,38 @@ class State(Input, total=False):
     audit: Annotated[Audit, merge_audit]
 
 
-def new_run() -> dict[str, Any]:
-    """Return the working state as a question finds it, so that nothing of an earlier one on the thread is left."""
+CARRIED_ON = (
+    "turns",
+    "rejected_sql",
+    "clarifications",
+    "clarification",
+    "clarification_count",
+    "readings",
+    "ambiguities",
+    "relevant_tables",
+    "relevant_tables_with_rel_columns",
+    "result",
+)
+"""What a run may find of the runs before it on the thread; `agent.routes.begin` says when."""
+
+
+def new_run(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the working state as a run finds it that begins with `given`: nothing else of the thread is left."""
     return {
+        "heard": False,
         "error": None,
         "failure": None,
+        "turns": [],
+        "follows": None,
+        "rejected_sql": [],
+        "clarifications": [],
+        "clarification": None,
+        "clarification_count": 0,
+        "readings": {},
+        "ambiguities": [],
         "relevant_tables": {},
         "table_counter": 0,
         "relevant_tables_with_rel_columns": {},
-        "clarification": None,
-        "clarification_count": 0,
         "examples": None,
         "sql_request": "",
         "compact_sql": "",
@@ -199,4 +211,5 @@ def new_run() -> dict[str, Any]:
         "form_was_corrected": False,
         "result": None,
         "sql_error_info": None,
+        **{name: given[name] for name in CARRIED_ON if given.get(name) is not None},
     }

@@ -1,30 +1,53 @@
-"""Node: turn rows, or a failure, into the answer."""
+"""Node: turn rows, a failure, or a question to the user into the answer."""
 
 from typing import Any
 
+from agent.answers.asked import answer_asked
 from agent.answers.compose import compose
 from agent.answers.failed import answer_failure
-from agent.audit.step import note
+from agent.audit.step import assume, note
+from agent.clarify.assumed import assumptions_of
+from agent.clarify.types import Turn
 from agent.errors import SqlNotGenerated
 from agent.failure import failure_of
+from agent.messages import language_of, render
 from agent.services import Services
 from agent.state import State
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
-    """Give text, form, value, table and chart; a model narrates only what is too long to be shown whole."""
-    failure, result = state.get("failure"), state.get("result")
+    """Give text, form, value, table and chart; a model narrates only what is too long to be shown whole.
+
+    What was assumed stands in the answer, and the answer among the turns of the conversation: in place of one that the
+    user rejected.
+    """
+    failure, result, asked = state.get("failure"), state.get("result"), state.get("clarification")
+    if asked and not failure:
+        return answer_asked(asked)
     if failure or not result:
         return answer_failure(failure or failure_of(SqlNotGenerated("there is no result")), state)
     wanted, sql = state.get("output_type"), state["sql_request"]
     output = compose(state["question"], {"result": result}, services, wanted=wanted, sql=sql)
-    _note_doubts(state, services)
-    return output
-
-
-def _note_doubts(state: State, services: Services) -> None:
-    """Put on the audit what a reader of the answer has to know of how it came about."""
     if services.model.profile == "embedded":
         note("a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer")
-    for assumption in state.get("assumptions") or ():
-        note(f"assumed: {assumption}")
+    output["answer"] += _assumed(state, services)
+    return {**output, "turns": _turns(state, output["answer"], services.settings.memory_size)}
+
+
+def _assumed(state: State, services: Services) -> str:
+    """Return what was assumed as an end of the answer, and put it on the audit."""
+    catalog, language = services.source(state.get("source")).catalog, language_of(state["question"])
+    said, open_ = state.get("clarifications") or [], state.get("ambiguities") or []
+    assumed = assumptions_of(state.get("assumptions") or (), open_, said, state["sql_request"], catalog, language)
+    for assumption in assumed:
+        assume(assumption)
+    return f"\n\n{render('assumed', language, assumptions=assumed)}" if assumed else ""
+
+
+def _turns(state: State, answer: str, memory_size: int) -> list[Turn]:
+    turns = list(state.get("turns") or ())
+    if state.get("feedback") is not None:
+        turns = turns[:-1]
+    said = state.get("clarifications") or []
+    turn = Turn(question=state["question"], sql=state["sql_request"], answer=answer, clarifications=said)
+    return [*turns, turn][-memory_size:]

@@ -9,6 +9,7 @@ import prompts
 from agent.audit.step import note
 from agent.catalog.describe import describe
 from agent.catalog.source import Source
+from agent.clarify.types import Clarification
 from agent.embedded_statement import write_statement
 from agent.errors import ModelAnswerUnreadable, OffTopic, SqlNotGenerated
 from agent.examples.prompt import shown_in_prompt
@@ -74,7 +75,13 @@ def _accepted(sql: str, how: str, state: State, source: Source) -> dict[str, Any
     if how:
         note(f"repaired without the model: {how}")
     update = {"sql_request": sql, "sql_error_info": None, "sql_was_repaired": bool(how)}
-    if same_form(sql, source.catalog.dialect) not in state.get("tried_sql", ()):
+    form, dialect = same_form(sql, source.catalog.dialect), source.catalog.dialect
+    if form in (same_form(rejected, dialect) for rejected in state.get("rejected_sql") or ()):
+        return {
+            **update,
+            "failure": failure_of(SqlNotGenerated("the model found no other query than the rejected one")),
+        }
+    if form not in state.get("tried_sql", ()):
         return update
     reason = state.get("sql_error_info") or f"{', '.join(state.get('used_stop_words', ()))} is not allowed"
     return {**update, "sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}
@@ -92,9 +99,17 @@ def _messages(state: State, source: Source, today: date, examples: str) -> list[
     )
 
 
+def _said(known: Clarification) -> str:
+    if not known["question"]:
+        return f"The user remarks: {known['answer']}"
+    return f"Clarified: {known['question']} - {known['answer']}"
+
+
 def _context(state: State) -> str:
     """Return what earlier tries and the user add to the question."""
-    parts = [f"Clarified: {known['question']} - {known['answer']}" for known in state.get("clarifications") or ()]
+    follows = state.get("follows")
+    parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
+    parts += [_said(known) for known in state.get("clarifications") or ()]
     parts += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
     parts += [_FORMS[form] for form in (state.get("output_type"),) if form in _FORMS]
     if state.get("sql_request"):

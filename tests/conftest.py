@@ -13,6 +13,7 @@ from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings, load_settings
 
+NO_AMBIGUITY = {"summary": "all is clear", "no_ambiguity": True}
 VALID = {"is_valid": True, "reason": "it answers the question", "issues": [], "corrected_sql": None}
 
 
@@ -57,7 +58,7 @@ def scripted(cache_dir: Path) -> Callable[..., ScriptedAgent]:
     """A maker of agents: answers by schema name, and settings by name."""
 
     def make(answers: Mapping[str, Iterable[Scripted]] | None = None, **overrides: Any) -> ScriptedAgent:
-        model = ScriptedModel({"SQLValidation": [VALID] * 3, **(answers or {})})
+        model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})
         services = Services(load_settings(cache_dir=cache_dir, **overrides), model=model)
         return ScriptedAgent(build_graph(services), model, services)
 

@@ -8,12 +8,12 @@ from agent.analyst_state import AnalystState, Conclusion
 from agent.answers.form import choose_output_type
 from agent.audit.step import note
 from agent.charts.echarts import chart_of
+from agent.clarify.types import ClarifyingQuestion, Option
 from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
 from agent.failure import failure_of
 from agent.models.formats import function_schema
 from agent.models.schemas import AnalystStep
 from agent.queryspec.problems import path_of
-from agent.state import ClarifyingQuestion, Option
 from agent.tools.tool import Arguments, known
 
 MAX_CLARIFICATIONS = 4
@@ -106,6 +106,12 @@ def _asked(read: AskUser, state: AnalystState) -> dict[str, Any]:
     if not may_ask(state) or read.question in before:
         reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
         raise ToolCallInvalid("ask_user", (SpecProblem("question", reason),))
-    options = [Option(label=text, reading=text) for text in read.options]
-    asked = ClarifyingQuestion(question=read.question, ambiguity_type="AmbQuestion", options=options)
+    asked = ClarifyingQuestion(
+        question=read.question,
+        ambiguity_type="AmbQuestion",
+        options=[Option(label=text, reading=text, preview=None) for text in read.options],
+        about=state["question"],
+        earlier=state["clarifications"],
+        rejected_sql=[],
+    )
     return {"clarification": asked}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.analyst_state import AnalystState, ToolCall
+from agent.clarify.hearing import hear
 from agent.datasets.registry import Registry
 from agent.errors import DataMissing, FileUnknown, SourceEmpty, SourcesNotTogether
 from agent.queryspec.dialect import spec_dialect
@@ -24,6 +25,7 @@ def opening(state: AnalystState, services: Services) -> dict[str, Any]:
 
     Raises:
         InvalidQuestion, QuestionTooLong: as `clean_question` says.
+        NothingAsked, OptionUnknown, InputInvalid: as `hear` says.
         DataMissing: there is neither a file, nor a dataset, nor a source.
         SourcesNotTogether: there are a source and files.
         SourceEmpty, ConfigurationError: the source has no tables, or specs are not compiled to its SQL.
@@ -32,16 +34,17 @@ def opening(state: AnalystState, services: Services) -> dict[str, Any]:
         FileTooLarge: a file has too many bytes.
     """
     question = clean_question(state.get("question"), services.settings.max_question_chars)
+    has_data = any(state.get(name) for name in ("source", "files", "datasets"))
+    heard = {"clarifications": [], **hear(state, may_remark=has_data), "question": question}
     if state.get("source"):
-        return _opening_of_database(question, state, services)
+        return {**heard, **_opening_of_database(question, state, services)}
     registry = services.registry
     file_ids = [_file_id(name, registry, services.any_source) for name in state.get("files") or ()]
     dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]
     if not file_ids and not dataset_ids:
         raise DataMissing()
     return {
-        "question": question,
-        "clarifications": list(state.get("clarifications") or ()),
+        **heard,
         "file_ids": list(dict.fromkeys(file_ids)),
         "dataset_ids": list(dict.fromkeys(dataset_ids)),
         "pending": [given_call("create_dataset", file_id=file_id) for file_id in dict.fromkeys(file_ids)]
@@ -60,8 +63,6 @@ def _opening_of_database(question: str, state: AnalystState, services: Services)
     ranked = source.index.rank(question, limit=_TABLES_OF_DATABASE) or list(source.catalog.tables)[:_TABLES_OF_DATABASE]
     tables = source.index.with_neighbours(ranked)[: 2 * _TABLES_OF_DATABASE]
     return {
-        "question": question,
-        "clarifications": list(state.get("clarifications") or ()),
         "dataset_ids": tables,
         "pending": schema_calls(tables),
     }

@@ -3,21 +3,24 @@
 from typing import Any
 
 from agent.analyst_state import AnalystState
+from agent.answers.failed import open_again
+from agent.clarify.text import question_text
+from agent.clarify.types import ClarifyingQuestion
 from agent.failure import error_info
 from agent.messages import language_of
-from agent.state import AnswerTable, ClarifyingQuestion
+from agent.state import AnswerTable
 
 
 def analysis_failure(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
     """Return the output for `failure`: its text, and the results and charts as far as there are any."""
     error = error_info(failure, language_of(str(state.get("question") or "")))
-    return {**_found(state), "failure": failure, "answer": error["message"], "clarification": None, "error": error}
+    output = {**_found(state), "failure": failure, "answer": error["message"], "clarification": None, "error": error}
+    return {**output, **open_again(state)}
 
 
 def analysis_question(asked: ClarifyingQuestion, state: AnalystState) -> dict[str, Any]:
     """Return the output for a question to the user, who has to answer first."""
-    options = "\n".join(f"- {option['label']}" for option in asked["options"])
-    return {**_found(state), "answer": f"{asked['question']}\n{options}", "clarification": asked, "error": None}
+    return {**_found(state), "answer": question_text(asked), "clarification": asked, "error": None}
 
 
 def _found(state: AnalystState) -> dict[str, Any]:

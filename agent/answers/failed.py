@@ -1,14 +1,20 @@
 """The output where a question ends without an answer."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from agent.failure import error_info
 from agent.messages import language_of
 from agent.state import AnswerTable, State
 
+_OF_CLARIFICATION = ("clarification", "clarifications", "clarification_count", "rejected_sql", "readings")
+
 
 def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
-    """Return the output for `failure`: its text, and the statement and rows as far as there are any."""
+    """Return the output for `failure`: its text, and the statement and rows as far as there are any.
+
+    A clarifying question whose answer could not be used, for whatever reason, is open again.
+    """
     error = error_info(failure, language_of(str(state.get("question") or "")))
     result = state.get("result")
     table = result and AnswerTable(name="result", columns=result["columns"], rows=result["rows"])
@@ -23,4 +29,13 @@ def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
         "charts": [],
         "clarification": None,
         "error": error,
+        **open_again(state),
     }
+
+
+def open_again(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the clarifying question that a failed run was to go on from, and what was said before; else nothing."""
+    given = state.get("given") or {}
+    if given.get("clarification_answer") is None or not given.get("clarification"):
+        return {}
+    return {name: given[name] for name in _OF_CLARIFICATION if name in given}

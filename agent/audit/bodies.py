@@ -61,9 +61,23 @@ _INPUTS = (
     "clarify",
     "feedback",
     "clarification_answer",
-    "clarifications",
+    "clarification",
     "enable_sql_validation",
 )
+"""Inputs of the graphs."""
+
+CARRIED_ON = (
+    "turns",
+    "clarifications",
+    "clarification_count",
+    "rejected_sql",
+    "readings",
+    "ambiguities",
+    "relevant_tables",
+    "relevant_tables_with_rel_columns",
+)
+"""What a run may carry on from the thread; rows are not on the record."""
+
 _STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")
 
 
@@ -71,7 +85,7 @@ def run_body(
     graph: str, given: Mapping[str, Any], settings: Settings, embedded: EmbeddedOptions | None, today: date
 ) -> dict[str, Any]:
     """Return how a run of `graph` begins: what it was asked, with what settings, which of them are no secrets."""
-    inputs = {name: given[name] for name in _INPUTS if given.get(name) is not None}
+    inputs = {name: given[name] for name in (*_INPUTS, *CARRIED_ON) if given.get(name) not in (None, [], {})}
     if isinstance(inputs.get("question"), str):
         # One character over the limit is refused as much as a million.
         inputs["question"] = inputs["question"][: settings.max_question_chars + 1]

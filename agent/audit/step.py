@@ -63,7 +63,8 @@ class StepRecord(TypedDict):
 class Audit(TypedDict):
     """All steps of one question and their totals.
 
-    `recorded` is True where all of it is on the record; `llm_cost_usd` is None where a price is not known.
+    `recorded` is True where all of it is on the record; `llm_cost_usd` is None where a price is not known;
+    `assumptions` are what the answer takes for granted where the question leaves it open.
     """
 
     trace_id: str
@@ -74,6 +75,7 @@ class Audit(TypedDict):
     completion_tokens: int
     llm_cost_usd: float | None
     latency_ms: float
+    assumptions: list[str]
     notes: list[str]
 
 
@@ -86,6 +88,7 @@ class Step:
     started: float = field(default_factory=time.perf_counter)
     calls: list[ModelCall] = field(default_factory=list)
     statements: list[StatementRun] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     tool: ToolRun | None = None
     recorder: Recorder | None = None
@@ -131,6 +134,7 @@ class Step:
             completion_tokens=sum(call["completion_tokens"] for call in self.calls),
             llm_cost_usd=add_costs(call["cost_usd"] for call in self.calls),
             latency_ms=latency_ms,
+            assumptions=self.assumptions,
             notes=self.notes,
         )
 
@@ -144,6 +148,13 @@ def note(text: str) -> None:
     step = current_step.get()
     if step:
         step.notes.append(text)
+
+
+def assume(text: str) -> None:
+    """Put `text` among what the current step assumes, if one is being recorded."""
+    step = current_step.get()
+    if step:
+        step.assumptions.append(text)
 
 
 def record_event(kind: Kind, body: Mapping[str, Any]) -> None:
@@ -170,6 +181,7 @@ def new_audit(trace_id: str) -> Audit:
         completion_tokens=0,
         llm_cost_usd=0.0,
         latency_ms=0.0,
+        assumptions=[],
         notes=[],
     )
 
@@ -187,5 +199,6 @@ def merge_audit(before: Audit | None, update: Audit) -> Audit:
         completion_tokens=before["completion_tokens"] + update["completion_tokens"],
         llm_cost_usd=add_costs((before["llm_cost_usd"], update["llm_cost_usd"])),
         latency_ms=round(before["latency_ms"] + update["latency_ms"], 1),
+        assumptions=[*before["assumptions"], *update["assumptions"]],
         notes=[*before["notes"], *update["notes"]],
     )

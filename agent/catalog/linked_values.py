@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from agent.catalog.normal_form import normal_form
@@ -30,6 +30,8 @@ class LinkedValue:
     table: str
     column: str
     value: str
+    phrase: str = field(default="", compare=False)
+    """The words, as the question has them."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,24 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
     searched = (span for span in spans if _may_be_misspelt(span, schema) and not any(map(span.meets, found)))
     for span, _ in zip(searched, range(_MOST_SEARCHES), strict=False):
         _take(span, [m for m in values.find(span.text) if _is_close(span, m)], found, selection, question)
-    links = {LinkedValue(match.table, match.column, match.value): span for span in found for match in found[span]}
+    links = {
+        LinkedValue(match.table, match.column, match.value, span.text): span for span in found for match in found[span]
+    }
     kept = list(links)[:_MOST_VALUES]
     return sorted(kept, key=lambda link: links[link].start)
+
+
+def named_spans(question: str) -> list[tuple[str, bool]]:
+    """Return what is quoted in `question`, or written as a name, longest first, and whether it is quoted.
+
+    A name within one that comes before it is left out, and so is one that begins with a word such as "the" or "which".
+    """
+    spans: list[_Span] = []
+    for span in _spans(question):
+        is_name = span.is_name and _may_name(_UNIT.findall(span.text)[:1])
+        if (span.is_quoted or is_name) and not any(map(span.meets, spans)):
+            spans.append(span)
+    return [(span.text, span.is_quoted) for span in spans]
 
 
 def _take(

@@ -13,11 +13,18 @@
     │   ├── PlotSpecInvalid          the chart does not fit the result        problems
     │   ├── ToolCallInvalid          a tool of the analyst is called wrongly  tool, problems
     │   ├── ToolTimeout              a tool ran past its time limit           tool, seconds
-    │   └── ModelAnswerUnreadable    no structured answer could be read       schema, text
+    │   ├── ModelAnswerUnreadable    no structured answer could be read       schema, text
+    │   └── ThreadBusy               another run on the thread goes on        thread_id
     └── Terminal                     the question ends here
         ├── InvalidQuestion          empty, without words, not text           reason
         ├── QuestionTooLong          more characters than are read            chars, limit
         ├── OffTopic                 no table answers it
+        ├── InputInvalid             what came beside the question is wrong   name, reason
+        ├── NothingAsked             an answer, and no clarifying question
+        ├── OptionUnknown            the number of no option                  given, options
+        ├── NothingAnswered          feedback, and no answer that it is on
+        ├── ThreadUnknown            no such thread                           thread_id
+        ├── ThreadsUnavailable       threads cannot be written or read        url, reason
         ├── SqlNotGenerated          every try failed                         reason
         ├── InvalidOutputType        the result cannot have the wanted form   wanted, shape
         ├── SourceNotFound           no such source                           source, reason
@@ -65,6 +72,15 @@ into text in the language of the question.
 
 from agent.errors.analyst import DataMissing, QueryNotWritten, ToolCallInvalid, ToolTimeout
 from agent.errors.base import DatasphinxError, Retryable, Terminal
+from agent.errors.conversation import (
+    InputInvalid,
+    NothingAnswered,
+    NothingAsked,
+    OptionUnknown,
+    ThreadBusy,
+    ThreadsUnavailable,
+    ThreadUnknown,
+)
 from agent.errors.datasets import (
     ArchiveSuspicious,
     DatasetUnknown,
@@ -138,6 +154,7 @@ __all__ = [
     "FileUnknown",
     "FileUnreadable",
     "HeaderNotFound",
+    "InputInvalid",
     "InternalError",
     "InvalidOutputType",
     "InvalidQuestion",
@@ -146,12 +163,15 @@ __all__ = [
     "ModelUnreachable",
     "NamesUnknown",
     "NotPermitted",
+    "NothingAnswered",
+    "NothingAsked",
     "OffTopic",
+    "OptionUnknown",
     "PermissionDenied",
     "PlotSpecInvalid",
+    "QueryNotWritten",
     "QuerySpecInvalid",
     "QuestionFailed",
-    "QueryNotWritten",
     "QuestionTooLong",
     "RecordUnavailable",
     "Retryable",
@@ -170,10 +190,13 @@ __all__ = [
     "StatementFailed",
     "StatementRefused",
     "StatementTimeout",
+    "StatementTooCostly",
     "StatementUnsound",
     "SystemCatalogRefused",
-    "StatementTooCostly",
     "Terminal",
+    "ThreadBusy",
+    "ThreadUnknown",
+    "ThreadsUnavailable",
     "ToolCallInvalid",
     "ToolTimeout",
     "TraceUnknown",

@@ -6,12 +6,12 @@ from agent.catalog.cache import source_identity
 from agent.catalog.describe import one_line
 from agent.catalog.schema import Catalog
 from agent.catalog.source import Source
+from agent.clarify.types import Clarification
 from agent.errors import ExampleInvalid, InvalidQuestion, StatementError
 from agent.examples.example import Example
 from agent.examples.secrets import compared_secret
 from agent.question import clean_question
 from agent.sql.preflight import approved
-from agent.state import Clarification
 
 MAX_CHARACTERS = 4_000
 """Characters that an example may have in all, so that five of them leave room in a prompt."""

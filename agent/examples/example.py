@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from agent.state import Clarification
+from agent.clarify.types import Clarification
 
 _DIGITS = 16
 

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.catalog.source import Source
+from agent.clarify.types import Clarification
 from agent.errors import ExampleInvalid, ExamplesRefused, StatementError
 from agent.examples.checked import checked_example
 from agent.examples.example import Example
-from agent.state import Clarification
 
 _SHOWN = 10
 

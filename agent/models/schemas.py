@@ -55,22 +55,28 @@ class NarratedAnswer(BaseModel):
     output_type: Literal["number", "string", "dataframe", "plot"]
 
 
+class StandaloneQuestion(BaseModel):
+    """A question of a conversation, as it reads without those before it."""
+
+    question: str = Field(description="the question, complete, in the language of the new one")
+
+
 class ReadingOption(BaseModel):
     """One reading of an ambiguous question."""
 
-    label: str
-    reading: str
-    sql: str | None = None
+    label: str = Field(description="a few words of the user's, no SQL")
+    reading: str = Field(description="what the question then means, one sentence, no SQL")
+    sql: str | None = Field(None, description="one SELECT statement that answers this reading, if it can be written")
 
 
 class AmbiguityReview(BaseModel):
     """What is still ambiguous in a question, and the question that would settle it."""
 
-    summary: str
-    no_ambiguity: bool
+    summary: str = Field(description="what is clear by now, one or two sentences")
+    no_ambiguity: bool = Field(description="true where every reading that is left gives the same result")
     ambiguity_type: Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"] | None = None
-    question: str | None = None
-    options: list[ReadingOption] = Field(default_factory=list)
+    question: str | None = Field(None, description="one question to the user, in the language of theirs, no SQL")
+    options: list[ReadingOption] = Field(default_factory=list, description="two or three readings to choose from")
 
 
 class AnalystStep(BaseModel):

@@ -5,6 +5,7 @@ from typing import Any
 from agent.analyst_state import AnalystState
 from agent.answers.analysis import analysis_failure, analysis_question
 from agent.answers.compose import compose
+from agent.clarify.types import Turn
 from agent.services import Services
 
 
@@ -18,7 +19,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     if not conclusion:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]
-    return compose(
+    output = compose(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
         services,
@@ -27,3 +28,6 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         drawn=[each["chart"] for each in state["drawn"]],
         draft=conclusion["answer"],
     )
+    said = state.get("clarifications") or []
+    turn = Turn(question=state["question"], sql=output["sql"], answer=output["answer"], clarifications=said)
+    return {**output, "turns": [*(state.get("turns") or ()), turn][-services.settings.memory_size :]}

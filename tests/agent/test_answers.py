@@ -485,7 +485,9 @@ def test_audit_counts_calls_that_failed(scripted: Scripted) -> None:
 def test_assumptions_are_on_the_audit(scripted: Scripted) -> None:
     answer = {**COUNT, "assumptions": ["cancelled orders count"]}
 
-    assert scripted({"GeneratedSQL": [answer]}).ask(HOW_MANY)["audit"]["notes"] == ["assumed: cancelled orders count"]
+    output = scripted({"GeneratedSQL": [answer]}).ask(HOW_MANY)
+    assert output["audit"]["assumptions"] == ["cancelled orders count"]
+    assert output["answer"].endswith("\n\nAssumed: cancelled orders count")
 
 
 def test_price_of_an_unlisted_model_is_unknown_and_of_no_call_nothing(scripted: Scripted) -> None:

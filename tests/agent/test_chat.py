@@ -30,7 +30,7 @@ from agent.errors import (
 from agent.models.scripted import ScriptedModel
 from agent.settings import Settings, load_settings
 from tests.agent.walk import COUNT, HOW_MANY, JOKE
-from tests.conftest import VALID
+from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
 
 Asking = Callable[..., "Asked"]
@@ -53,8 +53,17 @@ class Asked(Agent):
 def asking(cache_dir: Path) -> Asking:
     """A maker of agents: the statements that the model writes, and what is asked."""
 
-    def make(*statements: Any, sources: Any = (), configured: Any = None, **overrides: Any) -> Asked:
-        model = ScriptedModel({"GeneratedSQL": statements, "SQLValidation": [VALID] * 5})
+    def make(
+        *statements: Any, sources: Any = (), configured: Any = None, answers: Any = None, **overrides: Any
+    ) -> Asked:
+        model = ScriptedModel(
+            {
+                "GeneratedSQL": statements,
+                "SQLValidation": [VALID] * 5,
+                "AmbiguityReview": [NO_AMBIGUITY] * 5,
+                **(answers or {}),
+            }
+        )
         made = Asked(sources, settings=load_settings(cache_dir=cache_dir, sources=configured, **overrides), model=model)
         made.model = model
         return made
@@ -174,32 +183,54 @@ def test_before_the_first_question_there_is_nothing(asking: Asking) -> None:
 
 
 def test_follow_up_is_read_with_the_questions_before_it(asking: Asking) -> None:
-    agent = asking(COUNT, BY_STATUS, COUNT)
+    alone = {"question": "How many orders are there by status?"}
+    agent = asking(COUNT, BY_STATUS, COUNT, answers={"StandaloneQuestion": [alone]})
     agent.chat(HOW_MANY)
 
     assert isinstance(agent.follow_up("And by status?"), DataFrameResponse)
     agent.chat("How many orders in all?")
     first, second, third = agent.prompts()
-    assert "And by status?" not in first
-    assert f"Question: {HOW_MANY} → And by status?" in second
+    (rewriting,) = agent.prompts("StandaloneQuestion")
+    assert HOW_MANY in rewriting and COUNT["sql"] in rewriting and "The new question: And by status?" in rewriting
+    assert "by status?" not in first
+    assert f"Question: {alone['question']}" in second and COUNT["sql"] in second
     assert "by status?" not in third
 
 
 def test_follow_up_that_failed_is_forgotten(asking: Asking) -> None:
-    agent = asking(COUNT, BY_STATUS, BY_STATUS, BY_STATUS)
+    alone = {"question": "How many orders are there by status?"}
+    agent = asking(COUNT, BY_STATUS, BY_STATUS, BY_STATUS, answers={"StandaloneQuestion": [alone, alone]})
     agent.chat(HOW_MANY)
     with pytest.raises(InvalidOutputType):
         agent.follow_up("as one number, please", output_type="number")
     agent.follow_up("by status")
 
-    assert f"Question: {HOW_MANY} → by status" in agent.prompts()[-1]
+    assert "as one number" not in agent.prompts("StandaloneQuestion")[-1]
 
 
-def test_oldest_questions_of_a_long_conversation_are_left_out(asking: Asking) -> None:
-    agent = asking(COUNT, COUNT, COUNT, max_question_chars=60)
-    agent.chat(HOW_MANY), agent.follow_up("Only orders that were delivered"), agent.follow_up("orders of 2024")
+def test_follow_up_is_read_with_so_many_turns(asking: Asking) -> None:
+    alone = {"question": "How many orders are there?"}
+    agent = asking(COUNT, COUNT, COUNT, answers={"StandaloneQuestion": [alone] * 3}, memory_size=1)
+    agent.chat("How many orders were ever placed?"), agent.follow_up("and now?"), agent.follow_up("and then?")
 
-    assert "Question: Only orders that were delivered → orders of 2024" in agent.prompts()[-1]
+    assert "ever placed" not in agent.prompts("StandaloneQuestion")[-1]
+
+
+def test_follow_up_that_stands_alone_costs_no_call(asking: Asking) -> None:
+    agent = asking(COUNT, COUNT)
+    agent.chat(HOW_MANY), agent.follow_up("How many orders were delivered in 2024?")
+
+    assert agent.prompts("StandaloneQuestion") == []
+
+
+def test_form_alone_takes_the_last_rows_again(asking: Asking) -> None:
+    agent = asking(BY_STATUS)
+    table = agent.chat("How many orders are there by status?")
+    fewer, drawn = agent.follow_up("only the top two"), agent.follow_up("as a chart")
+
+    assert isinstance(fewer, DataFrameResponse) and len(fewer.value) == 2 < len(table.value)
+    assert isinstance(drawn, ChartResponse)
+    assert (len(agent.model.calls), agent.last_sql) == (2, BY_STATUS["sql"])
 
 
 def test_each_first_question_begins_a_thread_of_its_own(asking: Asking) -> None:
@@ -357,11 +388,10 @@ def test_accessor_asks_the_frame_as_it_is(analyst: Analyst) -> None:
 def test_tables_are_registered_once_and_asked_again(analyst: Analyst) -> None:
     talk = Agent(FRAME)
     talk.chat("How many rows?")
-    talk.follow_up("and columns?")
+    talk.follow_up("How many columns are there?")
 
     first, second = analyst.asked
     assert first["datasets"] == second["datasets"]
-    assert second["question"] == "How many rows? → and columns?"
 
 
 def test_question_back_is_a_text_with_options_and_is_answered_on_the_thread(analyst: Analyst) -> None:

@@ -58,7 +58,7 @@ def test_a_long_result_is_narrated_and_its_cut_and_assumptions_are_said(
     _, out, _ = run("ask", "List all orders")
     assert "They are many." in out
     assert "and 10 more" in out
-    assert "note: assumed: cancelled orders count" in out
+    assert "Assumed: cancelled orders count" in out
     assert "note: Only the first 30 rows were read." in out
 
 

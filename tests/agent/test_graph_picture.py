@@ -14,7 +14,14 @@ def test_picture_is_the_graph() -> None:
 
 
 def test_picture_has_every_node() -> None:
-    assert set(graph.get_graph().nodes) == {"__start__", *NODES, "__end__"}
+    assert set(graph.get_graph().nodes) == {
+        "__start__",
+        *NODES,
+        "rewrite_question",
+        "await_clarification",
+        "keep_answer",
+        "__end__",
+    }
 
 
 def test_drawing_needs_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:

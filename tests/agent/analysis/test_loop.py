@@ -358,12 +358,11 @@ def test_a_new_question_on_a_thread_begins_anew(analyst: Analyst, returns: str, 
     thread = {"configurable": {"thread_id": "1"}}
     agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
     agent.graph.invoke({"clarification_answer": "beta"}, thread)
-    third = agent.graph.invoke({"question": "And the weather?", "files": [returns]}, thread)
+    third = agent.graph.invoke({"question": "What is the weather like in Oslo?", "files": [returns]}, thread)
 
     assert third["error"]["code"] == "off_topic"
     assert third["tables"] == []
     assert "Clarified" not in agent.prompts()[3]
-    assert agent.graph.invoke({"question": QUESTION}, thread)["error"]["code"] == "data_missing"
 
 
 # Narration

@@ -14,6 +14,7 @@ from agent.audit.store import open_store
 from agent.catalog import semantic
 from agent.catalog.semantic import packaged_embedder
 from agent.catalog.source import Source
+from agent.clarify.types import Clarification
 from agent.errors import ConfigurationError
 from agent.examples.checked import checked_example
 from agent.examples.example import Example
@@ -24,7 +25,6 @@ from agent.models.scripted import ScriptedModel
 from agent.replay import replay
 from agent.services import Services
 from agent.settings import Settings, load_settings
-from agent.state import Clarification
 from tests.agent.models.test_embeddings import vectors
 from tests.agent.walk import COUNT, HOW_MANY, prompts
 from tests.conftest import ScriptedAgent

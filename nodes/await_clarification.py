@@ -1,0 +1,26 @@
+"""Node: stop for the user's answer, where a thread keeps the question."""
+
+from typing import Any
+
+from langgraph.config import get_config
+from langgraph.types import interrupt
+
+from agent.services import Services
+from agent.state import State
+
+_CHECKPOINTER = "__pregel_checkpointer"
+"""Where LangGraph has the checkpointer of a run; without one nothing could go on after an interrupt."""
+
+
+def await_clarification(state: State, services: Services) -> dict[str, Any]:
+    """Give `clarification` to the user and take what comes back as `clarification_answer`.
+
+    Without a checkpointer the run ends instead, and the caller sends the answer with the next one. What comes back may
+    also be an object with the answer and other inputs, as a first question has them.
+    """
+    if get_config()["configurable"].get(_CHECKPOINTER) is None:
+        return {}
+    answer = interrupt(state["clarification"])
+    if isinstance(answer, dict):
+        return {name: answer[name] for name in ("clarification_answer", "clarify", "output_type") if name in answer}
+    return {"clarification_answer": answer if isinstance(answer, str) else str(answer)}

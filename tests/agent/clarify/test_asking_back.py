@@ -1,0 +1,388 @@
+"""Clarifying questions, through the graph: when they are asked, what comes of the answers, and what goes wrong."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from agent.graph import build_graph
+from tests.agent.walk import COUNT, HOW_MANY, calls, nodes, walk
+from tests.conftest import NO_AMBIGUITY, ScriptedAgent
+
+Scripted = Callable[..., ScriptedAgent]
+
+BEST = "Which customers are the best?"
+BY_ORDERS = "SELECT customer_id FROM orders GROUP BY customer_id ORDER BY COUNT(*) DESC, customer_id LIMIT 3"
+BY_AMOUNT = "SELECT customer_id FROM orders GROUP BY customer_id ORDER BY SUM(total_amount) DESC LIMIT 3"
+ORDERS = {"label": "by orders", "reading": "those with the most orders", "sql": BY_ORDERS}
+AMOUNT = {"label": "by amount", "reading": "those who spent the most", "sql": BY_AMOUNT}
+ASKS = {
+    "summary": "The best customers are wanted.",
+    "no_ambiguity": False,
+    "ambiguity_type": "AmbQuestion",
+    "question": "What makes a customer the best?",
+    "options": [ORDERS, AMOUNT],
+}
+TWICE = {**ASKS, "ambiguity_type": "AmbOutput", "question": "How many of them?", "options": [
+    {"label": "three", "reading": "the first three"}, {"label": "ten", "reading": "the first ten"}]}  # fmt: skip
+
+
+class Talk:
+    """A thread of a graph over a scripted model."""
+
+    def __init__(self, agent: ScriptedAgent, thread: str = "one") -> None:
+        self.agent, self.thread = agent, {"configurable": {"thread_id": thread}}
+        self.graph = build_graph(agent.services, InMemorySaver())
+
+    def ask(self, question: str | None = None, **given: Any) -> dict[str, Any]:
+        return self.graph.invoke({**({"question": question} if question else {}), **given}, self.thread)
+
+    def resume(self, answer: Any) -> dict[str, Any]:
+        return self.graph.invoke(Command(resume=answer), self.thread)
+
+    def state(self) -> dict[str, Any]:
+        return self.graph.get_state(self.thread).values
+
+    def prompts(self, schema: str) -> list[str]:
+        return [call.prompt for call in self.agent.model.calls if call.schema_name == schema]
+
+
+@pytest.fixture
+def talking(scripted: Scripted) -> Callable[..., Talk]:
+    """A maker of threads: reviews and statements as the model gives them."""
+
+    def make(reviews: Any = (), statements: Any = (), **overrides: Any) -> Talk:
+        answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
+        return Talk(scripted(answers, enable_sql_validation=False, **overrides))
+
+    return make
+
+
+Talking = Callable[..., Talk]
+
+
+# Whether somebody is asked
+
+
+def test_a_clear_question_costs_no_review(talking: Talking) -> None:
+    talk = talking([], [COUNT])
+
+    assert talk.ask(HOW_MANY)["error"] is None
+    assert calls(talk.agent) == {"GeneratedSQL": 1}
+
+
+def test_a_vague_question_is_put_back_with_previews(talking: Talking) -> None:
+    talk = talking([ASKS])
+    output = talk.ask(BEST)
+
+    asked = output["clarification"]
+    assert (asked["question"], asked["ambiguity_type"]) == (ASKS["question"], "AmbQuestion")
+    assert [option["label"] for option in asked["options"]] == ["by orders", "by amount"]
+    assert [option["preview"]["rows"] for option in asked["options"]] == [3, 3]
+    assert all(isinstance(option["preview"]["first"], int) for option in asked["options"])
+    assert "SELECT" not in str({name: asked[name] for name in asked if name != "rejected_sql"})
+    assert (output["output_type"], output["value"], output["error"], output["tables"]) == (None, None, None, [])
+    assert output["answer"].startswith("What makes a customer the best?\n1. by orders (rows: 3, first: ")
+    assert output["answer"].endswith("(or answer in your own words)")
+    assert output["__interrupt__"][0].value == asked
+
+
+def test_no_ambiguity_goes_straight_to_generation(talking: Talking) -> None:
+    talk = talking([NO_AMBIGUITY], [{"sql": BY_AMOUNT}])
+
+    assert talk.ask(BEST)["sql"] == BY_AMOUNT
+    assert calls(talk.agent) == {"AmbiguityReview": 1, "GeneratedSQL": 1}
+
+
+@pytest.mark.parametrize("mode", ["never", "always"])
+def test_mode_says_when_the_model_looks(talking: Talking, mode: str) -> None:
+    talk = talking([NO_AMBIGUITY], [COUNT, COUNT])
+    talk.ask(BEST if mode == "never" else HOW_MANY, clarify=mode)
+
+    assert calls(talk.agent).get("AmbiguityReview", 0) == (mode == "always")
+
+
+def test_mode_of_the_settings_holds_where_the_question_names_none(talking: Talking) -> None:
+    talk = talking([], [COUNT], clarify="never")
+
+    assert talk.ask(BEST)["clarification"] is None
+
+
+def test_readings_with_equal_results_are_one_and_nobody_is_asked(talking: Talking) -> None:
+    same = {**AMOUNT, "sql": BY_ORDERS.replace("customer_id FROM", "customer_id AS best FROM")}
+    talk = talking([{**ASKS, "options": [ORDERS, same]}], [{"sql": BY_ORDERS}])
+    output = talk.ask(BEST)
+
+    assert output["clarification"] is None and output["sql"] == BY_ORDERS
+    assert "nobody was asked: the readings do not differ in result" in output["audit"]["notes"]
+    assert sum(len(step["statements"]) for step in output["audit"]["steps"] if step["node"] == "ask_clarification") == 2
+
+
+def test_equal_rows_in_another_order_are_one_reading_only_where_no_order_is_asked_for(talking: Talking) -> None:
+    down = "SELECT name FROM regions ORDER BY name DESC"
+    ordered = {
+        **ASKS,
+        "options": [{**ORDERS, "sql": "SELECT name FROM regions ORDER BY name"}, {**AMOUNT, "sql": down}],
+    }
+
+    assert talking([ordered]).ask(BEST)["clarification"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["DELETE FROM orders", "SELECT nothing FROM orders", "SELECT * FROM nowhere", "SELECT 1; SELECT 2", "no SQL"],
+)
+def test_a_reading_that_is_refused_is_no_option(talking: Talking, sql: str) -> None:
+    third = {"label": "by returns", "reading": "those who return least", "sql": sql}
+    asked = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}]).ask(BEST)["clarification"]
+
+    assert [option["label"] for option in asked["options"]] == ["by orders", "by amount"]
+
+
+def test_readings_without_statements_are_asked_as_they_are(talking: Talking) -> None:
+    bare = [{"label": each["label"], "reading": each["reading"]} for each in (ORDERS, AMOUNT)]
+    output = talking([{**ASKS, "options": bare}]).ask(BEST)
+
+    assert [option["preview"] for option in output["clarification"]["options"]] == [None, None]
+    assert "1. by orders\n2. by amount" in output["answer"]
+
+
+def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
+    options = [
+        {**ORDERS, "sql": "SELECT order_id FROM orders"},
+        {**AMOUNT, "sql": "SELECT order_id FROM orders ORDER BY 1"},
+    ]
+    output = talking([{**ASKS, "options": options}]).ask(BEST)
+
+    assert [option["preview"] for option in output["clarification"]["options"]] == [
+        {"rows": 200, "more": True, "first": 1}
+    ] * 2
+    assert "rows: 200+" in output["answer"]
+
+
+@pytest.mark.parametrize(
+    "review",
+    [
+        {**ASKS, "question": "Run SELECT name FROM customers?"},
+        {**ASKS, "options": [{**ORDERS, "label": "SELECT 1 FROM orders"}, AMOUNT]},
+        {**ASKS, "options": [ORDERS]},
+        {**ASKS, "options": [ORDERS, {**AMOUNT, "label": "By Orders"}]},
+        {**ASKS, "question": "  "},
+    ],
+)
+def test_a_review_that_no_user_can_be_asked_asks_nobody(talking: Talking, review: dict[str, Any]) -> None:
+    output = talking([review], [COUNT]).ask(BEST)
+
+    assert output["clarification"] is None
+    assert any(note.startswith("nobody was asked") for note in output["audit"]["notes"])
+
+
+def test_an_unreadable_review_asks_nobody(talking: Talking) -> None:
+    assert talking(["no", "JSON"], [COUNT]).ask(BEST)["error"] is None
+
+
+def test_more_options_than_three_are_left_out(talking: Talking) -> None:
+    many = [{"label": f"option {n}", "reading": "?"} for n in range(5)]
+
+    assert len(talking([{**ASKS, "options": many}]).ask(BEST)["clarification"]["options"]) == 3
+
+
+def test_the_review_sees_schema_evidence_and_no_instruction_of_the_data(talking: Talking) -> None:
+    talk = talking([ASKS])
+    talk.ask(BEST)
+    (prompt,) = talk.prompts("AmbiguityReview")
+
+    assert "table customers" in prompt and f"Question: {BEST}" in prompt
+    assert "It may be open what 'best' means" in prompt
+
+
+# Answers
+
+
+@pytest.mark.parametrize("answer", ["2", "by amount", "BY AMOUNT", " by amount "])
+def test_the_chosen_reading_is_answered_with_its_statement_and_no_further_call(talking: Talking, answer: str) -> None:
+    talk = talking([ASKS])
+    talk.ask(BEST)
+    output = talk.ask(clarification_answer=answer)
+
+    assert (output["sql"], output["clarification"], output["error"]) == (BY_AMOUNT, None, None)
+    assert calls(talk.agent) == {"AmbiguityReview": 1}
+    assert talk.state()["clarifications"] == [
+        {"question": ASKS["question"], "answer": "by amount: those who spent the most", "ambiguity_type": "AmbQuestion",
+         "options": ["by orders", "by amount"]}
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", ["1", 1, {"clarification_answer": "1"}])
+def test_an_interrupt_is_resumed(talking: Talking, answer: Any) -> None:
+    talk = talking([ASKS])
+    talk.ask(BEST)
+
+    assert talk.resume(answer)["sql"] == BY_ORDERS
+
+
+def test_own_words_go_to_generation(talking: Talking) -> None:
+    talk = talking([ASKS], [COUNT])
+    talk.ask(BEST)
+    talk.ask(clarification_answer="those who signed up first")
+
+    assert f"Clarified: {ASKS['question']} - those who signed up first" in talk.prompts("GeneratedSQL")[0]
+
+
+def test_a_statement_that_fails_after_all_goes_to_generation(talking: Talking) -> None:
+    slow = {"label": "by id", "reading": "by id", "sql": "SELECT abs(-9223372036854775808) FROM customers"}
+    talk = talking([{**ASKS, "options": [ORDERS, AMOUNT, slow]}], [COUNT])
+
+    assert len(talk.ask(BEST)["clarification"]["options"]) == 2
+
+
+def test_what_the_question_came_with_holds_after_the_answer(talking: Talking) -> None:
+    talk = talking([ASKS])
+    talk.ask(BEST, output_type="string", source="sample")
+
+    assert talk.ask(clarification_answer="1")["output_type"] == "string"
+    assert talk.state()["given"]["source"] == "sample"
+
+
+def test_each_round_has_a_trace_of_its_own(talking: Talking) -> None:
+    talk = talking([ASKS])
+    first, second = talk.ask(BEST), talk.ask(clarification_answer="1")
+
+    assert first["audit"]["trace_id"] != second["audit"]["trace_id"]
+    assert second["audit"]["llm_calls"] == 0
+
+
+def test_always_asks_on_until_nothing_is_open_or_the_rounds_are_used_up(talking: Talking) -> None:
+    talk = talking([ASKS, TWICE, NO_AMBIGUITY], [COUNT])
+    talk.ask(BEST, clarify="always")
+    second = talk.ask(clarification_answer="1")
+    third = talk.ask(clarification_answer="ten")
+
+    assert second["clarification"]["question"] == "How many of them?"
+    assert [said["question"] for said in second["clarification"]["earlier"]] == [ASKS["question"]]
+    assert third["clarification"] is None
+    assert talk.state()["clarification_count"] == 2
+    bounded = talking([ASKS, TWICE], [COUNT], max_clarifications=1)
+    bounded.ask(BEST, clarify="always")
+    assert bounded.ask(clarification_answer="1")["clarification"] is None
+
+
+def test_the_same_is_never_asked_twice(talking: Talking) -> None:
+    again = {**ASKS, "question": "What is best?"}
+    talk = talking([ASKS, again])
+    talk.ask(BEST, clarify="always")
+
+    assert talk.ask(clarification_answer="1")["sql"] == BY_ORDERS
+
+
+# Without a thread
+
+
+def test_without_a_thread_the_question_comes_back_with_the_answer(talking: Talking) -> None:
+    agent = talking([ASKS], [{"sql": BY_AMOUNT}]).agent
+    asked = agent.ask(BEST)
+    assert "__interrupt__" not in asked
+    output = agent.ask(BEST, clarification=asked["clarification"], clarification_answer="by amount")
+
+    assert (output["sql"], output["clarification"]) == (BY_AMOUNT, None)
+    assert "Clarified: What makes a customer the best? - by amount: those who spent the most" in str(
+        agent.model.calls[-1]
+    )
+
+
+def test_without_a_thread_the_question_itself_need_not_be_repeated(talking: Talking) -> None:
+    agent = talking([ASKS], [{"sql": BY_AMOUNT}]).agent
+    asked = agent.ask(BEST)["clarification"]
+
+    assert agent.graph.invoke({"clarification": asked, "clarification_answer": "2"})["sql"] == BY_AMOUNT
+
+
+def test_an_answer_that_comes_alone_is_a_remark(talking: Talking) -> None:
+    agent = talking([], [{"sql": BY_AMOUNT}]).agent
+    agent.ask(HOW_MANY, clarification_answer="those that were paid")
+
+    assert "The user remarks: those that were paid" in agent.model.calls[-1].prompt
+
+
+@pytest.mark.parametrize(
+    "clarification",
+    ["?", {}, {"question": "?"}, {"question": "?", "options": "none"}, {"question": 1, "options": [{"label": "a"}]}],
+)
+def test_a_question_that_comes_back_in_another_form_is_an_error(talking: Talking, clarification: Any) -> None:
+    output = talking().agent.ask(HOW_MANY, clarification=clarification, clarification_answer="1")
+
+    assert output["error"]["code"] == "input_invalid"
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize("answer", ["0", "3", "99"])
+def test_an_option_that_is_not_there_leaves_the_question_open(talking: Talking, answer: str) -> None:
+    talk = talking([ASKS])
+    asked = talk.ask(BEST)["clarification"]
+    wrong = talk.ask(clarification_answer=answer)
+
+    assert wrong["error"]["code"] == "option_unknown"
+    assert "1 to 2" in wrong["answer"] and wrong["clarification"] == asked
+    assert talk.resume("2")["sql"] == BY_AMOUNT
+
+
+@pytest.mark.parametrize("answer", ["", "  ", "x" * 2001])
+def test_an_answer_that_is_none(talking: Talking, answer: str) -> None:
+    talk = talking([ASKS])
+    talk.ask(BEST)
+
+    assert talk.ask(clarification_answer=answer)["error"]["code"] == "input_invalid"
+    assert talk.ask(clarification_answer="1")["sql"] == BY_ORDERS
+
+
+def test_a_second_answer_to_one_question_is_an_error_and_runs_nothing(talking: Talking) -> None:
+    talk = talking([ASKS])
+    talk.ask(BEST), talk.ask(clarification_answer="1")
+    second = talk.ask(clarification_answer="2")
+
+    assert second["error"]["code"] == "nothing_asked"
+    assert all(not step["statements"] for step in second["audit"]["steps"])
+    assert talk.ask("as a table")["sql"] == BY_ORDERS
+
+
+def test_a_second_resume_runs_nothing(talking: Talking) -> None:
+    talk = talking([ASKS])
+    talk.ask(BEST)
+    first = talk.resume("1")
+
+    assert talk.resume("2")["audit"]["trace_id"] == first["audit"]["trace_id"]
+
+
+def test_an_answer_on_an_unknown_thread(talking: Talking) -> None:
+    assert talking().ask(clarification_answer="1")["error"]["code"] == "invalid_question"
+
+
+def test_a_dead_model_leaves_the_question_open(talking: Talking) -> None:
+    talk = talking([ASKS], [ConnectionError("gone"), COUNT])
+    talk.ask(BEST)
+
+    assert talk.ask(clarification_answer="the oldest")["error"]["code"] == "model_unreachable"
+    assert talk.ask(clarification_answer="the oldest")["error"] is None
+
+
+def test_a_new_question_drops_the_open_one(talking: Talking) -> None:
+    talk = talking([ASKS], [COUNT])
+    talk.ask(BEST)
+    output = talk.ask(HOW_MANY)
+
+    assert (output["sql"], output["clarification"]) == (COUNT["sql"], None)
+    assert "Clarified" not in talk.prompts("GeneratedSQL")[0]
+
+
+# The way through the graph
+
+
+def test_steps_of_a_question_that_is_asked_back(talking: Talking) -> None:
+    agent = talking([ASKS]).agent
+
+    assert nodes(walk(agent, BEST)) == ["retrieve_tables", "select_columns", "ask_clarification", "answer",
+                                        "await_clarification"]  # fmt: skip
