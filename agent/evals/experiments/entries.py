@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.audit.events import Event
+from agent.clarify.types import ClarifyingQuestion
 from agent.models.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
-from agent.state import ClarifyingQuestion
 
 Body = Mapping[str, Any]
 Chosen = Callable[[Sequence[Body], str], Body]

@@ -10,6 +10,7 @@ import prompts
 from agent.audit.record import Recorder
 from agent.audit.step import Audit, Step, current_step, new_audit
 from agent.catalog.source import Source
+from agent.clarify.types import ClarifyingQuestion
 from agent.errors import ModelAnswerUnreadable
 from agent.evals.datasets.dataset import Question
 from agent.evals.experiments.entries import Said, shown
@@ -18,7 +19,6 @@ from agent.evals.experiments.oracle import NONE_OF_THESE, Feedback
 from agent.evals.experiments.sql_in_words import gives_sql_away
 from agent.evals.experiments.transcript import Transcript, listening
 from agent.models.client import ModelClient
-from agent.state import ClarifyingQuestion
 
 _TRIES = 2
 

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from agent.audit.events import Event
 from agent.catalog.source import Source
+from agent.clarify.types import ClarifyingQuestion
 from agent.evals.datasets.dataset import Question
 from agent.evals.experiments.entries import Said, review_in
 from agent.evals.experiments.log import Spent
 from agent.models.parse import read_answer
 from agent.models.schemas import AmbiguityReview
-from agent.state import ClarifyingQuestion
 
 NONE_OF_THESE = "none of these"
 """The answer where no option is what is meant."""

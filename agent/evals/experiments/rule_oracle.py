@@ -6,15 +6,15 @@ from sqlglot import exp
 
 from agent.catalog.source import Source
 from agent.catalog.words import spelt_words, stem
+from agent.clarify.types import ClarifyingQuestion
 from agent.errors import DatasphinxError
 from agent.evals.datasets.dataset import Question
 from agent.evals.experiments.entries import Said
 from agent.evals.experiments.oracle import NONE_OF_THESE, Feedback
 from agent.evals.match import execution_match
 from agent.evals.match_rule import MatchRule
-from agent.evals.naming import Names, names_in
 from agent.sql.guard import parse
-from agent.state import ClarifyingQuestion
+from agent.sql.named_in import Names, names_in
 
 
 class RuleOracle:

@@ -113,6 +113,6 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     Raises:
         ConfigurationError, DriverMissing, EmbeddedModelUnavailable: there is no such model.
     """
-    measured = measuring(settings, embedded)
+    measured = measuring(settings, embedded).model_copy(update={"max_clarifications": MOST_ROUNDS})
     model = connect_model(measured, embedded, logprobs=True)
     return Services(measured, model=model, recorder=Recorder(Transcript()))
