@@ -63,7 +63,7 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
     builder.add_conditional_edges(
         "await_clarification", routes.after_await_clarification, ["ask_clarification", "retrieve_tables", END]
     )
-    builder.add_edge("keep_answer", END)
+    builder.add_conditional_edges("keep_answer", routes.after_keep_answer)
     return builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
 
 

@@ -88,7 +88,7 @@ def replay(store: Store, trace_id: str, settings: Settings, source: str | None =
     if is_analyst:
         output = ask_again(given, contents, services)
     else:
-        output = _ask_again(given, services, _error_of(recorded))
+        output = _ask_again(given, contents, services, _error_of(recorded))
     again = [(event.kind, event.body) for event in kept.events]
     return Replay(trace_id, steps_of(again), output, compare(contents, again))
 
@@ -97,7 +97,9 @@ def _settings(recorded: dict[str, Any], settings: Settings) -> Settings:
     """Return the settings of the run, as far as they change what it does; what it may cost was decided then."""
     same = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
     free = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
-    return settings.model_copy(update={**same, **free, "embeddings_model": None})
+    # What was kept of an answer then is kept.
+    still = {"embeddings_model": None, "keep_accepted_examples": False}
+    return settings.model_copy(update={**same, **free, **still})
 
 
 def _settings_of_agent(begun: dict[str, Any], settings: Settings, source: str | None) -> Settings:
@@ -105,10 +107,17 @@ def _settings_of_agent(begun: dict[str, Any], settings: Settings, source: str | 
     return _settings(begun["settings"], settings).model_copy(update={"source": asked})
 
 
-def _ask_again(given: dict[str, Any], services: Services, error: str | None) -> Output:
-    """Return the output of the SQL agent."""
+def _ask_again(
+    given: dict[str, Any], recorded: Sequence[tuple[str, dict[str, Any]]], services: Services, error: str | None
+) -> Output:
+    """Return the output of the SQL agent.
+
+    Rows that a run found on its thread are not on the record: they are read again, before it.
+    """
     _open(services, given.get("source"), error)
     carried = {name: given.pop(name) for name in CARRIED_ON if name in given}
+    if carried.get("turns") and not any(kind in ("statement", "llm") for kind, _ in recorded):
+        carried["result"] = services.source(given.get("source")).execute(carried["turns"][-1]["sql"])
     return replayed(build_graph(services, InMemorySaver()), given, carried, last="answer")
 
 

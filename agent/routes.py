@@ -86,6 +86,11 @@ def after_execute_sql(state: State) -> Literal["answer", "generate_sql"]:
     return "answer" if state.get("failure") or state["sql_request_is_valid"] else "generate_sql"
 
 
+def after_keep_answer(state: State) -> Literal["answer", "__end__"]:
+    """Done, unless there is nothing to keep."""
+    return "answer" if state.get("failure") else "__end__"
+
+
 def after_answer(state: State) -> Literal["await_clarification", "__end__"]:
     """The user has to say something first, where a clarifying question is open."""
     return "await_clarification" if state.get("clarification") else "__end__"
@@ -114,7 +119,7 @@ def _feedback(state: State, given: dict[str, Any]) -> Send:
     payload = {**_kept(state, _OF_THE_QUESTION), **given, "turns": turns, "question": last}
     if isinstance(feedback, dict) and feedback.get("accepted") is True:
         return Send("keep_answer", payload)
-    if state.get("question") == last and not state.get("error"):
+    if state.get("clarification") or state.get("question") == last and not state.get("error"):
         payload |= _carried(state)
     return Send(_entry(payload) if turns else "ask_clarification", payload)
 

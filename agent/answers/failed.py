@@ -36,6 +36,7 @@ def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
 def open_again(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the clarifying question that a failed run was to go on from, and what was said before; else nothing."""
     given = state.get("given") or {}
-    if given.get("clarification_answer") is None or not given.get("clarification"):
+    went_on = given.get("clarification_answer") is not None or given.get("feedback") is not None
+    if not went_on or not given.get("clarification"):
         return {}
     return {name: given[name] for name in _OF_CLARIFICATION if name in given}

@@ -16,6 +16,9 @@ from agent.sql.redact import without_password
 REPLAYED_SETTINGS = (
     "llm_structured_output",
     "embedded_candidates",
+    "clarify",
+    "max_clarifications",
+    "memory_size",
     "enable_sql_validation",
     "sql_validation_max_retries",
     "max_table_retrievals",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from agent.catalog.describe import Selection
 from agent.catalog.schema import Catalog
-from agent.catalog.words import content_words, words
+from agent.catalog.words import words
 from agent.clarify.types import Ambiguity
 
 _VAGUE = re.compile(
@@ -17,6 +17,12 @@ _VAGUE = re.compile(
     r"成功|重要|主要|一起|互相",
     re.IGNORECASE,
 )
+_MEASURED = re.compile(
+    r"\b(?:largest|biggest|smallest|greatest|top|best|first|last) (?:\w+ )?(?:number|amount|total|sum|average|share|"
+    r"percentage|count|quantity|value)\b(?: first\b)?|\b(?:\w+est|most|least) (?:\w+ )?first\b",
+    re.IGNORECASE,
+)
+"""A superlative with its measure, and an order that is said."""
 _BY = re.compile(r"\b(?:by|in terms of|with the|measured|according to|ranked)\b|\bпо\b|按照?", re.IGNORECASE)
 _COUNTS = r"(?:how many|number of|average|mean|total|sum|count|in all|сколько|средн\w+|сумм\w+|количество|всего)"
 _TWO = r"(?:\d{4}|[A-ZА-ЯЁ][\w'’-]*(?: [A-ZА-ЯЁ][\w'’-]*)*)"
@@ -47,6 +53,7 @@ _WHO_OF_MANY = re.compile(
     r".*(?:\b(?:our|the|all) \w+(?<!s)s\b|\b(?:are|were|got|have)\b)",
     re.IGNORECASE,
 )
+_NEVER_A_MEASURE = words("name names id ids code date year by of in to the")
 
 
 def ambiguous_wording(question: str, catalog: Catalog, selection: Selection) -> Iterator[Ambiguity]:
@@ -57,10 +64,9 @@ def ambiguous_wording(question: str, catalog: Catalog, selection: Selection) -> 
     column.
     """
     named = _columns_named(question, catalog, selection)
-    for match in _VAGUE.finditer(question):
-        if not named and not _BY.search(question):
-            yield _of("AmbQuestion", match[0], "several measures or orders may be meant by it")
-            break
+    vague = _VAGUE.search(_MEASURED.sub(" ", question))
+    if vague and not named and not _BY.search(question):
+        yield _of("AmbQuestion", vague[0], "several measures or orders may be meant by it")
     yield from _distribution(question)
     if _SORTED.search(question) and not _DIRECTION.search(question):
         yield _of("AmbOutput", "the order", "ascending", "descending")
@@ -91,7 +97,7 @@ def _columns_named(question: str, catalog: Catalog, selection: Selection) -> set
     """Return the stems of `question` that stand in names of columns and in no name of a table."""
     tables = {word for key in selection for word in words(key)}
     columns = {word for key in selection if key in catalog.tables for name in selection[key] for word in words(name)}
-    return (content_words(question) & columns) - tables
+    return (words(question) & columns) - tables - _NEVER_A_MEASURE
 
 
 def _of(kind: str, phrase: str, *candidates: str) -> Ambiguity:

@@ -1,0 +1,148 @@
+"""What the user says of an answer, through the graph."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.examples.store import ExampleStore
+from agent.sample.shop import shop_path
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
+from tests.agent.walk import COUNT, HOW_MANY, calls
+from tests.conftest import NO_AMBIGUITY, ScriptedAgent
+
+Scripted = Callable[..., ScriptedAgent]
+Talking = Callable[..., Talk]
+
+REJECTED = {"accepted": False}
+DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
+SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
+
+
+@pytest.fixture
+def talking(scripted: Scripted) -> Talking:
+    """A maker of threads: reviews and statements as the model gives them."""
+
+    def make(reviews: Any = (), statements: Any = (), **overrides: Any) -> Talk:
+        answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
+        return Talk(scripted(answers, **{"enable_sql_validation": False, **overrides}))
+
+    return make
+
+
+def test_a_rejected_answer_is_reviewed_and_written_anew(talking: Talking) -> None:
+    talk = talking([NO_AMBIGUITY], [COUNT, DELIVERED])
+    talk.ask(HOW_MANY)
+    output = talk.ask(feedback={**REJECTED, "comment": "only those that arrived"})
+
+    assert (output["sql"], output["error"]) == (DELIVERED["sql"], None)
+    assert calls(talk.agent) == {"GeneratedSQL": 2, "AmbiguityReview": 1}
+    for prompt in (talk.prompts("AmbiguityReview")[0], talk.prompts("GeneratedSQL")[1]):
+        assert f"The user rejected the answer of: {COUNT['sql']}" in prompt
+        assert "only those that arrived" in prompt
+        assert f"Question: {HOW_MANY}" in prompt
+
+
+def test_a_rejected_answer_can_lead_to_a_question(talking: Talking) -> None:
+    talk = talking([NO_AMBIGUITY, ASKS], [{"sql": BY_ORDERS}])
+    talk.ask(BEST)
+    asked = talk.ask(feedback=REJECTED)["clarification"]
+
+    assert asked["rejected_sql"] == [BY_ORDERS]
+    assert talk.ask(clarification_answer="by amount")["sql"] == BY_AMOUNT
+
+
+def test_every_rejected_statement_is_known_to_the_next_try(talking: Talking) -> None:
+    talk = talking([], [COUNT, DELIVERED, SHIPPED])
+    talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
+    output = talk.ask(feedback=REJECTED, clarify="never")
+
+    assert output["sql"] == SHIPPED["sql"]
+    assert talk.state()["rejected_sql"] == [COUNT["sql"], DELIVERED["sql"]]
+    last = talk.prompts("GeneratedSQL")[-1]
+    assert all(f"The user rejected the answer of: {each['sql']}" in last for each in (COUNT, DELIVERED))
+
+
+def test_the_rejected_statement_again_is_no_answer(talking: Talking) -> None:
+    again = {"sql": "select count(*) as orders from orders"}
+    talk = talking([], [COUNT, again])
+    talk.ask(HOW_MANY, clarify="never")
+    output = talk.ask(feedback=REJECTED, clarify="never")
+
+    assert output["error"]["code"] == "sql_not_generated"
+    assert "the rejected one" in output["answer"]
+    assert all(not step["statements"] for step in output["audit"]["steps"])
+
+
+def test_a_rejected_answer_is_no_turn_of_the_conversation(talking: Talking) -> None:
+    talk = talking([], [COUNT, DELIVERED])
+    talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
+
+    assert [turn["sql"] for turn in talk.state()["turns"]] == [DELIVERED["sql"]]
+
+
+def test_feedback_is_on_the_last_answer_although_a_question_failed_since(talking: Talking) -> None:
+    talk = talking([NO_AMBIGUITY], [COUNT, DELIVERED])
+    talk.ask(HOW_MANY)
+    assert talk.ask("Tell me a joke about penguins")["error"]["code"] == "off_topic"
+
+    assert talk.ask(feedback=REJECTED)["sql"] == DELIVERED["sql"]
+    assert f"Question: {HOW_MANY}" in talk.prompts("GeneratedSQL")[1]
+
+
+def test_a_new_question_forgets_what_was_rejected(talking: Talking) -> None:
+    talk = talking([], [COUNT, DELIVERED, COUNT])
+    talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
+    talk.ask("How many orders were placed in all the years?")
+
+    assert "rejected" not in talk.prompts("GeneratedSQL")[-1]
+
+
+@pytest.mark.parametrize(
+    "feedback",
+    [{}, {"accepted": "perhaps?"}, {"accepted": False, "comment": 5}, {"accepted": False, "stars": 5}, "bad"],
+)
+def test_feedback_in_another_form_is_an_error(talking: Talking, feedback: Any) -> None:
+    talk = talking([], [COUNT])
+    talk.ask(HOW_MANY)
+
+    assert talk.ask(feedback=feedback)["error"]["code"] == "input_invalid"
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_feedback_before_any_answer_is_an_error(talking: Talking, accepted: bool) -> None:
+    assert talking().ask(feedback={"accepted": accepted})["error"]["code"] == "nothing_answered"
+
+
+def test_feedback_while_a_question_is_open_is_an_error_and_leaves_it_open(talking: Talking) -> None:
+    talk = talking([ASKS], [COUNT])
+    talk.ask(HOW_MANY), talk.ask(BEST)
+
+    assert talk.ask(feedback=REJECTED)["error"]["code"] == "nothing_answered"
+    assert talk.ask(clarification_answer="1")["sql"] == BY_ORDERS
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_an_accepted_answer_is_kept_as_an_example_where_that_is_set(talking: Talking, keep: bool) -> None:
+    talk = talking([ASKS], [], keep_accepted_examples=keep)
+    talk.ask(BEST), talk.ask(clarification_answer="1")
+    output = talk.ask(feedback={"accepted": True})
+
+    kept = ExampleStore(talk.agent.services.settings.data_dir).examples()
+    assert output["answer"] == "Noted: the answer is right." and output["error"] is None
+    assert [(each.question, each.sql) for each in kept] == ([(BEST, BY_ORDERS)] if keep else [])
+    assert [each.clarifications[0]["question"] for each in kept] == ([ASKS["question"]] if keep else [])
+    assert any("kept as the example" in note for note in output["audit"]["notes"]) == keep
+
+
+def test_an_accepted_answer_is_never_kept_with_a_secret(talking: Talking, cache_dir: Path) -> None:
+    shop = {"url": f"sqlite:///{shop_path(cache_dir)}", "secret_columns": ["customers.email"]}
+    secret = {"sql": "SELECT COUNT(*) FROM customers WHERE email = 'ann@example.com'"}
+    talk = talking([], [secret], keep_accepted_examples=True, sources={"shop": shop})
+    assert talk.ask("How many customers have the address ann@example.com?", clarify="never")["error"] is None
+    output = talk.ask(feedback={"accepted": True})
+
+    assert output["error"] is None
+    assert ExampleStore(talk.agent.services.settings.data_dir).examples() == []
+    assert any("was not kept as an example" in note for note in output["audit"]["notes"])
