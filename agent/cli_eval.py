@@ -31,6 +31,8 @@ from agent.evals.match_rule import MatchRule
 if TYPE_CHECKING:
     from agent.evals.run import Report
 
+_ASKING = {"ask_precision": "ask precision", "ask_recall": "ask recall", "over_asking": "over-asking"}
+
 eval_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with known statements."
 )
@@ -141,8 +143,9 @@ def clarification(
     assert plan is not None, "there is a folder"
     asked = read_readings(questions)
     with progress_bar() as advance:
-        found = run_asking(asked, databases, settings, plan, advance, embedded)
-    _print_figures(*found, as_json)
+        report, table = run_asking(asked, databases, settings, plan, advance, embedded)
+    told = ", ".join(f"{title} {_percent(report['asking'][name])}" for name, title in _ASKING.items())
+    _print_figures(report, f"{table}\n{told}", as_json)
 
 
 @eval_app.command()
@@ -182,3 +185,7 @@ def _print_report(report: "Report", as_json: bool) -> None:
             err=True,
         )
     sys.stdout.write(json.dumps(report.as_json(), ensure_ascii=False) + "\n")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.2%}"

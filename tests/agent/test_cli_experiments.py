@@ -242,3 +242,66 @@ def test_what_the_embedded_model_cannot_do_is_a_usage_error(
     assert (code, out) == (exit_codes.USAGE, "")
     assert "embedded model" in " ".join(err.split())
     assert not (tmp_path / "out").exists()
+
+
+# Clarification
+
+
+BEST = ("SELECT title FROM books ORDER BY book_id LIMIT 1", "SELECT title FROM books ORDER BY title DESC LIMIT 1")
+
+
+def reviewing(request: dict[str, Any]) -> Any:
+    """An endpoint that sees two readings in whatever is best, and as the oracle means the second."""
+    schema, messages = request["response_format"]["json_schema"]["name"], json.dumps(request["messages"])
+    if schema == "AmbiguityReview":
+        readings = [{"label": label, "reading": label, "sql": sql} for label, sql in zip("ab", BEST, strict=True)]
+        return {"summary": "", "no_ambiguity": False, "ambiguity_type": "AmbQuestion"} | {
+            "question": "Best by what?",
+            "options": readings,
+        }
+    if schema == "OracleAnswer":
+        return {"option": 2, "words": ""}
+    return {"sql": BEST[0] if "best" in messages else COUNT} if schema == "GeneratedSQL" else VALID
+
+
+def test_a_question_is_cleared_up_by_the_oracle(
+    run: commands.Run, server: FakeOpenAI, environment: None, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    server.default = reviewing
+    line = {"id": "best", "db_id": "library", "question": "Which is the best book?", "sql": BEST[1]}
+    (tmp_path / "q.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    code, out, _ = run("eval", "run", *files, "--method", "clarify", "--rounds", "2", "--out", str(tmp_path / "out"))
+    (log,) = logs_in(tmp_path / "out")
+
+    assert (code, json.loads(out)["accuracy_by_round"]) == (0, [0.0, 1.0, 1.0])
+    assert [entry[2] for entry in log["cq_log"]] == ["Best by what?\n1) a\n2) b"]
+    assert (log["feedback_log"][0][2], log["num_cq_asked"], log["oracle"]["calls"]) == ("2", 1, 1)
+    assert BEST[1] in log["feedback_log"][0][1]
+    assert json.loads(out)["efficiency"] == 1.0
+
+
+@pytest.mark.parametrize(("oracle", "calls"), [("rule", 0), ("model", 1)])
+def test_asking_is_measured(
+    run: commands.Run,
+    server: FakeOpenAI,
+    environment: None,
+    files: tuple[str, ...],
+    tmp_path: Path,
+    oracle: str,
+    calls: int,
+) -> None:
+    server.default = reviewing
+    ambiguous = {"id": "best", "db_id": "library", "question": "Which is the best book?", "type": "AmbQuestion"}
+    readings = [{"reading": "a", "sql": BEST[0]}, {"reading": "b", "sql": BEST[1]}]
+    lines = [
+        {**ambiguous, "readings": readings, "differs": True, "meant": 1},
+        {"id": "clear", "db_id": "library", "question": "How many books are there?", "type": None, "sql": COUNT},
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    code, out, err = run("eval", "clarification", *files, "--oracle", oracle, "--out", str(tmp_path / "out"))
+    report = json.loads(out)
+
+    assert (code, report["n"], report["execution_match"], report["questions_asked"]) == (0, 2, 1.0, 1)
+    assert (report["asking"]["ask_precision"], report["asking"]["ask_recall"]) == (1.0, 1.0)
+    assert (report["asking"]["over_asking"], report["oracle"]["calls"]) == (0.0, calls)
+    assert "ask precision 100.00%, ask recall 100.00%, over-asking 0.00%" in err

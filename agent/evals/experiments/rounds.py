@@ -88,12 +88,12 @@ def clarify_early_stop(play: Play) -> None:
     clarify(play, early_stop=True)
 
 
-def ask_when_it_matters(play: Play) -> None:
-    """Ask as the agent does by default: before the first answer, where readings differ in result; then leave it."""
-    turn, asked = play.clarified(play.session.ask("auto"), "auto")
+def ask_when_it_matters(play: Play, when: Clarify = "auto") -> None:
+    """Ask before the first answer, where readings differ in result, as the agent does by default; then leave it."""
+    turn, asked = play.clarified(play.session.ask(when), when)
     again = asked
     while again and play.log.questions_asked < play.rounds:
-        turn, again = play.clarified(turn, "auto")
+        turn, again = play.clarified(turn, when)
     play.is_over(play.log.questions_asked, turn, asked=asked)
 
 
