@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The engines for many machines are large: `make test EXTRAS=all,dev,dev-distributed` tests them too.
 EXTRAS ?= all,dev
+# Tests that meet on one server, or that need all cores for one engine: they run in one process.
+SHARING := embedded or postgres or mysql or clickhouse or spark
 INSTALLED := $(VENV)/.installed
 
 .PHONY: demo test lint bench train docs clean
@@ -12,7 +14,8 @@ demo: $(INSTALLED)
 	$(BIN)/datasphinx demo
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not ($(SHARING))"
+	$(BIN)/pytest -m "$(SHARING)"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

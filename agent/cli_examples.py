@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from agent.cli_options import AsJson
 
 if TYPE_CHECKING:
     from agent.catalog.source import Source
+    from agent.examples.example import Example
     from agent.examples.store import ExampleStore
     from agent.services import Services
 
@@ -41,7 +43,7 @@ def add(
 
     services = _services()
     example = checked_example(question, sql, _source(services, question, source))
-    _store(services).add([example])
+    _keep([example], services)
     _print({"id": example.id, "source": example.source} if as_json else f"{example.id}  {example.source}")
 
 
@@ -97,7 +99,7 @@ def import_examples(
 
     services = _services()
     examples = read_examples(file, lambda question, named: _source(services, question, named or source))
-    _store(services).add(examples)
+    _keep(examples, services)
     ids = [example.id for example in examples]
     _print({"kept": ids} if as_json else f"{len(set(ids))} kept")
 
@@ -112,6 +114,15 @@ def _store(services: "Services") -> "ExampleStore":
     from agent.examples.store import ExampleStore
 
     return ExampleStore(services.settings.data_dir)
+
+
+def _keep(examples: "Sequence[Example]", services: "Services") -> None:
+    """Keep `examples`, and tell on standard error where the model that answers is shown none."""
+    from agent.messages import language_of, render
+
+    _store(services).add(examples)
+    if examples and services.embedded is not None:
+        typer.secho(render("examples_unseen", language_of(examples[0].question)), fg="yellow", err=True)
 
 
 def _source(services: "Services", question: str, named: str | None) -> "Source":

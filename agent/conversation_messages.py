@@ -38,6 +38,11 @@ CONVERSATION_TEXTS: dict[str, dict[Literal["en", "ru", "zh"], str]] = {
         "ru": "Беседы, {url}, недоступны: {reason}. Проверьте DATASPHINX_THREADS_URL и работу базы данных.",
         "zh": "会话存储 {url} 无法使用：{reason}。请检查 DATASPHINX_THREADS_URL 以及其数据库是否在运行。",
     },
+    "what_is_meant": {
+        "en": "What do you mean by “{phrase}”?",
+        "ru": "Что имеется в виду под «{phrase}»?",
+        "zh": "“{phrase}”指的是什么？",
+    },
     "own_words": {
         "en": "or answer in your own words",
         "ru": "или ответьте своими словами",

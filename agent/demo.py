@@ -27,7 +27,7 @@ _EMBEDDED = (
     "For a real model set DATASPHINX_LLM_BASE_URL, DATASPHINX_LLM_MODEL and DATASPHINX_LLM_API_KEY."
 )
 _SHEETS = "Two spreadsheets, asked by the analyst: its tools are called, and no line of SQL comes from the model."
-_EMBEDDED_SHEETS = "The embedded model writes query specs less well than statements, and is often wrong here."
+_EMBEDDED_SHEETS = "The embedded model writes the tools' queries less well than SQL, and is often wrong here."
 
 
 def run_demo(services: Services, console: Console) -> int:
@@ -47,7 +47,7 @@ def run_demo(services: Services, console: Console) -> int:
     if model.profile == "embedded":
         console.print(_EMBEDDED_SHEETS)
     of_sheets = _ask_sheets(datasets, services, console)
-    console.print(f"{of_sheets} of {len(SHEETS)} answered as the reference query specs do.")
+    console.print(f"{of_sheets} of {len(SHEETS)} answered as the reference queries do.")
     return of_shop + of_sheets
 
 

@@ -23,4 +23,9 @@ EXAMPLE_TEXTS: dict[str, dict[Literal["en", "ru", "zh"], str]] = {
         "ru": "Примеры, {store}, недоступны: {reason}. Исправьте или удалите файл; DATASPHINX_SHOTS=0 позволяет работать без него.",
         "zh": "示例 {store} 无法使用：{reason}。请修复或删除该文件；设置 DATASPHINX_SHOTS=0 可不使用示例。",
     },
+    "examples_unseen": {
+        "en": "The embedded model is shown no examples: it is not trained on them. What was kept is shown to a real model, once DATASPHINX_LLM_BASE_URL or DATASPHINX_LLM_API_KEY is set.",
+        "ru": "Встроенная модель не видит примеров: она на них не обучена. Сохранённое увидит другая модель, когда будет задано DATASPHINX_LLM_BASE_URL или DATASPHINX_LLM_API_KEY.",
+        "zh": "内置模型不会看到示例：它未针对示例训练。设置 DATASPHINX_LLM_BASE_URL 或 DATASPHINX_LLM_API_KEY 后，所配置的模型会看到已保存的示例。",
+    },
 }

@@ -15,7 +15,7 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
 
     The model is asked only where there is evidence for an ambiguity that was not asked about, and no reading with its
     statement was chosen, or where the user rejected an answer; with `clarify` "always" in any case, with "never" in
-    none. The embedded model cannot be asked for it.
+    none. The embedded model can only be asked for what the evidence names.
     """
     heard = hear(state, may_remark=bool(state.get("relevant_tables_with_rel_columns")))
     state = cast(State, {**state, **heard})
@@ -45,7 +45,7 @@ def _may_ask(state: State, heard: dict[str, Any], found: list[Ambiguity], servic
     mode = state.get("clarify") or settings.clarify
     tried = state.get("sql_generate_count", 0) > 0
     spent = state.get("clarification_count", 0) >= settings.max_clarifications
-    if mode == "never" or tried or spent or services.model.embedded:
+    if mode == "never" or tried or spent:
         return False
     settled = {known.get("ambiguity_type") for known in said}
     is_rejected = len(heard.get("rejected_sql", ())) > 0 and state.get("feedback") is not None

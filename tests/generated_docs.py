@@ -85,7 +85,7 @@ def tools_table() -> str:
 PARTS = {
     "settings": (ROOT / "docs/settings.md", settings_table),
     "cli": (ROOT / "docs/cli.md", cli_help),
-    "graph": (ROOT / "README.md", graph_picture),
+    "graph": (ROOT / "docs/graph.md", graph_picture),
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/analyst.md", tools_table),
 }

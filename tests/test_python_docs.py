@@ -1,4 +1,4 @@
-"""The programs of docs/python.md that ask the sample shop, one after the other."""
+"""The programs of docs/python.md and docs/graph.md that ask the sample shop, one after the other."""
 
 import os
 import re
@@ -12,6 +12,7 @@ from tests.generated_docs import ROOT
 CONVERSATION, ACCESSOR, ERRORS = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.DOTALL
 )
+GRAPHS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/graph.md").read_text(encoding="utf-8"), re.DOTALL)
 VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
 CUSTOMERS = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}
@@ -20,22 +21,24 @@ REGIONS = {"sql": "SELECT name FROM regions"}
 
 
 def test_the_programs_answer(cache_dir: Path) -> None:
-    statements = (CUSTOMERS, BY_STATUS, ORDERS, REGIONS, REGIONS)
+    statements = (CUSTOMERS, BY_STATUS, ORDERS, REGIONS, REGIONS, CUSTOMERS, CUSTOMERS)
     with FakeOpenAI([answer for statement in statements for answer in (statement, VALID)]) as server:
         environment = os.environ | {
             "DATASPHINX_LLM_BASE_URL": server.base_url,
             "DATASPHINX_LLM_MODEL": "fake",
             "DATASPHINX_CACHE_DIR": str(cache_dir),
         }
-        program = CONVERSATION + ERRORS
+        program = "".join((CONVERSATION, ERRORS, *GRAPHS))
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
         )
-    number, table, followed, error = done.stdout.splitlines() or [done.stderr] * 4
+    number, table, followed, error, graph, own = done.stdout.splitlines() or [done.stderr] * 6
     assert number == f"1184 | {CUSTOMERS['sql']}"
     assert table == "(4, 2) DataFrameResponse"
     assert re.fullmatch(rf"orders: [\d,]+ \| {re.escape(ORDERS['sql'])}", followed)
     assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
+    assert graph == f"1184 {CUSTOMERS['sql']} None"
+    assert own == "1184 How many customers are there?"
 
 
 def test_the_accessor_is_imported_as_the_tests_do() -> None:

@@ -1,11 +1,12 @@
 """AmbTableColumn: words of a question that fit several columns about equally well."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from agent.catalog.describe import Selection
 from agent.catalog.schema import Catalog, Column, Table
-from agent.catalog.words import content_words, words
+from agent.catalog.words import content_words, stem, words
 from agent.clarify.same_things import SameThings
 from agent.clarify.types import Ambiguity
 
@@ -45,7 +46,7 @@ def ambiguous_columns(question: str, catalog: Catalog, selection: Selection) -> 
             continue
         seen.add(names)
         shown = [f"{fit.table.key}.{fit.column.name}" for fit in found][:_MOST_CANDIDATES]
-        yield Ambiguity(type="AmbTableColumn", phrase=word, candidates=shown)
+        yield Ambiguity(type="AmbTableColumn", phrase=_as_said(word, question), candidates=shown)
 
 
 def _properties(table: Table, selection: Selection, word: str) -> list[Column]:
@@ -62,5 +63,11 @@ def _fit(table: Table, column: Column, asked: set[str]) -> _Fit:
     return _Fit(len((own | tables) & asked) - _UNSAID * len(beyond), table, column)
 
 
-def _place(word: str, question: str) -> int:
-    return question.lower().find(word) % (len(question) + 1)
+def _as_said(stemmed: str, question: str) -> str:
+    """Return the word of `question` with this stem as it stands there."""
+    said = re.findall(r"[^\W\d_]+", question)
+    return next((word for word in said if stem(word.lower()) == stemmed), stemmed)
+
+
+def _place(stemmed: str, question: str) -> int:
+    return question.find(_as_said(stemmed, question)) % (len(question) + 1)

@@ -14,6 +14,7 @@ import prompts
 from agent.audit.step import note
 from agent.catalog.describe import describe, one_line
 from agent.catalog.source import Source
+from agent.clarify.embedded import review_of_evidence
 from agent.clarify.readings import Reading, distinct_readings
 from agent.clarify.types import Ambiguity, Clarification, ClarifyingQuestion
 from agent.errors import ModelAnswerUnreadable
@@ -39,7 +40,13 @@ def review(
     """
     source = services.source(state.get("source"))
     try:
-        answer = services.model.ask(AmbiguityReview, _messages(state, said, rejected, found, source, services.today()))
+        if services.model.embedded:
+            settled = {known.get("ambiguity_type", "") for known in said}
+            answer = review_of_evidence(state, found, settled, services.model.embedded, services)
+        else:
+            answer = services.model.ask(
+                AmbiguityReview, _messages(state, said, rejected, found, source, services.today())
+            )
     except ModelAnswerUnreadable as error:
         note(f"nobody was asked: {error}")
         return None

@@ -17,10 +17,11 @@ COUNT = ("How many things are there?", "SELECT COUNT(*) FROM things")
 
 @pytest.fixture(autouse=True)
 def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A database that is asked where none is named."""
+    """A database that is asked where none is named, by a model that is shown examples."""
     path = make_database(tmp_path, "CREATE TABLE things (thing TEXT, amount INTEGER, api_key TEXT)")
     monkeypatch.setenv("DATASPHINX_SOURCE", url(path))
     monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", "http://127.0.0.1:9/v1")
     return path
 
 
@@ -59,6 +60,26 @@ def test_an_example_is_added_listed_and_removed(run: Run, things: Path, tmp_path
     assert stat.S_IMODE((tmp_path / "data" / "examples.sqlite").stat().st_mode) == 0o600
     assert run("examples", "remove", example_id)[:2] == (ANSWERED, "1 removed\n")
     assert kept(run) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        (TOTAL[0], "The embedded model is shown no examples"),
+        ("Какова сумма amount?", "Встроенная модель не видит примеров"),
+        ("amount 的总和是多少？", "内置模型不会看到示例"),
+    ],
+)
+def test_with_the_embedded_model_it_is_said_that_examples_wait_for_another(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, question: str, says: str
+) -> None:
+    monkeypatch.delenv("DATASPHINX_LLM_BASE_URL")
+    code, out, err = run("examples", "add", question, TOTAL[1], "--json")
+    assert (code, list(json.loads(out))) == (ANSWERED, ["id", "source"])
+    assert says in err and "DATASPHINX_LLM_BASE_URL" in err
+    file = lines(tmp_path / "examples.jsonl", {"question": question, "sql": TOTAL[1]})
+    assert says in run("examples", "import", file)[2]
+    assert pairs(run) == [(question, TOTAL[1])]
 
 
 def test_the_same_question_twice_replaces(run: Run) -> None:

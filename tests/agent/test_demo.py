@@ -71,7 +71,7 @@ def test_right_answers_are_shown_with_sql_rows_and_cost(demo: Demo) -> None:
     right, text = demo(STATEMENTS, SPECS)
     assert right == 11
     assert "5 of 5 answered as the reference statements do." in text
-    assert "6 of 6 answered as the reference query specs do." in text
+    assert "6 of 6 answered as the reference queries do." in text
     for asked in [*SHOP, *SHEETS]:
         assert asked.question in text
     assert text.count("✓ the same rows as the reference gives") == 11
@@ -87,7 +87,7 @@ def test_a_wrong_answer_says_what_was_asked_and_what_came(demo: Demo) -> None:
     assert f"✗ not what was asked. Asked: {SHOP[0].question} Got: SELECT COUNT(*) FROM customers" in text
     assert "4093" in text
     assert f"✗ not what was asked. Asked: {SHEETS[2].question} Got: SELECT COUNT(*)" in text
-    assert "5 of 6 answered as the reference query specs do." in text
+    assert "5 of 6 answered as the reference queries do." in text
 
 
 def test_the_embedded_model_writes_the_specs_and_is_compared_too(cache_dir: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_embedded_model_writes_the_specs_and_is_compared_too(cache_dir: Path
     settings = load_settings(cache_dir=cache_dir)
     right, text = shown(Services(settings, model=model, embedded=EmbeddedOptions(candidates=1)))
     assert "is often wrong here" in text
-    assert "4 of 6 answered as the reference query specs do." in text
+    assert "4 of 6 answered as the reference queries do." in text
     assert right == 4 + text.count("✓ the same rows", 0, text.index("Two spreadsheets"))
 
 

@@ -1,15 +1,14 @@
 """The analyst over HTTP: datasets are asked by their ids, and nothing else on the machine is read."""
 
-import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT
+from tests.agent.conftest import Keep
 from tests.agent.serving import LANGSERVE_WARNING, Served, serving
 from tests.agent.tools.conftest import RETURNS
 
@@ -33,11 +32,6 @@ def query_or_finish(messages: list[Any]) -> dict[str, Any]:
     return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": BY_ACCOUNT}}
 
 
-def keep(services: Services, text: str = RETURNS, name: str = "returns.csv") -> str:
-    registry = services.registry
-    return registry.create(registry.add_stream(io.BytesIO(text.encode()), name)).dataset_id
-
-
 @pytest.fixture
 def served(cache_dir: Path) -> Iterator[Served]:
     """A server whose model asks for the returns by account."""
@@ -46,8 +40,14 @@ def served(cache_dir: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def asked(served: Served) -> dict[str, Any]:
-    return {"question": QUESTION, "datasets": [keep(served.services)]}
+def kept(keep: Keep) -> Callable[[Served], str]:
+    """Keeps the returns where a server looks, and gives their id."""
+    return lambda server: keep(server.services.settings.data_dir, "returns.csv", RETURNS)
+
+
+@pytest.fixture
+def asked(served: Served, kept: Callable[[Served], str]) -> dict[str, Any]:
+    return {"question": QUESTION, "datasets": [kept(served)]}
 
 
 def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     assert served.http.get("/analyst/playground/").status_code == 200
 
 
-def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path) -> None:
+def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path, kept: Callable[[Served], str]) -> None:
     back = {"question": "Which month?", "options": ["January", "February"]}
 
     def ask_first(messages: list[Any]) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path) -
         return query_or_finish(messages) if clarified else {"tool": "ask_user", "arguments": back}
 
     with serving(cache_dir, {"AnalystStep": [ask_first]}) as server:
-        asked = {"question": QUESTION, "datasets": [keep(server.services)]}
+        asked = {"question": QUESTION, "datasets": [kept(server)]}
         first = server.analyst.invoke(asked)
         assert first["clarification"]["question"] == "Which month?"
         second = server.analyst.invoke({**asked, "clarification_answer": "February"})
@@ -155,7 +155,9 @@ def test_the_sql_agent_takes_no_datasets(served: Served, asked: dict[str, Any]) 
     assert served.post("/agent/invoke", input=asked).status_code == 422
 
 
-def test_the_model_cannot_make_a_dataset_of_another_file(cache_dir: Path, tmp_path: Path) -> None:
+def test_the_model_cannot_make_a_dataset_of_another_file(
+    cache_dir: Path, tmp_path: Path, kept: Callable[[Served], str]
+) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("word\nswordfish\n", encoding="utf-8")
 
@@ -165,7 +167,7 @@ def test_the_model_cannot_make_a_dataset_of_another_file(cache_dir: Path, tmp_pa
         return {"tool": "create_dataset", "arguments": {"file_id": str(secret)}}
 
     with serving(cache_dir, {"AnalystStep": [reach_out] * 3}) as server:
-        output = server.analyst.invoke({"question": QUESTION, "datasets": [keep(server.services)]})
+        output = server.analyst.invoke({"question": QUESTION, "datasets": [kept(server)]})
     (refused,) = [step for step in output["audit"]["steps"] if step.get("tool") == "create_dataset"]
     assert "there is no such file" in refused["error"]
     assert "swordfish" not in json.dumps(output)

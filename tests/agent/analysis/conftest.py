@@ -10,6 +10,7 @@ from agent.analyst import Analyst, build_analyst
 from agent.models.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
+from tests.agent.conftest import Keep
 from tests.agent.tools.conftest import RETURNS, SALES
 
 BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
@@ -80,7 +81,6 @@ def sales(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def dataset(analyst: Callable[..., ScriptedAnalyst], returns: str) -> str:
+def dataset(keep: Keep, tmp_path: Path) -> str:
     """The id of the dataset that `returns` becomes."""
-    registry = analyst().services.registry
-    return registry.create(registry.add_file(Path(returns))).dataset_id
+    return keep(tmp_path / "data", "returns.csv", RETURNS)

@@ -1,8 +1,8 @@
 """A workbench with two datasets, and a way to call its tools."""
 
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from agent.services import Services
 from agent.settings import load_settings
 from agent.tools.tool import Outcome, Workbench
 from agent.tools.toolbox import Toolbox, error_content
+from tests.agent.conftest import Keep
 
 RETURNS = """账号,月份,退货数量,产品质量,物流异常,购买风险
 alpha,2024-01-31,10,4,3,low
@@ -59,13 +60,9 @@ def registry(services: Services) -> Registry:
 
 
 @pytest.fixture
-def add(registry: Registry) -> Callable[[str, str], str]:
+def add(keep: Keep, tmp_path: Path) -> Callable[[str, str], str]:
     """A maker of datasets from a name and a text; it gives their ids."""
-
-    def make(name: str, text: str) -> str:
-        return registry.create(registry.add_stream(io.BytesIO(text.encode()), name)).dataset_id
-
-    return make
+    return lambda name, text: keep(tmp_path / "data", name, text)
 
 
 @pytest.fixture

@@ -46,9 +46,9 @@ def measured() -> set[str]:
     return shop | {normalised(asked.question) for asked in (*SHOP, *SHEETS)}
 
 
-@pytest.fixture
-def school(tmp_path: Path) -> Iterator[Source]:
-    path = tmp_path / "school.sqlite"
+@pytest.fixture(scope="package")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
+    path = tmp_path_factory.mktemp("school") / "school.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(_SCRIPT)
     source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), Limits(timeout_s=10, row_limit=100))
