@@ -27,7 +27,10 @@ _EMBEDDED = (
     "For a real model set DATASPHINX_LLM_BASE_URL, DATASPHINX_LLM_MODEL and DATASPHINX_LLM_API_KEY."
 )
 _SHEETS = "Two spreadsheets, asked by the analyst: its tools are called, and no line of SQL comes from the model."
-_EMBEDDED_SHEETS = "The embedded model writes the tools' queries less well than SQL, and is often wrong here."
+_EMBEDDED_SHEETS = (
+    "The embedded model writes the tools' queries less well than SQL. What the words of a question leave no doubt of "
+    "is read without it; it is often wrong where they do."
+)
 
 
 def run_demo(services: Services, console: Console) -> int:

@@ -1,26 +1,21 @@
 """How the embedded model comes to a statement: prompt, candidates, vote."""
 
-from collections.abc import Iterator
 from datetime import date
-
-from langchain_core.messages import BaseMessage
+from functools import partial
 
 from agent.candidates import Candidate, choose_candidate, read_candidate
 from agent.catalog.linked_values import linked_values
 from agent.catalog.source import Source
-from agent.errors import BudgetExceeded, ModelAnswerUnreadable
 from agent.models.client import ModelClient
 from agent.models.embedded import EmbeddedOptions
 from agent.models.embedded_prompt import statement_messages
 from agent.models.grammar import statement_grammar
 from agent.said import said_in
+from agent.sampled import sampled_texts
 from agent.sql.expand import expand
 from agent.sql.rounding import without_rounding
 from agent.sql.same import same_form
 from agent.state import State
-
-_NEAR, _FAR = 0.4, 1.0
-"""Temperatures: of sampled candidates, and of those that are asked for where something speaks against all others."""
 
 
 def write_statement(
@@ -38,7 +33,7 @@ def write_statement(
     shown = without_rounding(question)
     messages = statement_messages(source.catalog, selection, shown, values, today=today.isoformat(), failed=failed)
     grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
-    texts = _texts(messages, grammar, options.candidates, model)
+    texts = sampled_texts(partial(model.write, messages, grammar=grammar), options.candidates)
     candidates = (read_candidate(text, source, may_repair=options.repair, question=question) for text in texts)
     if options.candidates == 1:
         return next(candidates)
@@ -53,23 +48,6 @@ def write_statement(
     )
     said = said_in(question, [value.value for value in values], stored)
     return choose_candidate(candidates, options.candidates, source, refused, said)
-
-
-def _texts(messages: list[BaseMessage], grammar: str | None, count: int, model: ModelClient) -> Iterator[str]:
-    """Yield what the model writes: the likeliest text, then sampled ones, each the same again for the same prompt.
-
-    Behind the first `count` come as many more, farther from the likeliest. One that is broken off is empty. Where the
-    question may cost no more, there are fewer.
-    """
-    for seed, temperature in enumerate([0.0] + [_NEAR] * (count - 1) + [_FAR] * count):
-        try:
-            yield model.write(messages, grammar=grammar, temperature=temperature, seed=seed)
-        except ModelAnswerUnreadable:
-            yield ""
-        except BudgetExceeded:
-            if seed == 0:
-                raise
-            return
 
 
 def _question(state: State) -> str:

@@ -29,6 +29,7 @@ _USAGE_CODES = {
 _UNREACHABLE_CODES = {
     "source_unreachable",
     "model_unreachable",
+    "embedded_model_silent",
     "embedded_model_unavailable",
     "driver_missing",
     "record_unavailable",

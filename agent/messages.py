@@ -8,6 +8,7 @@ from agent.chart_messages import CHART_TEXTS
 from agent.conversation_messages import CONVERSATION_TEXTS
 from agent.dataset_messages import DATASET_TEXTS
 from agent.example_messages import EXAMPLE_TEXTS
+from agent.model_messages import MODEL_TEXTS
 
 Language = Literal["en", "ru", "zh"]
 
@@ -55,11 +56,6 @@ TEXTS: dict[str, dict[Language, str]] = {
         "en": "The query spec cannot be used: {problems}. Correct it in the places named.",
         "ru": "Спецификацию запроса нельзя использовать: {problems}. Исправьте её в указанных местах.",
         "zh": "查询规格无法使用：{problems}。请在所示位置更正。",
-    },
-    "model_answer_unreadable": {
-        "en": "The model gave no readable {schema}. Try again, or use another model (DATASPHINX_LLM_MODEL).",
-        "ru": "Модель не дала читаемого ответа {schema}. Повторите или выберите другую модель (DATASPHINX_LLM_MODEL).",
-        "zh": "模型没有给出可读的 {schema}。请重试，或换一个模型（DATASPHINX_LLM_MODEL）。",
     },
     "invalid_question": {
         "en": "This cannot be read as a question: {reason}.",
@@ -130,21 +126,6 @@ TEXTS: dict[str, dict[Language, str]] = {
         "en": "The package {package} is not installed. Run: pip install 'datasphinx[{extra}]'",
         "ru": "Пакет {package} не установлен. Выполните: pip install 'datasphinx[{extra}]'",
         "zh": "未安装软件包 {package}。请运行：pip install 'datasphinx[{extra}]'",
-    },
-    "model_unreachable": {
-        "en": "The model endpoint {endpoint} does not answer: {reason}. Check DATASPHINX_LLM_BASE_URL and that the server runs.",
-        "ru": "Модель по адресу {endpoint} не отвечает: {reason}. Проверьте DATASPHINX_LLM_BASE_URL и работу сервера.",
-        "zh": "模型端点 {endpoint} 没有响应：{reason}。请检查 DATASPHINX_LLM_BASE_URL 以及服务器是否在运行。",
-    },
-    "model_rejected": {
-        "en": "The model endpoint {endpoint} refused the request: {reason}. Check the DATASPHINX_LLM_* settings.",
-        "ru": "Модель по адресу {endpoint} отклонила запрос: {reason}. Проверьте настройки DATASPHINX_LLM_*.",
-        "zh": "模型端点 {endpoint} 拒绝了请求：{reason}。请检查 DATASPHINX_LLM_* 设置。",
-    },
-    "embedded_model_unavailable": {
-        "en": "The embedded model is not available: {reason} Or name an endpoint with DATASPHINX_LLM_BASE_URL.",
-        "ru": "Встроенная модель недоступна: {reason} Или укажите свою модель через DATASPHINX_LLM_BASE_URL.",
-        "zh": "内置模型不可用：{reason} 或者用 DATASPHINX_LLM_BASE_URL 指定一个端点。",
     },
     "configuration": {
         "en": "The setting {setting} is wrong: {reason}.",
@@ -220,6 +201,7 @@ TEXTS: dict[str, dict[Language, str]] = {
     **CHART_TEXTS,
     **DATASET_TEXTS,
     **EXAMPLE_TEXTS,
+    **MODEL_TEXTS,
     **CONVERSATION_TEXTS,
 }
 

@@ -31,15 +31,31 @@ def agent_question(settings: Settings) -> type[BaseModel]:
         "enable_sql_validation": (bool | None, Field(None, description="Whether the model checks the statement."))
     }
     if settings.sources:
-        named: Any = Literal[tuple(settings.sources)]
-        fields["source"] = (named | None, Field(None, description="Which source to ask; left out: chosen."))
+        fields["source"] = _named_source(settings, "Which source to ask; left out: chosen.")
     return _schema("Question", settings, fields)
 
 
 def analyst_question(settings: Settings) -> type[BaseModel]:
-    """Return the schema of an input of the analyst: datasets by id, and no files, since paths name those too."""
-    ids = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
-    return _schema("AnalystQuestion", settings, {"datasets": (ids, Field(description="Ids of the datasets to ask."))})
+    """Return the schema of an input of the analyst: datasets by id, and no files, since paths name those too.
+
+    In place of datasets a source can be named if any is.
+    """
+    ids: Any = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
+    if not settings.sources:
+        return _schema(
+            "AnalystQuestion", settings, {"datasets": (ids, Field(description="Ids of the datasets to ask."))}
+        )
+    fields = {
+        "datasets": (ids | None, Field(None, description="Ids of the datasets to ask, or else `source`.")),
+        "source": _named_source(settings, "Which source to ask, in place of datasets."),
+    }
+    return _schema("AnalystQuestion", settings, fields)
+
+
+def _named_source(settings: Settings, description: str) -> Any:
+    """Return the field for the name of a configured source."""
+    named: Any = Literal[tuple(settings.sources)]
+    return named | None, Field(None, description=description)
 
 
 def body_check(question: type[BaseModel]) -> Any:

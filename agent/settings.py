@@ -57,7 +57,11 @@ class Settings(BaseSettings):
     llm_model: str | None = Field(None, description="Model name at the endpoint.")
     llm_api_key: SecretStr | None = Field(None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(
-        60, gt=0, allow_inf_nan=False, description="Seconds that the endpoint may be silent; it is tried three times."
+        60,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that the endpoint may be silent; it is tried three times. "
+        "The embedded model has the time of a question.",
     )
     llm_temperature: float | None = Field(
         0.0,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 import pytest
 
 from agent.graph import Graph, build_graph
@@ -12,6 +13,10 @@ from agent.models.scripted import Scripted, ScriptedModel
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings, load_settings
+
+# How long an example takes is the machine's affair.
+hypothesis.settings.register_profile("steady", deadline=None)
+hypothesis.settings.load_profile("steady")
 
 NO_AMBIGUITY = {"summary": "all is clear", "no_ambiguity": True}
 VALID = {"is_valid": True, "reason": "it answers the question", "issues": [], "corrected_sql": None}

@@ -1,8 +1,12 @@
 """The step of the embedded model, which is trained to write query specs and nothing else of an analysis."""
 
 import json
+from functools import partial
 from typing import Any
 
+from agent.analysis.narrowed import narrowed_schema
+from agent.analysis.shape import shape_of
+from agent.analysis.spec_candidates import Asked, choose_spec
 from agent.analysis.workbench import workbench
 from agent.analyst_state import AnalystState, Conclusion, ToolCall
 from agent.audit.step import note
@@ -13,21 +17,22 @@ from agent.catalog.words import words
 from agent.errors import QueryNotWritten
 from agent.failure import failure_of
 from agent.models.embedded_jobs import query_spec_messages
-from agent.queryspec.schema import schema_for
+from agent.said import said_in
+from agent.sampled import sampled_texts
 from agent.services import Services
 
 _DOUBT = "a small embedded model wrote the query, and it is often wrong: read it before you rely on the answer"
-_SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
 
 
 def embedded_step(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return one query over the dataset whose columns the question names most; its rows are the answer.
 
-    The model can only write what fits the schema of query specs with that dataset's own columns. A query that does not
-    fit all the same ends the question: asked again, the model would write it again.
+    The model can only write what fits the schema of query specs with that dataset's own columns, and what the question
+    says for certain of groups, figures and ranking. It writes several queries, whose results vote. Where none fits all
+    the same the question ends: asked again, the model would write them again.
 
     Raises:
-        ModelAnswerUnreadable: the query was broken off.
+        ModelAnswerUnreadable: the only query was broken off.
         DatasphinxError: as `ModelClient.write` and `Services.datasets` say.
     """
     if state["results"]:
@@ -50,25 +55,19 @@ def _words_in_common(table: Table, question: str) -> int:
 
 
 def _written(dataset_id: str, source: Source, question: str, services: Services) -> str:
+    """Return the query on which most of what the model writes agrees."""
     table: Table = source.catalog.tables[dataset_id]
     values = linked_values(question, source.values, {table.key: table.column_names})
     today = services.today().isoformat()
     messages = query_spec_messages(source.catalog, table.key, question, values, today=today)
-    return services.model.write(messages, schema=("QuerySpec", _constraint(table)))
-
-
-def _constraint(table: Table) -> dict[str, Any]:
-    """Return the schema of specs over `table` as far as the model is trained to write them."""
-    schema: dict[str, Any] = _without_sizes(schema_for(table))
-    del schema["properties"]["derived"], schema["$defs"]["Derived"]
-    return schema
-
-
-def _without_sizes(node: Any) -> Any:
-    # llama.cpp writes a rule out for each of so many repetitions, which takes it minutes; the spec is checked later.
-    if isinstance(node, dict):
-        return {name: _without_sizes(item) for name, item in node.items() if name not in _SIZES}
-    return [_without_sizes(item) for item in node] if isinstance(node, list) else node
+    shape, said = shape_of(question, table), said_in(question, [value.value for value in values])
+    figures = [figure for figure in said.figures if figure != str(shape.limit)]
+    schema = ("QuerySpec", narrowed_schema(table, shape, filters=bool(said.values or figures)))
+    count = services.embedded.candidates if services.embedded else 1
+    texts = sampled_texts(partial(services.model.write, messages, schema=schema), count)
+    if count == 1:
+        return next(texts)
+    return choose_spec(texts, count, Asked(dataset_id, source, said, shape.bounds))
 
 
 def _last_error(state: AnalystState) -> str:

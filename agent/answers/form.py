@@ -12,12 +12,18 @@ _ASKS_FOR_CHART = re.compile(
     r"\b(chart|plot|graph|diagram|visuali[sz]e)\b|график|диаграмм|гистограмм|визуализ|图表|折线|柱状|饼图|画图|绘制",
     re.IGNORECASE,
 )
+_ASKS_FOR_OTHER = re.compile(
+    r"\b(?:as|in) an? (?:table|list|number|text)\b|\bas (?:table|list|number|text)\b|"
+    r"\b(?:таблицей|списком|числом|текстом)\b|\bв виде (?:таблицы|списка|числа|текста)\b|表格|列表",
+    re.IGNORECASE,
+)
 _NEEDED: dict[OutputType | None, str] = {
     "number": "the answer has to be one number: one row with one column of numbers",
     "plot": "the answer has to be a chart: two rows at least, a column for the x axis and a column of numbers",
 }
 """What a form asks of a result; the other forms take any."""
 
+_FORMS = (_ASKS_FOR_CHART, _ASKS_FOR_OTHER)
 _NUMERIC = {"integer", "float", "decimal"}
 
 
@@ -40,7 +46,13 @@ def choose_output_type(
         raise InvalidOutputType(wanted, _shape(result))
     if wanted:
         return wanted
-    return "plot" if chart and _ASKS_FOR_CHART.search(question) else _natural(result)
+    return "plot" if chart and _asks_for_chart(question) else _natural(result)
+
+
+def _asks_for_chart(question: str) -> bool:
+    """True where the last form that is named is a chart: a conversation may have asked for another before."""
+    ends = [max((match.end() for match in words.finditer(question)), default=-1) for words in _FORMS]
+    return ends[0] > ends[1]
 
 
 def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTable, chart: AnswerChart | None) -> Any:

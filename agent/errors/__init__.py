@@ -40,6 +40,7 @@
         ├── ModelUnreachable         the endpoint does not answer             endpoint, reason
         ├── ModelRejected            the endpoint refused the request         endpoint, reason
         ├── EmbeddedModelUnavailable the local model cannot be had            reason
+        ├── EmbeddedModelSilent      the local model takes too long           seconds
         ├── ConfigurationError       a setting is missing or wrong            setting, reason
         ├── DatasetInvalid           questions or databases of an evaluation  path, reason
         ├── FileUnreadable           a file is not what its name says         file, reason
@@ -93,7 +94,13 @@ from agent.errors.datasets import (
     SheetNotFound,
 )
 from agent.errors.examples import ExampleInvalid, ExamplesRefused, ExamplesUnavailable, ExampleUnknown
-from agent.errors.models import EmbeddedModelUnavailable, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.errors.models import (
+    EmbeddedModelSilent,
+    EmbeddedModelUnavailable,
+    ModelAnswerUnreadable,
+    ModelRejected,
+    ModelUnreachable,
+)
 from agent.errors.questions import (
     BudgetExceeded,
     ConfigurationError,
@@ -143,6 +150,7 @@ __all__ = [
     "DatasetUnknown",
     "DatasphinxError",
     "DriverMissing",
+    "EmbeddedModelSilent",
     "EmbeddedModelUnavailable",
     "ExampleInvalid",
     "ExampleUnknown",

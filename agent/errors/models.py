@@ -38,3 +38,11 @@ class EmbeddedModelUnavailable(Terminal):
 
     code = "embedded_model_unavailable"
     reason: str
+
+
+@dataclass(eq=False)
+class EmbeddedModelSilent(Terminal):
+    """The embedded model was not done with its answer within the time of a question: the machine is busy."""
+
+    code = "embedded_model_silent"
+    seconds: float

@@ -38,7 +38,9 @@ def connect_model(
 
         options = embedded or EmbeddedOptions(candidates=settings.embedded_candidates)
         url = embedded_endpoint(settings.cache_dir, adapter=options.adapter)
-        chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_LONGEST_STATEMENT)
+        # It is here and at work: on a busy machine it needs longer, and asked again it would only begin anew.
+        patience = {"timeout": settings.max_question_s, "max_retries": 0}
+        chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_LONGEST_STATEMENT, **patience)
         return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
     if not settings.llm_model:
         raise ConfigurationError(
@@ -58,11 +60,9 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
         model=model,
         base_url=url,
         api_key=settings.llm_api_key or _ANY_KEY,
-        timeout=settings.llm_timeout_s,
         disable_streaming=True,
         use_responses_api=False,
-        **_direct(url),
-        **options,
+        **{"timeout": settings.llm_timeout_s, **_direct(url), **options},
     )
 
 

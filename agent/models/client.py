@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.audit.cost import cost_usd
 from agent.audit.step import ModelCall, current_step
-from agent.errors import BudgetExceeded, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, reply_body
 from agent.models.embedded import EmbeddedOptions
 from agent.models.formats import MODES, Tools, call_as_answer, repair_messages, request_of, spelt_out
@@ -109,6 +109,7 @@ class ModelClient:
 
         Raises:
             ModelAnswerUnreadable: the text was broken off.
+            EmbeddedModelSilent: the embedded model takes longer than a question may.
             ModelUnreachable, ModelRejected, BudgetExceeded: as `ask` says.
         """
         name = schema[0] if schema else GeneratedSQL.__name__
@@ -186,7 +187,9 @@ class ModelClient:
         text, perplexity = call_as_answer(answer) or answer.text, self._logprobs.perplexity(answer)
         return Reply(text, _problem(answer), usage, perplexity=perplexity)
 
-    def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected:
+    def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
+        if self.embedded and isinstance(error, openai.APITimeoutError):
+            return EmbeddedModelSilent(self._settings.max_question_s)
         status = getattr(error, "status_code", None)
         refused = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
         if isinstance(error, openai.RateLimitError):

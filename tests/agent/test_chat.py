@@ -197,6 +197,23 @@ def test_follow_up_is_read_with_the_questions_before_it(asking: Asking) -> None:
     assert "by status?" not in third
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "form"),
+    [
+        ("Plot the orders by status", "And only of 2024?", ChartResponse),
+        ("Plot the orders by status", "Now as a table", DataFrameResponse),
+        ("Нарисуй график заказов по статусу", "А теперь в виде таблицы", DataFrameResponse),
+        ("按状态画柱状图", "改成表格", DataFrameResponse),
+        ("Orders by status as a table", "Now as a chart", ChartResponse),
+    ],
+)
+def test_the_form_that_was_named_last_is_given(asking: Asking, first: str, then: str, form: type) -> None:
+    agent = asking(BY_STATUS, BY_STATUS)
+    agent.chat(first)
+
+    assert type(agent.follow_up(then)) is form
+
+
 def test_follow_up_that_failed_is_forgotten(asking: Asking) -> None:
     alone = {"question": "How many orders are there by status?"}
     agent = asking(COUNT, BY_STATUS, BY_STATUS, BY_STATUS, answers={"StandaloneQuestion": [alone, alone]})

@@ -11,6 +11,7 @@ from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.conftest import Keep
 from tests.agent.serving import LANGSERVE_WARNING, Served, serving
 from tests.agent.tools.conftest import RETURNS
+from tests.databases import make_database
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
@@ -104,6 +105,51 @@ def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path, k
         assert first["clarification"]["question"] == "Which month?"
         second = server.analyst.invoke({**asked, "clarification_answer": "February"})
     assert (second["clarification"], second["value"]["rows"]) == (None, ROWS)
+
+
+SHOES = {"group_by": ["kind"], "aggregations": [{"as": "pairs", "agg": "sum", "col": "pairs"}]}
+
+
+@pytest.fixture
+def with_source(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
+    """A server with a configured source, whose model asks for its shoes by kind."""
+
+    def query_shoes(messages: list[Any]) -> dict[str, Any]:
+        if '"r1"' in text_of(messages):
+            return {"tool": "finish", "arguments": {"answer": ""}}
+        return {"tool": "run_query", "arguments": {"dataset_id": "shoes", "query": SHOES}}
+
+    database = make_database(
+        tmp_path, "CREATE TABLE shoes (kind TEXT, pairs INTEGER)", "INSERT INTO shoes VALUES ('boot', 3), ('clog', 4)"
+    )
+    with serving(cache_dir, {"AnalystStep": [query_shoes]}, sources={"the shop": f"sqlite:///{database}"}) as server:
+        yield server
+
+
+def test_a_configured_source_is_asked_by_its_name(with_source: Served) -> None:
+    output = with_source.analyst.invoke({"question": "How many pairs of each kind?", "source": "the shop"})
+    assert (output["error"], output["value"]["rows"]) == (None, [["boot", 3], ["clog", 4]])
+    schema = with_source.http.get("/analyst/input_schema").json()
+    assert schema["required"] == ["question"] and "the shop" in json.dumps(schema["properties"]["source"])
+
+
+def test_datasets_are_asked_where_a_source_is_configured_too(
+    with_source: Served, kept: Callable[[Served], str]
+) -> None:
+    dataset_id = kept(with_source)
+    both = {"question": QUESTION, "datasets": [dataset_id], "source": "the shop"}
+    assert with_source.analyst.invoke(both)["error"]["code"] == "sources_not_together"
+    assert with_source.analyst.invoke({"question": QUESTION})["error"]["code"] == "data_missing"
+    assert with_source.post("/analyst/invoke", input={"question": QUESTION, "datasets": [dataset_id]}).is_success
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_other_database_is_reached(with_source: Served, tmp_path: Path, route: str) -> None:
+    for other in (f"sqlite:///{tmp_path}/shop.sqlite", "sqlite://", "sample", "the  shop", "", ["the shop"], 1):
+        given = {"question": QUESTION, "source": other}
+        body = {"inputs": [given]} if route == "batch" else {"input": given}
+        assert with_source.post(f"/analyst/{route}", **body).status_code == 422, other
+    assert with_source.model.calls == []
 
 
 def test_a_dataset_that_is_not_kept_is_an_answer(served: Served) -> None:

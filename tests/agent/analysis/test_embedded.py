@@ -11,7 +11,7 @@ from agent.models.embedded import EmbeddedOptions
 from agent.models.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
-from tests.agent.analysis.conftest import BY_ACCOUNT, calls, tools
+from tests.agent.analysis.conftest import BY_ACCOUNT, TOTAL, calls, tools
 
 Ask = Callable[..., tuple[dict[str, Any], ScriptedModel]]
 
@@ -20,37 +20,87 @@ Ask = Callable[..., tuple[dict[str, Any], ScriptedModel]]
 def ask(cache_dir: Path, tmp_path: Path) -> Ask:
     """A maker of outputs: the model's texts, the question, the files."""
 
-    def make(texts: list[Any], question: str, *files: str) -> tuple[dict[str, Any], ScriptedModel]:
+    def make(texts: list[Any], question: str, *files: str, **decoding: Any) -> tuple[dict[str, Any], ScriptedModel]:
         model = ScriptedModel({"QuerySpec": texts})
         settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data")
-        services = Services(settings, model=model, embedded=EmbeddedOptions())
+        services = Services(settings, model=model, embedded=EmbeddedOptions(**decoding))
         return build_analyst(services).invoke({"question": question, "files": list(files)}), model
 
     return make
 
 
 def test_one_query_is_the_answer(ask: Ask, returns: str) -> None:
-    output, model = ask([BY_ACCOUNT], "每个账号的退货数量", returns)
+    output, model = ask([BY_ACCOUNT] * 2, "每个账号的退货数量", returns)
 
     assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
     assert tools(output) == ["create_dataset", "get_schema", "run_query"]
     assert output["answer"].startswith("| 账号")
     assert any("often wrong" in note for note in output["audit"]["notes"])
-    (call,) = model.calls
-    assert "退货数量" in call.prompt
+    assert "2 of 2 candidate queries agree on the result" in output["audit"]["notes"]
+    assert all("退货数量" in call.prompt for call in model.calls) and len(model.calls) == 2
 
 
 def test_of_several_datasets_the_one_that_is_named_is_asked(ask: Ask, returns: str, sales: str) -> None:
     spec = {"group_by": ["region"], "aggregations": [{"as": "sum_amount", "agg": "sum", "col": "net amount"}]}
-    output, model = ask([spec], "What is the net amount by region?", returns, sales)
+    output, model = ask([spec] * 2, "What is the net amount by region?", returns, sales)
 
     assert output["tables"][0]["rows"] == [["North", 10.5], ["South", 20.0]]
     assert "net amount" in model.calls[0].prompt
 
 
 def test_a_query_that_does_not_fit_ends_the_question(ask: Ask, returns: str) -> None:
-    output, model = ask([{"group_by": ["no such"]}], "退货数量", returns)
+    output, model = ask([{"group_by": ["no such"]}] * 3, "退货数量", returns)
 
     assert output["error"]["code"] == "query_not_written"
     assert calls(output, "run_query")[0]["error"]
-    assert len(model.calls) == 1
+    assert len(model.calls) == 3
+
+
+def test_the_vote_overrules_the_first(ask: Ask, returns: str) -> None:
+    output, model = ask([TOTAL, BY_ACCOUNT, BY_ACCOUNT], "退货数量", returns)
+
+    assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
+    assert len(model.calls) == 3
+
+
+def test_one_candidate_is_run_once(ask: Ask, returns: str) -> None:
+    output, model = ask([TOTAL], "退货数量", returns, candidates=1)
+
+    assert output["value"] == 100
+    assert [len(each["statements"]) for each in calls(output, "run_query")] == [1] and len(model.calls) == 1
+
+
+def test_what_cannot_be_read_or_run_is_dropped(ask: Ask, returns: str) -> None:
+    output, _ = ask(["{", {"group_by": ["no such"]}, TOTAL], "退货数量", returns)
+
+    assert output["value"] == 100
+
+
+@pytest.mark.parametrize(
+    ("question", "better"),
+    [
+        ("退货数量超过15的记录有多少条？", {"filters": [{"col": "退货数量", "op": ">", "value": 15}]}),
+        ("账号为alpha的记录有多少条？", {"filters": [{"col": "账号", "op": "=", "value": "alpha"}]}),
+    ],
+)
+def test_a_query_that_leaves_out_what_the_question_says_loses(
+    ask: Ask, returns: str, question: str, better: dict[str, Any]
+) -> None:
+    count = {"aggregations": [{"as": "count", "agg": "count", "col": "*"}]}
+    output, _ = ask([count, count, {**better, **count}], question, returns)
+
+    assert calls(output, "run_query")[0]["arguments"]["query"]["filters"] == better["filters"]
+
+
+def test_a_value_that_nobody_said_loses(ask: Ask, returns: str) -> None:
+    beta = {"filters": [{"col": "账号", "op": "=", "value": "beta"}], **TOTAL}
+    output, _ = ask([beta, beta, TOTAL], "退货数量总和是多少？", returns)
+
+    assert output["value"] == 100
+
+
+def test_a_ranking_is_by_its_one_figure(ask: Ask, returns: str) -> None:
+    ranking = {**BY_ACCOUNT, "sort": [{"by": "no such", "desc": True}], "limit": 1}
+    output, _ = ask([ranking] * 2, "哪个账号的退货数量最多？", returns)
+
+    assert output["tables"][0]["rows"] == [["beta", 70]]

@@ -10,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.analyst import build_analyst
 from agent.errors import SourceUnreachable
+from agent.models.scripted import ScriptedModel
 from agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
 
@@ -197,6 +198,17 @@ def test_budgets_end_the_question_with_what_was_found(
     assert output["error"]["code"] == "budget_exceeded"
     assert setting.upper() in output["answer"]
     assert len(output["tables"]) == (0 if setting == "max_question_s" else 1)
+
+
+def test_a_budget_in_money_ends_the_question_with_what_was_found(
+    analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ScriptedModel, "_llm_type", "gpt-4o")
+    output = analyst([query(dataset), step("finish", answer="70")], max_cost_usd=1e-6).ask(datasets=[dataset])
+
+    assert output["error"]["code"] == "budget_exceeded"
+    assert "1e-06 US dollars" in output["answer"]
+    assert len(output["tables"]) == 1 and output["audit"]["llm_cost_usd"] > 1e-6
 
 
 class Slow:

@@ -9,9 +9,11 @@ from langchain_core.messages import HumanMessage
 from pydantic import BaseModel
 
 from agent.audit.step import ModelCall
-from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.errors import EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.models.chat import connect_model
 from agent.models.client import ModelClient
 from agent.models.schemas import GeneratedSQL
+from agent.settings import load_settings
 from tests.agent.models.conftest import Connect
 from tests.fake_openai import FakeOpenAI, Reply
 
@@ -90,6 +92,21 @@ def test_a_timeout_is_unreachable(server: FakeOpenAI, connect: Connect) -> None:
         released.set()
     assert len(server.requests) == TRIES
     assert caught.value.reason == "Request timed out"
+
+
+def test_the_embedded_model_has_the_time_of_a_question_and_is_asked_once(
+    server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+    server.default = Reply(SQL, hang=released)
+    monkeypatch.setattr("agent.models.local.embedded_endpoint", lambda *_, **__: server.base_url)
+    client = connect_model(load_settings(llm_timeout_s=0.01, max_question_s=0.5))
+    try:
+        with pytest.raises(EmbeddedModelSilent, match=r"within 0\.5 s: the machine is busy") as caught:
+            client.write([HumanMessage("How many?")])
+    finally:
+        released.set()
+    assert (len(server.requests), caught.value.seconds) == (1, 0.5)
 
 
 def test_a_refused_connection_is_unreachable(connect: Connect) -> None:
