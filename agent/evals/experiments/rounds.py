@@ -45,7 +45,7 @@ class Play:
     def clarified(self, turn: Turn, clarify: Clarify = "never") -> tuple[Turn, bool]:
         """Return the turn after the oracle has answered what `turn` came back with, and whether there was anything."""
         review, clarification = review_in(turn.events), turn.output.get("clarification")
-        if review or clarification:
+        if review or clarification or not turn.output.get("error"):
             put = shown(clarification) if clarification else NO_AMBIGUITY
             self.log.add("cq", Said(review.prompt if review else "", put, review.perplexity if review else None))
         if not clarification:

@@ -113,6 +113,12 @@ def test_early_stop_generates_once_more_and_stops() -> None:
     assert (log.num_cq_asked, orders(log), len(session.turns)) == ("Failed", "sql cq sql", 1)
 
 
+def test_a_round_in_which_nobody_reviewed_has_its_entry_too() -> None:
+    log, _ = played(clarify, answered(WRONG), answered(RIGHT))
+
+    assert log.cq_log == [(1, "", "NO AMBIGUITY", None)]
+
+
 def test_early_stop_may_come_right_with_the_last_statement() -> None:
     log, _ = played(clarify_early_stop, answered(WRONG), answered(RIGHT, NOTHING))
 
