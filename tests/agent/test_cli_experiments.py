@@ -139,8 +139,9 @@ def test_questions_are_asked_in_parallel(evaluated: Any, server: FakeOpenAI) -> 
     assert (code, report["n"], report["execution_match"]) == (0, 6, 0.5)
 
 
-def test_a_run_that_was_killed_goes_on_where_it_was(
-    evaluated: Any, server: FakeOpenAI, files: tuple[str, ...], tmp_path: Path
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill", "Ctrl-C"])
+def test_a_run_that_was_stopped_goes_on_where_it_was(
+    evaluated: Any, server: FakeOpenAI, files: tuple[str, ...], tmp_path: Path, stop: signal.Signals
 ) -> None:
     reached, let_go = threading.Event(), threading.Event()
 
@@ -156,9 +157,10 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
     killed = subprocess.Popen([*command, "--out", str(tmp_path / "out")], env=where, stdout=subprocess.DEVNULL)
     try:
         assert reached.wait(120)
+        killed.send_signal(stop)
+        killed.wait(60)
     finally:
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
+        killed.kill()
         let_go.set()
     assert [log["id"] for log in logs_in(tmp_path / "out")] == ["q0", "q1"]
 

@@ -39,13 +39,15 @@ def accuracy_by_round(logs: Sequence[QuestionLog], rounds: int) -> list[float]:
 
 
 def efficiency(logs: Sequence[QuestionLog]) -> float | None:
-    """Return the gain in accuracy per question asked; None where none was asked.
+    """Return the gain in accuracy per question asked; None where none was, or one before the first answer.
 
     It is (accuracy after the last round - accuracy of the first answer) / questions asked per question of the dataset:
     how many questions of the dataset came right for each one that the user had to answer. Sphinteract (Zhao et al.,
     VLDB 2025) reports the two, the gain and the number of questions; the quotient is this project's.
     """
     asked = sum(log.questions_asked for log in logs)
+    if any(log.rounds and log.rounds[0].asked for log in logs):
+        return None
     gained = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
     return round(gained / asked, 4) if asked else None
 

@@ -54,6 +54,13 @@ def test_efficiency_is_what_came_right_for_each_question_asked() -> None:
     assert efficiency([log("c", None, asked=4)]) == 0.0
 
 
+def test_efficiency_is_not_known_where_it_was_asked_before_the_first_answer() -> None:
+    first = log("a", 0, asked=1)
+    first.rounds = [Round(1, True, "SELECT 1", asked=True)]
+
+    assert efficiency([first, log("b", 0)]) is None
+
+
 def test_the_figures_of_all_questions() -> None:
     figures = figures_of(LOGS, 4, MatchRule.PUBLISHED)
 
