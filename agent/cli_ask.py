@@ -3,12 +3,15 @@
 import gc
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent import cli_conversation as conversation
 from agent.cli_options import AsJson, BaseUrl, LogJson, ModelName, settings_of
 from agent.errors import SourcesNotTogether
 from agent.exit_codes import exit_code
@@ -16,8 +19,8 @@ from agent.exit_codes import exit_code
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from agent.conversation.reply import Reply
     from agent.settings import Settings
-    from agent.state import Output
 
 _CHART_SUFFIXES = (".png", ".html", ".json")
 _SHOWN_WITH_CHART = ("answer", "sql", "audit", "tables", "clarification")
@@ -51,7 +54,14 @@ def _chart_path(path: Path | None) -> Path | None:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question, in English, Russian or Chinese.")],
+    context: typer.Context,
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            help="The question, in English, Russian or Chinese; with --reject, what is wrong with the answer.",
+            show_default=False,
+        ),
+    ] = None,
     files: Annotated[
         list[Path] | None,
         typer.Argument(exists=True, dir_okay=False, help="Spreadsheets, CSV, Parquet or JSON lines files to ask."),
@@ -62,8 +72,19 @@ def ask(
     ] = None,
     output_type: Annotated[OutputForm | None, typer.Option(help="The form of the answer; left out: chosen.")] = None,
     clarify: Annotated[
-        ClarifyMode, typer.Option(help="When to ask back; in this version only about files.")
-    ] = ClarifyMode.auto,
+        ClarifyMode | None, typer.Option(help="When to ask back; left out: as the settings say.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go on with this thread, whose id stands below its answers.")
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(help="Answer the question that came back: the number or name of an option, or own words."),
+    ] = None,
+    reject: Annotated[
+        bool, typer.Option("--reject", help="The last answer is wrong; QUESTION may say why. Of a database only.")
+    ] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="The last answer is right. Of a database only.")] = False,
     chart: Annotated[
         Path | None,
         typer.Option(
@@ -80,25 +101,36 @@ def ask(
     ] = None,
     log_json: LogJson = None,
 ) -> None:
-    """Ask one question, of a database or of files, and print the steps, the rows, the answer and what it cost."""
+    """Ask one question, of a database or of files, and print the steps, the rows, the answer and what it cost.
+
+    Where the question is ambiguous it is asked back: on a terminal at once, else with exit code 4, to be answered with
+    --thread and --answer.
+    """
     # What is imported stays, and one question makes little garbage: collecting it costs a fifth of the start-up.
     gc.disable()
+    given = conversation.said(context, question, thread, answer, reject, accept)
     from rich.console import Console
+
+    from agent.conversation.threads import open_threads
 
     if files and source:
         raise _not_together(source, files[0])
-    if files and validation is not None:
-        raise typer.BadParameter("the model writes no statement about files.", param_hint="--validation")
-    given: dict[str, Any] = {"question": question, "clarify": clarify.value}
-    given["output_type"] = output_type and output_type.value
     settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
+    threads = open_threads(settings, must_last=thread is not None)
+    graph = conversation.graph_for(thread, threads, files or (), given)
+    how: dict[str, Any] = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
+    if graph == "agent":
+        how["enable_sql_validation"] = validation
+    elif source or validation is not None:
+        hint = "--source" if source else "--validation"
+        raise typer.BadParameter("it does not go with questions about files.", param_hint=hint)
+    if source:
+        source, settings = conversation.without_its_password(source, settings)
+    of = {"files": list(map(str, files))} if files else {"source": source} if source else {}
     errors = Console(stderr=True)
-    if files:
-        output = _ask_files({**given, "files": list(map(str, files))}, settings, errors, quiet=as_json)
-    else:
-        given |= {"source": source, "enable_sql_validation": validation}
-        output = _ask_database(given, settings, errors, quiet=as_json)
-    _print(output, as_json)
+    with _graph(graph, settings, errors) as asked:
+        talk = conversation.Talk(asked, threads, thread, None if as_json else errors)
+        output = _converse(talk, {**given, **of}, how, as_json=as_json)
     if chart:
         _save(output, chart, errors)
     gc.freeze()
@@ -111,27 +143,40 @@ def _not_together(source: str, file: Path) -> SourcesNotTogether:
     return SourcesNotTogether(without_password(source), str(file))
 
 
-def _ask_database(given: dict[str, Any], settings: "Settings", console: "Console", *, quiet: bool) -> "Output":
-    from agent import terminal
-    from agent.graph import build_graph
+@contextmanager
+def _graph(name: str, settings: "Settings", console: "Console") -> Iterator[Any]:
     from agent.services import Services
-    from agent.terminal_bars import ReadingBar
+    from agent.terminal_bars import LoadingBar, ReadingBar
 
-    graph = build_graph(Services(settings, progress=ReadingBar(console)))
-    return terminal.ask(graph, given, None if quiet else console)
+    if name == "analyst":
+        from agent.analyst import build_analyst
 
+        with LoadingBar(console) as bar:
+            yield build_analyst(Services(settings, loading=bar))
+    else:
+        from agent.graph import build_graph
 
-def _ask_files(given: dict[str, Any], settings: "Settings", console: "Console", *, quiet: bool) -> "Output":
-    from agent import terminal
-    from agent.analyst import build_analyst
-    from agent.services import Services
-    from agent.terminal_bars import LoadingBar
-
-    with LoadingBar(console) as bar:
-        return terminal.ask(build_analyst(Services(settings, loading=bar)), given, None if quiet else console)
+        yield build_graph(Services(settings, progress=ReadingBar(console)))
 
 
-def _print(output: "Output", as_json: bool) -> None:
+def _converse(talk: "conversation.Talk", given: dict[str, Any], how: dict[str, Any], *, as_json: bool) -> "Reply":
+    """Ask and print; as long as something is asked back and somebody is there, they answer, and it goes on."""
+    from rich.console import Console
+
+    while True:
+        output = talk.say({**given, **how})
+        _print(output, as_json)
+        if output["status"] != "clarification":
+            return output
+        asked = output["clarification"]
+        answer = conversation.answer_to(asked, Console()) if asked and talk.may_ask and not as_json else None
+        if answer is None:
+            typer.secho(conversation.how_to_answer(output["thread_id"]), fg="yellow", err=True)
+            return output
+        given = {"clarification_answer": answer}
+
+
+def _print(output: "Reply", as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(output, ensure_ascii=False) + "\n")
         return
@@ -142,7 +187,7 @@ def _print(output: "Output", as_json: bool) -> None:
     terminal.show(output, Console())
 
 
-def _save(output: "Output", path: Path, console: "Console") -> None:
+def _save(output: "Reply", path: Path, console: "Console") -> None:
     """Write the charts, the first to `path`, others beside it with a number, and say where."""
     from agent.responses import ChartResponse
 

@@ -25,6 +25,11 @@ _USAGE_CODES = {
     "data_missing",
     "example_invalid",
     "example_unknown",
+    "input_invalid",
+    "nothing_answered",
+    "nothing_asked",
+    "option_unknown",
+    "thread_unknown",
 }
 _UNREACHABLE_CODES = {
     "source_unreachable",
@@ -34,6 +39,7 @@ _UNREACHABLE_CODES = {
     "driver_missing",
     "record_unavailable",
     "examples_unavailable",
+    "threads_unavailable",
 }
 
 
@@ -45,7 +51,7 @@ def exit_code_of(code: str) -> int:
 
 
 def exit_code(output: Mapping[str, Any]) -> int:
-    """Return the exit code for what came out of a graph."""
-    if output.get("clarification"):
-        return NEEDS_CLARIFICATION
-    return exit_code_of(output["error"]["code"]) if output.get("error") else ANSWERED
+    """Return the exit code for what came out of a graph; an error counts also where a question back is open still."""
+    if output.get("error"):
+        return exit_code_of(output["error"]["code"])
+    return NEEDS_CLARIFICATION if output.get("clarification") else ANSWERED

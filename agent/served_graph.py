@@ -1,23 +1,23 @@
 """A graph as LangServe runs it, and how its values are written."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
-from agent.analyst import Analyst
-from agent.graph import Graph
-from agent.state import Output
+from agent.conversation.conversations import Conversations
+from agent.conversation.reply import Reply, refusal
+from agent.errors import DatasphinxError
 
 
-class ServedGraph(Runnable[dict[str, Any], dict[str, Any]]):
-    """A graph behind a checked input: plain JSON out, and a stream that ends in the output."""
+class ServedGraph(Runnable[dict[str, Any], Reply]):
+    """A graph on threads behind a checked input: plain JSON out, and a stream that ends in the output."""
 
-    def __init__(self, graph: Graph | Analyst, question: type[BaseModel]) -> None:
-        """Serve `graph`; LangServe holds every input against `question`."""
-        self._graph = graph
+    def __init__(self, conversations: Conversations, question: type[BaseModel]) -> None:
+        """Serve `conversations`; LangServe holds every input against `question`."""
+        self._conversations = conversations
         self._question = question
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
@@ -27,30 +27,32 @@ class ServedGraph(Runnable[dict[str, Any], dict[str, Any]]):
     @property
     def OutputType(self) -> Any:
         """The type of an output."""
-        return Output
+        return Reply
 
-    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
+    def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
         """Return the output of one question; an error of the domain is in its `error`."""
-        return self._graph.invoke(_given(input), config)
+        given, thread_id = _given(input)
+        try:
+            *_, (_, reply) = self._conversations.stream(given, thread_id, config)
+        except DatasphinxError as error:
+            return refusal(error, given, thread_id)
+        return cast(Reply, reply)
 
-    async def ainvoke(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> dict[str, Any]:
+    async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
         """Return the output of one question; an error of the domain is in its `error`."""
-        return await self._graph.ainvoke(_given(input), config)
+        *_, reply = [each async for each in self.astream(input, config)]
+        return cast(Reply, reply)
 
     async def astream(
         self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncIterator[Any]:
         """Yield `{node: update}` as each node ends, and at last what `ainvoke` returns."""
-        state: dict[str, Any] = {}
-        events: AsyncIterator[Any] = self._graph.astream(_given(input), config, stream_mode=["updates", "values"])
-        async for mode, chunk in events:
-            if mode == "updates":
-                yield chunk
-            else:
-                state = chunk
-        yield {name: state[name] for name in Output.__annotations__ if name in state}
+        given, thread_id = _given(input)
+        try:
+            async for _, each in self._conversations.astream(given, thread_id, config):
+                yield each
+        except DatasphinxError as error:
+            yield refusal(error, given, thread_id)
 
 
 class PlainJSON:
@@ -65,5 +67,7 @@ class PlainJSON:
         return from_json(self.dumps(obj))
 
 
-def _given(question: dict[str, Any]) -> Any:
-    return {name: value for name, value in question.items() if value is not None}
+def _given(input: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """Return what the graph is given, and the thread."""
+    given = {name: value for name, value in input.items() if value is not None}
+    return given, given.pop("thread_id", None)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from agent.analyst import build_analyst
 from agent.audit.store import open_store
+from agent.conversation.conversations import Conversations
+from agent.conversation.threads import open_threads
 from agent.errors import DriverMissing
 from agent.graph import build_graph
 from agent.health import health
@@ -28,16 +30,18 @@ def create_app(services: Services | None = None) -> "FastAPI":
 
     A client can choose among the named sources and the datasets that are kept, and bring no others: inputs that are not
     in the schema are refused with 422 instead of being ignored, since the answer would then be about other data than
-    was asked for. What LangServe's client sends as a run's configuration is ignored.
+    was asked for. What LangServe's client sends as a run's configuration is ignored. Conversations are kept on threads:
+    every output names its own, and an input may name it to go on.
 
     Raises:
-        DriverMissing: FastAPI or LangServe is not installed.
+        DriverMissing: FastAPI, LangServe, or what keeps threads is not installed.
         ConfigurationError: a setting is wrong.
     """
     services = services or Services(any_source=False)
+    settings, threads = services.settings, open_threads(services.settings)
     graphs = {
-        "/agent": ServedGraph(build_graph(services), agent_question(services.settings)),
-        "/analyst": ServedGraph(build_analyst(services), analyst_question(services.settings)),
+        "/agent": ServedGraph(Conversations(build_graph(services), threads), agent_question(settings)),
+        "/analyst": ServedGraph(Conversations(build_analyst(services), threads), analyst_question(settings)),
     }
     try:
         from fastapi import FastAPI
@@ -67,13 +71,15 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
 
     Raises:
         DriverMissing, ConfigurationError: as `create_app` says.
-        RecordUnavailable: the record of runs cannot be used.
+        RecordUnavailable, ThreadsUnavailable: the record of runs, or what keeps threads, cannot be used.
     """
     services = Services(settings, any_source=False)
     app = create_app(services)
+    # What cannot be used shows now, and not with the first question.
     if services.settings.record:
-        # One that cannot be used shows now, and not with the first question.
         open_store(services.settings).head()
+    with open_threads(services.settings).saver():
+        pass
     try:
         import uvicorn
         from uvicorn.config import LOGGING_CONFIG

@@ -1,9 +1,20 @@
 """What a client of the server may send, and how what it may not send is refused."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
+from agent.clarify.hearing import LONGEST_ANSWER
+from agent.clarify.types import ClarifyingQuestion, Feedback
+from agent.conversation.threads import THREAD_ID
 from agent.settings import Settings
 from agent.state import Clarify, OutputType
 
@@ -13,22 +24,74 @@ if TYPE_CHECKING:
 
 _MAX_BATCH = 100
 _MAX_DATASETS = 20
+_DATASETS = "Ids of the datasets to ask; on a thread left out: those asked before."
 
+_ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
+_Answer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_ANSWER)]
 _SHARED: dict[str, Any] = {
+    "thread_id": (
+        _ThreadId | None,
+        Field(None, description="The thread to go on with, as an output named it; left out: a new one begins."),
+    ),
+    "clarification_answer": (
+        _Answer | None,
+        Field(None, description="In place of a question: the answer to the one that came back on the thread."),
+    ),
+    "clarification": (
+        ClarifyingQuestion | None,
+        Field(None, description="The question that came back, as it came, where the answer names no thread."),
+    ),
     "output_type": (
         OutputType | None,
         Field(None, description="Form of the answer; left out: chosen from the result."),
     ),
     "clarify": (Clarify | None, Field(None, description="When to ask back.")),
-    "clarification_answer": (str | None, Field(None, description="The answer to the last clarifying question.")),
 }
 _DatasetId = Annotated[str, StringConstraints(pattern=r"^ds_[0-9a-f]{16}$")]
+
+
+class _Said(BaseModel):
+    """An input: a question, or the answer to one that came back, or feedback on an answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        """Hold what came together against what goes together."""
+        given = {name for name in type(self).model_fields if getattr(self, name) is not None}
+        said = given & {"question", "clarification_answer", "feedback"}
+        begun = given & {"thread_id", "clarification"}
+        if len(said) != 1:
+            raise ValueError(f"exactly one of {_either(self)} is needed")
+        if "question" in said and "clarification" in given:
+            raise ValueError("clarification comes with clarification_answer alone")
+        if "clarification_answer" in said and len(begun) != 1:
+            raise ValueError("clarification_answer needs thread_id, or else clarification")
+        if "feedback" in said and begun != {"thread_id"}:
+            raise ValueError("feedback needs thread_id, and no clarification")
+        if "question" not in said and "thread_id" in given and given & {"source", "datasets"}:
+            raise ValueError("what the thread asks is settled: source and datasets come with a question")
+        if "thread_id" not in given and _only_datasets(self) and "datasets" not in given:
+            raise ValueError("datasets are needed, where no thread names them")
+        return self
+
+
+def _only_datasets(said: _Said) -> bool:
+    return hasattr(said, "datasets") and not hasattr(said, "source")
+
+
+def _either(said: _Said) -> str:
+    return ", ".join(name for name in ("question", "clarification_answer", "feedback") if hasattr(said, name))
 
 
 def agent_question(settings: Settings) -> type[BaseModel]:
     """Return the schema of an input of the SQL agent; a source can be named if any is."""
     fields: dict[str, Any] = {
-        "enable_sql_validation": (bool | None, Field(None, description="Whether the model checks the statement."))
+        "feedback": (
+            Feedback | None,
+            Field(None, description="In place of a question: whether the last answer on the thread is accepted."),
+        ),
+        "enable_sql_validation": (bool | None, Field(None, description="Whether the model checks the statement.")),
     }
     if settings.sources:
         fields["source"] = _named_source(settings, "Which source to ask; left out: chosen.")
@@ -41,14 +104,9 @@ def analyst_question(settings: Settings) -> type[BaseModel]:
     In place of datasets a source can be named if any is.
     """
     ids: Any = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
-    if not settings.sources:
-        return _schema(
-            "AnalystQuestion", settings, {"datasets": (ids, Field(description="Ids of the datasets to ask."))}
-        )
-    fields = {
-        "datasets": (ids | None, Field(None, description="Ids of the datasets to ask, or else `source`.")),
-        "source": _named_source(settings, "Which source to ask, in place of datasets."),
-    }
+    fields: dict[str, Any] = {"datasets": (ids | None, Field(None, description=_DATASETS))}
+    if settings.sources:
+        fields["source"] = _named_source(settings, "Which source to ask, in place of datasets.")
     return _schema("AnalystQuestion", settings, fields)
 
 
@@ -96,5 +154,8 @@ async def refused(request: "Request", error: Exception) -> "JSONResponse":
 def _schema(name: str, settings: Settings, fields: dict[str, Any]) -> type[BaseModel]:
     """Return the schema of an input: a question that is not too long, `fields`, and nothing unknown."""
     length = StringConstraints(strip_whitespace=True, min_length=1, max_length=settings.max_question_chars)
-    asked: Any = (Annotated[str, length], Field(description="The question, in English, Russian or Chinese."))
-    return create_model(name, __config__=ConfigDict(extra="forbid"), question=asked, **_SHARED, **fields)
+    asked: Any = (
+        Annotated[str, length] | None,
+        Field(None, description="The question, in English, Russian or Chinese."),
+    )
+    return create_model(name, __base__=_Said, question=asked, **_SHARED, **fields)

@@ -200,6 +200,8 @@ class Services:
             return named[wanted]
         if wanted == SAMPLE:
             return SourceSettings(url=SecretStr(self._sample_url()))
+        if ":***@" in wanted:
+            raise SourceNotFound(wanted, "its password is not kept with the thread; give the source once more")
         if "://" not in wanted:
             known = ", ".join([*named, SAMPLE])
             raise SourceNotFound(

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.answers.text import format_cell
+from agent.conversation.reply import Reply
 from agent.messages import Language, language_of
 from agent.state import AnswerTable, Output
 from agent.terminal_steps import step_line
@@ -30,15 +31,20 @@ def ask(graph: "Graph | Analyst", given: Mapping[str, Any], console: Console | N
         if mode == "values":
             output = cast(Output, {name: state[name] for name in Output.__annotations__ if name in state})
         elif console:
-            for node, update in state.items():
-                line = step_line(node, update)
-                if line:
-                    console.print(line)
+            show_steps({node: update for node, update in state.items() if update}, console)
     return output
 
 
-def show(output: Output, console: Console) -> None:
-    """Print statement, rows, answer and the cost line."""
+def show_steps(ended: Mapping[str, Any], console: Console) -> None:
+    """Print a line for each node that has ended, with its update."""
+    for node, update in ended.items():
+        line = step_line(node, update)
+        if line:
+            console.print(line)
+
+
+def show(output: Output | Reply, console: Console) -> None:
+    """Print statement, rows, answer, the cost line, and the thread to go on with."""
     language = language_of(output["answer"])
     parts: list[RenderableType] = []
     if output.get("sql"):
@@ -52,11 +58,12 @@ def show(output: Output, console: Console) -> None:
         parts.append(Text(answer, style="bold green"))
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
-    if output["clarification"]:
-        parts.append(Text("Ask again with the answer in the question, or with --clarify never.", style="yellow"))
     parts += [Text(f"note: {_harmless(text)}", style="yellow") for text in output["audit"]["notes"]]
     parts.append(cost_line(output))
     console.print(Group(*parts))
+    thread_id = cast(Reply, output).get("thread_id")
+    if thread_id:
+        console.print(Text(f"thread {thread_id}", style="dim"), soft_wrap=True)
 
 
 def rows_table(table: AnswerTable, language: Language) -> Table:

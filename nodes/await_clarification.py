@@ -5,6 +5,7 @@ from typing import Any
 from langgraph.config import get_config
 from langgraph.types import interrupt
 
+from agent.conversation.thread_run import ENDS_WITH_QUESTION
 from agent.services import Services
 from agent.state import State
 
@@ -15,10 +16,11 @@ _CHECKPOINTER = "__pregel_checkpointer"
 def await_clarification(state: State, services: Services) -> dict[str, Any]:
     """Give `clarification` to the user and take what comes back as `clarification_answer`.
 
-    Without a checkpointer the run ends instead, and the caller sends the answer with the next one. What comes back may
-    also be an object with the answer and other inputs, as a first question has them.
+    Without a checkpointer, or where the caller wants no interrupt, the run ends instead, and the answer comes with the
+    next one. What comes back may also be an object with the answer and other inputs, as a first question has them.
     """
-    if get_config()["configurable"].get(_CHECKPOINTER) is None:
+    configurable = get_config()["configurable"]
+    if configurable.get(_CHECKPOINTER) is None or configurable.get(ENDS_WITH_QUESTION):
         return {}
     answer = interrupt(state["clarification"])
     if isinstance(answer, dict):

@@ -37,6 +37,7 @@ FACES = {
     "agent.server_inputs",
     "agent.cli",
     "agent.cli_ask",
+    "agent.cli_conversation",
     "agent.cli_eval",
     "agent.cli_eval_options",
     "agent.cli_examples",
@@ -129,11 +130,12 @@ MAY_RUN_STATEMENTS = (
     "agent/audit/migrations.py",
     "agent/audit/store.py",
     "agent/examples/store.py",
+    "agent/conversation/postgres_threads.py",
 )
 """The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants
 and tables, and the writers of files of the project's own:
 the sample database, made-up rows to train on, the index of values, datasets in the making, the record of runs,
-few-shot examples."""
+few-shot examples, threads."""
 
 
 def statement_calls(tree: ast.AST) -> Iterator[str]:
@@ -188,6 +190,8 @@ MAY_CONNECT = {
     "agent/audit/migrations.py": set(),
     "agent/audit/store.py": {"sqlite3"},
     "agent/examples/store.py": set(),
+    "agent/conversation/sqlite_threads.py": {"sqlite3"},
+    "agent/conversation/postgres_threads.py": {"psycopg"},
 }
 """Who may open or use a connection, and the drivers each may import."""
 

@@ -11,7 +11,8 @@ from agent.settings import Settings
 def secrets_of(settings: Settings) -> tuple[str, ...]:
     """Return keys and passwords in `settings`, the longest first: the model's key, and what URLs of databases hold."""
     urls = [source.url.get_secret_value() for source in settings.sources.values()]
-    urls += [settings.source, settings.record_url.get_secret_value() if settings.record_url else ""]
+    stores = [url.get_secret_value() for url in (settings.record_url, settings.threads_url) if url]
+    urls += [settings.source, *stores]
     found = {settings.llm_api_key.get_secret_value()} if settings.llm_api_key else set()
     for url in urls:
         found |= _passwords(url)

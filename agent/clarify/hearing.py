@@ -10,7 +10,8 @@ from agent.errors import InputInvalid, NothingAnswered, NothingAsked, OptionUnkn
 
 _QUESTION = TypeAdapter(with_config(ConfigDict(extra="forbid"))(ClarifyingQuestion))
 _FEEDBACK = TypeAdapter(with_config(ConfigDict(extra="forbid"))(Feedback))
-_LONGEST_ANSWER = 2000
+LONGEST_ANSWER = 2000
+"""Characters that an answer or a comment may have."""
 
 
 def hear(state: Mapping[str, Any], *, may_remark: bool) -> dict[str, Any]:
@@ -100,8 +101,8 @@ def _text(given: Any, name: str) -> str:
     text = given.strip() if isinstance(given, str) else ""
     if not text:
         raise InputInvalid(name, "it is no text, or empty")
-    if len(text) > _LONGEST_ANSWER:
-        raise InputInvalid(name, f"it has {len(text)} characters, at most {_LONGEST_ANSWER} are read")
+    if len(text) > LONGEST_ANSWER:
+        raise InputInvalid(name, f"it has {len(text)} characters, at most {LONGEST_ANSWER} are read")
     return text
 
 

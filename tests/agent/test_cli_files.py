@@ -1,6 +1,7 @@
 """`datasphinx ask` about files: steps, rows, charts, what was guessed, and exit codes."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -143,9 +144,10 @@ def test_the_chart_of_a_database_is_written_too(model: FakeOpenAI, run: Run) -> 
 def test_a_question_back_has_its_own_exit_code(model: FakeOpenAI, run: Run, returns: str) -> None:
     asked = step("ask_user", question="Which month?", options=["January", "February"])
     model.answers = [asked]
-    code, out, _ = run("ask", QUESTION, returns)
+    code, out, err = run("ask", QUESTION, returns)
     assert code == exit_codes.NEEDS_CLARIFICATION
-    assert "Which month?" in out and "- January" in out and "--clarify never" in out
+    assert "Which month?" in out and "1. January" in out
+    assert re.search(r"Answer with: datasphinx ask --thread [0-9a-f]{32} --answer 1\n$", err)
     model.answers = [asked, step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
     assert run("ask", QUESTION, returns, "--clarify", "never")[0] == exit_codes.ANSWERED
 

@@ -110,10 +110,9 @@ def test_pages_are_served(served: Served, path: str) -> None:
 def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     schema = served.http.get("/agent/input_schema").json()
     inputs = {"question", "output_type", "clarify", "clarification_answer", "enable_sql_validation"}
-    assert schema["properties"].keys() == inputs
-    assert schema["required"] == ["question"]
-    output = served.http.get("/agent/output_schema").json()["$defs"]["Output"]
-    assert {"answer", "sql", "error", "audit"} <= output["properties"].keys()
+    assert schema["properties"].keys() == inputs | {"thread_id", "clarification", "feedback"}
+    output = served.http.get("/agent/output_schema").json()["$defs"]["Reply"]
+    assert {"answer", "sql", "error", "audit", "thread_id", "status"} <= output["properties"].keys()
     assert {"/agent/invoke", "/agent/batch", "/healthz"} <= served.http.get("/openapi.json").json()["paths"].keys()
 
 

@@ -83,10 +83,10 @@ def test_the_other_streams_answer_too(served: Served, asked: dict[str, Any], rou
 
 def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     schema = served.http.get("/analyst/input_schema").json()
-    assert schema["properties"].keys() == {"question", "datasets", "output_type", "clarify", "clarification_answer"}
-    assert sorted(schema["required"]) == ["datasets", "question"]
-    output = served.http.get("/analyst/output_schema").json()["$defs"]["Output"]
-    assert {"answer", "charts", "clarification", "audit"} <= output["properties"].keys()
+    inputs = {"question", "datasets", "output_type", "clarify", "clarification_answer"}
+    assert schema["properties"].keys() == inputs | {"thread_id", "clarification"}
+    output = served.http.get("/analyst/output_schema").json()["$defs"]["Reply"]
+    assert {"answer", "charts", "clarification", "audit", "thread_id", "status"} <= output["properties"].keys()
     paths = served.http.get("/openapi.json").json()["paths"].keys()
     assert {"/analyst/invoke", "/analyst/batch", "/analyst/stream", "/agent/invoke"} <= paths
     assert served.http.get("/analyst/playground/").status_code == 200
@@ -100,11 +100,16 @@ def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path, k
         return query_or_finish(messages) if clarified else {"tool": "ask_user", "arguments": back}
 
     with serving(cache_dir, {"AnalystStep": [ask_first]}) as server:
-        asked = {"question": QUESTION, "datasets": [kept(server)]}
-        first = server.analyst.invoke(asked)
-        assert first["clarification"]["question"] == "Which month?"
-        second = server.analyst.invoke({**asked, "clarification_answer": "February"})
-    assert (second["clarification"], second["value"]["rows"]) == (None, ROWS)
+        datasets = [kept(server)]
+        first = server.analyst.invoke({"question": QUESTION, "datasets": datasets})
+        asked = first["clarification"]
+        assert asked["question"] == "Which month?"
+        second = server.analyst.invoke({"thread_id": first["thread_id"], "clarification_answer": "2"})
+        answer = {"datasets": datasets, "clarification": asked, "clarification_answer": "February"}
+        elsewhere = server.analyst.invoke(answer)
+    for output in (second, elsewhere):
+        assert (output["status"], output["clarification"], output["value"]["rows"]) == ("ok", None, ROWS)
+    assert first["thread_id"] == second["thread_id"] != elsewhere["thread_id"]
 
 
 SHOES = {"group_by": ["kind"], "aggregations": [{"as": "pairs", "agg": "sum", "col": "pairs"}]}
@@ -130,7 +135,7 @@ def test_a_configured_source_is_asked_by_its_name(with_source: Served) -> None:
     output = with_source.analyst.invoke({"question": "How many pairs of each kind?", "source": "the shop"})
     assert (output["error"], output["value"]["rows"]) == (None, [["boot", 3], ["clog", 4]])
     schema = with_source.http.get("/analyst/input_schema").json()
-    assert schema["required"] == ["question"] and "the shop" in json.dumps(schema["properties"]["source"])
+    assert "the shop" in json.dumps(schema["properties"]["source"])
 
 
 def test_datasets_are_asked_where_a_source_is_configured_too(

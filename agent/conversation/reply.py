@@ -1,0 +1,43 @@
+"""What comes out where conversations are kept on threads."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from agent.audit.step import new_audit
+from agent.errors import DatasphinxError
+from agent.failure import error_info, failure_of
+from agent.messages import language_of
+from agent.state import Output
+
+Status = Literal["ok", "clarification", "error"]
+
+
+class Reply(Output, total=False):
+    """An output on a thread."""
+
+    thread_id: str | None
+    """The thread to go on with; None where it is not kept."""
+    status: Status
+    """Whether there is an answer, a question back, or an error."""
+
+
+def reply_of(state: Mapping[str, Any], thread_id: str | None) -> Reply:
+    """Return what a graph has left in `state` as it comes out."""
+    status: Status = "error" if state.get("error") else "clarification" if state.get("clarification") else "ok"
+    output = {name: state[name] for name in Output.__annotations__ if name in state}
+    return cast(Reply, {**output, "thread_id": thread_id, "status": status})
+
+
+def refusal(error: DatasphinxError, given: Mapping[str, Any], thread_id: str | None) -> Reply:
+    """Return the output for a run that could not begin, or could not be kept; it has no trace."""
+    text = str(given.get("question") or given.get("clarification_answer") or "")
+    info = error_info(failure_of(error), language_of(text))
+    nothing: dict[str, Any] = {
+        "output_type": None,
+        "value": None,
+        "sql": None,
+        "tables": [],
+        "charts": [],
+        "clarification": None,
+    }
+    return reply_of({**nothing, "answer": info["message"], "error": info, "audit": new_audit("")}, thread_id)
