@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import openai
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.audit.canonical import digest, value_hash
 from agent.errors import DatasphinxError, InternalError
@@ -57,6 +57,20 @@ def reply_body(reply: Reply) -> dict[str, Any]:
     """Return what came of it; the perplexity only where it is known."""
     measured = {} if reply.perplexity is None else {"perplexity": reply.perplexity}
     return {"output": reply.text, "problem": reply.problem, **measured, **_error_body(reply.error)}
+
+
+def problem_of(answer: AIMessage) -> str:
+    """Return why the text of `answer` is not all of one: refused or broken off; empty where it is."""
+    refusal = answer.additional_kwargs.get("refusal")
+    if refusal:
+        return f"the model refused: {refusal}"
+    reason = answer.response_metadata.get("finish_reason")
+    return broken_off(reason == "length") if reason in ("length", "content_filter") else ""
+
+
+def broken_off(by_length: bool) -> str:
+    """Return that an answer was broken off, by the limit of tokens or by a filter."""
+    return f"the answer was broken off by the {'limit of tokens' if by_length else 'content filter'}"
 
 
 def _error_body(error: Exception | None) -> dict[str, Any]:
