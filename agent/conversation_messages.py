@@ -68,6 +68,11 @@ CONVERSATION_TEXTS: dict[str, dict[Literal["en", "ru", "zh"], str]] = {
         "ru": "«{phrase}» понято как {taken}, а не {others}",
         "zh": "“{phrase}”理解为 {taken}，而非 {others}",
     },
+    "several_readings": {
+        "en": "“{phrase}” can be read in several ways, and the SQL shows the one that was taken",
+        "ru": "«{phrase}» можно понять по-разному; какое понимание выбрано, видно из SQL",
+        "zh": "“{phrase}”有多种理解，所采用的理解见 SQL",
+    },
     "answer_accepted": {
         "en": "Noted: the answer is right.",
         "ru": "Принято: ответ верный.",

@@ -29,7 +29,7 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
         return update
     asked = review(state, state.get("clarifications") or [], state.get("rejected_sql") or [], found, services)
     if asked is None:
-        return update
+        return {**update, "ambiguities": []}
     question, readings = asked
     return {
         **update,

@@ -43,12 +43,15 @@ def _fewer_groups(groups: dict[str, list[Number]], spec: PlotSpec, notes: Notes)
 
 
 def _box(values: Sequence[Number]) -> Box:
-    """The box of Tukey (1977): whiskers to the last value within one and a half times the box's height."""
+    """The box of Tukey (1977): whiskers to the last value within one and a half times the box's height.
+
+    Of integers beyond what a float holds none may lie within it; then all of them count as inside.
+    """
     ordered = sorted(values)
     lower, middle, upper = (quantile(ordered, share) for share in (0.25, 0.5, 0.75))
     reach = 1.5 * (upper - lower)
-    inside = [value for value in ordered if lower - reach <= value <= upper + reach]
-    beyond = tuple(value for value in ordered if not lower - reach <= value <= upper + reach)
+    inside = [value for value in ordered if lower - reach <= value <= upper + reach] or ordered
+    beyond = tuple(value for value in ordered if not inside[0] <= value <= inside[-1])
     return Box(inside[0], lower, middle, upper, inside[-1], beyond)
 
 

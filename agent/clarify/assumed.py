@@ -22,6 +22,7 @@ def assumptions_of(
 ) -> list[str]:
     """Return what `sql` assumes: what its writer `stated`, and which of several columns or values it took.
 
+    Of a word with several readings it is only said that it has them, where the writer has stated nothing.
     Nothing is assumed that the user has `said`. What the writer stated is left out where it holds a figure that the
     statement does not: that could be taken for one of the answer.
     """
@@ -29,7 +30,10 @@ def assumptions_of(
     kept = [text.strip() for text in stated if text.strip() and set(_FIGURE.findall(text)) <= figures]
     if not any(known["question"] for known in said):
         named = {name.lower() for name in names_in(sql, catalog).columns}
-        kept += [text for each in ambiguities if (text := _taken(each, named, sql, language))]
+        open_ = list(ambiguities)
+        kept += [text for each in open_ if (text := _taken(each, named, sql, language))]
+        vague = [each["phrase"] for each in open_ if each["type"] == "AmbQuestion"]
+        kept += [render("several_readings", language, phrase=phrase) for phrase in vague if not kept]
     return list(dict.fromkeys(kept))[:_MOST]
 
 

@@ -70,7 +70,7 @@ def ambiguous_wording(question: str, catalog: Catalog, selection: Selection) -> 
     yield from _distribution(question)
     if _SORTED.search(question) and not _DIRECTION.search(question):
         yield _of("AmbOutput", "the order", "ascending", "descending")
-    if _EACH_HAS.search(question):
+    if _EACH_HAS.search(question) and not named:
         yield _of("AmbOutput", "the count", "one figure in all", "a figure for each", "an average")
     elif not named and _is_open(question, catalog, selection):
         yield _of("AmbOutput", "what to show", "which columns", "each thing once or every row")

@@ -74,7 +74,9 @@ def holds_statement(text: str) -> bool:
 
 def _unfenced(text: str) -> str:
     """Return the first fenced block that is a statement, else the text outside, else the first block."""
-    if _STATEMENT.match(text) and not _FENCED_LINE.search(text):
+    fence, begins = _FENCE.search(text), _start(text)
+    if not _FENCED_LINE.search(text) and begins is not None and (fence is None or begins < fence.start()):
+        # Marks behind the beginning of a statement stand within one of its texts.
         return text
     blocks = [_unlabelled(match["block"]) for match in _FENCE.finditer(text)]
     for block in [*blocks, *(match["code"] for match in _INLINE_CODE.finditer(text))]:

@@ -208,7 +208,8 @@ def test_follow_up_is_read_with_the_questions_before_it(asking: Asking) -> None:
     ],
 )
 def test_the_form_that_was_named_last_is_given(asking: Asking, first: str, then: str, form: type) -> None:
-    agent = asking(BY_STATUS, BY_STATUS)
+    alone = {"question": "Plot the orders of 2024 by status"}
+    agent = asking(BY_STATUS, BY_STATUS, answers={"StandaloneQuestion": [alone]})
     agent.chat(first)
 
     assert type(agent.follow_up(then)) is form

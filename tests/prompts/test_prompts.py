@@ -16,6 +16,8 @@ VARIABLES = {
     "select_tables": {"tables", "question"},
     "select_columns": {"schema", "question"},
     "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
+    "review_ambiguity": {"dialect", "today", "schema", "question", "context"},
+    "rewrite_question": {"turns", "question"},
     "narrate": {"language", "output_type", "question", "count", "cut", "rows"},
 }
 """What the nodes give. The embedded model's own templates may leave some of it out."""

@@ -142,6 +142,15 @@ def test_what_a_statement_took_is_said(shop: Source) -> None:
     assert assumed(shop, "SELECT COUNT(*) FROM orders") == []
 
 
+def test_a_word_with_several_readings_is_named_where_nothing_else_is_stated(shop: Source) -> None:
+    best = Ambiguity(type="AmbQuestion", phrase="best", candidates=["several measures or orders may be meant by it"])
+    sql = "SELECT name FROM customers LIMIT 1"
+
+    (said,) = assumptions_of((), [best], (), sql, shop.catalog, "en")
+    assert said.startswith("“best” can be read in several ways")
+    assert assumptions_of(["by orders"], [best], (), sql, shop.catalog, "en") == ["by orders"]
+
+
 def test_nothing_is_assumed_that_the_user_has_said(shop: Source) -> None:
     said = Clarification(question="Which price?", answer="today's")
 

@@ -104,6 +104,14 @@ def test_mode_says_when_the_model_looks(talking: Talking, mode: str) -> None:
     assert calls(talk.agent).get("AmbiguityReview", 0) == (mode == "always")
 
 
+def test_nobody_being_asked_is_said_in_the_answer(talking: Talking) -> None:
+    output = talking([], [COUNT]).ask(BEST, clarify="never")
+
+    (assumed,) = output["audit"]["assumptions"]
+    assert assumed.startswith("“best” can be read in several ways")
+    assert output["answer"].endswith(f"Assumed: {assumed}")
+
+
 def test_mode_of_the_settings_holds_where_the_question_names_none(talking: Talking) -> None:
     talk = talking([], [COUNT], clarify="never")
 

@@ -43,6 +43,7 @@ STATEMENTS = {
     "fence of another kind first": ("```text\nthe tables: t\n```\n```sql\nSELECT 1\n```", ONE),
     "result after the statement": ("SELECT 1\n```\n1\n```", ONE),
     "fence in a string": ("SELECT '```a```' FROM t", "SELECT '```a```' FROM t"),
+    "fence in a string after prose": ("Here is the query:\nSELECT a = '```' FROM t", "SELECT a = '```' FROM t"),
     "inline code": ("You can use `SELECT a FROM t` for that.", "SELECT a FROM t"),
     "inline code around": ("`SELECT 1;`", ONE),
     "quoted": ('"SELECT 1"', ONE),
