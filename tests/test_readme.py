@@ -75,7 +75,7 @@ def test_the_question_of_a_spreadsheet_gives_what_is_shown(cache_dir: Path, tmp_
 def _without_times(shown: str) -> list[str]:
     # The first picture on a machine may come with a line on fonts.
     lines = [line for line in shown.strip().splitlines() if not line.startswith("Matplotlib is building")]
-    return [re.sub(r"\d+\.\d s|trace \w+", "", line).rstrip() for line in lines]
+    return [re.sub(r"\d+\.\d s|(trace|thread) \w+", "", line).rstrip() for line in lines]
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.walk import NODES
 from tests.conftest import VALID
 from tests.fake_openai import FakeOpenAI
@@ -199,6 +200,32 @@ def test_a_second_question_on_a_thread_begins_anew(studio: Any, model: FakeOpenA
     assert (values["table_counter"], values["sql_generate_count"]) == (1, 1)
     assert second["audit"]["trace_id"] != first["audit"]["trace_id"]
     assert [step["node"] for step in second["audit"]["steps"]] == NODES
+
+
+def test_a_question_back_interrupts_and_is_resumed(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.append(ASKS)
+    asked = studio.runs.wait(thread, "agent", input={"question": BEST})
+    (interrupt,) = studio.threads.get_state(thread)["interrupts"]
+    assert interrupt["value"] == asked["clarification"]
+    assert interrupt["value"]["question"] == ASKS["question"]
+    assert studio.threads.get(thread)["status"] == "interrupted"
+
+    model.answers.append(VALID)
+    output = studio.runs.wait(thread, "agent", command={"resume": "1"})
+    assert (output["error"], output["clarification"], output["sql"]) == (None, None, BY_ORDERS)
+    assert model.schemas == ["AmbiguityReview", "SQLValidation"]
+    assert studio.threads.get(thread)["status"] == "idle"
+
+
+def test_a_question_back_is_answered_by_an_input_too(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.extend([ASKS, VALID])
+    studio.runs.wait(thread, "agent", input={"question": BEST})
+    output = studio.runs.wait(thread, "agent", input={"clarification_answer": "by amount"})
+    assert output["sql"] == BY_AMOUNT
+    again = studio.runs.wait(thread, "agent", input={"clarification_answer": "by amount"})
+    assert again["error"]["code"] == "nothing_asked"
 
 
 def test_a_domain_error_is_the_output(studio: Any) -> None:
