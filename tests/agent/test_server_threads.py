@@ -292,6 +292,7 @@ def test_the_file_is_for_its_owner_alone(served: Served) -> None:
 
     assert {modes[name] for name in modes if name.startswith("threads.sqlite")} == {0o600}
     assert not list((folder / "threads").glob("agent-*"))
+    assert stat.S_IMODE((folder / "threads").stat().st_mode) == 0o700
 
 
 def test_a_store_that_cannot_be_reached_is_an_error_without_its_password(cache_dir: Path) -> None:
