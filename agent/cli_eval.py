@@ -2,50 +2,46 @@
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.cli_eval_options import (
+    FILES,
+    LINES,
+    Candidates,
+    Limit,
+    Match,
+    Oracle,
+    Parallel,
+    Part,
+    Rounds,
+    dataset_of,
+    embedded_options_of,
+    plan_of,
+)
 from agent.cli_options import AsJson, BaseUrl, ModelName
 from agent.evals.datasets.dataset import Dataset
 from agent.evals.datasets.jsonl import read_questions
-from agent.evals.datasets.opening import DatasetName, open_dataset
+from agent.evals.datasets.opening import DatasetName
+from agent.evals.experiments.method import Method
 from agent.evals.match_rule import MatchRule
-from agent.models.embedded import MOST_CANDIDATES, EmbeddedOptions
 
 if TYPE_CHECKING:
     from agent.evals.run import Report
-    from agent.settings import Settings
 
-
-class Part(StrEnum):
-    """A part of the embedded model's decoding, to be measured by leaving it out."""
-
-    TRAINING = "training"
-    GRAMMAR = "grammar"
-    CANDIDATES = "candidates"
-    REPAIR = "repair"
-
+_ASKING = {"ask_precision": "ask precision", "ask_recall": "ask recall", "over_asking": "over-asking"}
 
 eval_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with known statements."
 )
 
-_LINES = "JSON lines: id, db_id, question, sql."
-_FILES = "Folder of SQLite files named by db_id."
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first questions.")]
-Match = Annotated[
-    MatchRule,
-    typer.Option("--match", help="When rows are equal: the project's rule, or Sphinteract's as published."),
-]
-
 
 @eval_app.command()
 def replay(
-    questions: Annotated[Path, typer.Option(help=_LINES)],
-    databases: Annotated[Path, typer.Option(help=_FILES)],
+    questions: Annotated[Path, typer.Option(help=LINES)],
+    databases: Annotated[Path, typer.Option(help=FILES)],
     predictions: Annotated[Path, typer.Option(help="JSON lines: id, sql; the recorded statements.")],
     limit: Limit = None,
     match: Match = MatchRule.PROJECT,
@@ -66,21 +62,33 @@ def replay(
 def run_eval(
     dataset: Annotated[DatasetName, typer.Option(help="What the questions are.")] = DatasetName.JSONL,
     data: Annotated[Path | None, typer.Option(help="Folder of the dataset, as it was downloaded and unpacked.")] = None,
-    questions: Annotated[Path | None, typer.Option(help=f"{_LINES} With --databases in place of --data.")] = None,
-    databases: Annotated[Path | None, typer.Option(help=_FILES)] = None,
+    questions: Annotated[Path | None, typer.Option(help=f"{LINES} With --databases in place of --data.")] = None,
+    databases: Annotated[Path | None, typer.Option(help=FILES)] = None,
     evidence: Annotated[
         bool | None,
         typer.Option("--evidence/--no-evidence", help="With BIRD's hints (so by default), or without."),
     ] = None,
     limit: Limit = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Draw the questions of --limit at random by it, in place of the first.")
+    ] = None,
     match: Match = MatchRule.PROJECT,
+    method: Annotated[
+        Method, typer.Option(help="What is done about a wrong answer; all but baseline need --out.")
+    ] = Method.BASELINE,
+    shots: Annotated[
+        int | None, typer.Option(help="Examples that the model sees: 0, 1, 3 or 5; with --out 0 where left out.")
+    ] = None,
+    rounds: Rounds = None,
+    oracle: Oracle = None,
+    parallel: Parallel = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for logs, report and plot; a run that was stopped goes on there.")
+    ] = None,
     as_json: AsJson = False,
     model: ModelName = None,
     base_url: BaseUrl = None,
-    candidates: Annotated[
-        int | None,
-        typer.Option(min=1, max=MOST_CANDIDATES, help="Statements that the embedded model writes for a question."),
-    ] = None,
+    candidates: Candidates = None,
     without: Annotated[
         list[Part] | None, typer.Option(help="A part of the embedded model to leave out; may be given several times.")
     ] = None,
@@ -89,55 +97,80 @@ def run_eval(
     from agent.evals import run as evals
     from agent.settings import load_settings
 
-    settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates)
-    embedded = _embedded_options(settings, candidates, without or [])
-    asked = _dataset(dataset, data, questions, databases, evidence).first(limit)
+    if seed is not None and limit is None:
+        raise typer.BadParameter("how many are drawn? Name their number with --limit", param_hint="--seed")
+    # An experiment is zero-shot unless it says otherwise, whatever is set for questions.
+    shots = 0 if out and shots is None else shots
+    settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates, shots=shots)
+    embedded = embedded_options_of(settings, candidates, without or [], shots)
+    plan = plan_of(out, method, oracle, rounds, parallel, match, embedded)
+    asked = dataset_of(dataset, data, questions, databases, evidence).part(limit, seed)
+    if plan is None:
+        with evals.progress_bar() as advance:
+            report = evals.run(asked, settings, advance, embedded, match)
+        _print_report(report, as_json)
+        return
+    from agent.evals.experiments.run import run_method
+
     with evals.progress_bar() as advance:
-        report = evals.run(asked, settings, advance, embedded, match)
-    _print_report(report, as_json)
+        found = run_method(asked, settings, plan, advance, embedded)
+    _print_figures(*found, as_json)
 
 
-def _dataset(
-    name: DatasetName, data: Path | None, questions: Path | None, databases: Path | None, evidence: bool | None
-) -> Dataset:
-    """Return what is to be asked.
+@eval_app.command()
+def clarification(
+    questions: Annotated[Path, typer.Option(help="JSON lines: id, db_id, question, type, and readings or sql.")],
+    databases: Annotated[Path, typer.Option(help=FILES)],
+    out: Annotated[Path, typer.Option(help="Folder for logs, report and plot; a run that was stopped goes on there.")],
+    match: Match = MatchRule.PROJECT,
+    rounds: Rounds = None,
+    oracle: Oracle = None,
+    parallel: Parallel = None,
+    as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    candidates: Candidates = None,
+) -> None:
+    """Measure whether questions are asked where the answer matters, and not where it does not."""
+    from agent.evals.datasets.readings import read_readings
+    from agent.evals.experiments.run import run_asking
+    from agent.evals.report import progress_bar
+    from agent.settings import load_settings
 
-    Raises:
-        BadParameter: an option is missing, or one does not go with another.
-        DatasetInvalid: something is missing in the dataset, or broken.
-    """
-    if evidence is not None and name is not DatasetName.BIRD:
-        raise typer.BadParameter("only BIRD has hints", param_hint="--evidence/--no-evidence")
-    if data is None:
-        if name is not DatasetName.JSONL:
-            raise typer.BadParameter(f"where is {name}? Name its folder", param_hint="--data")
-        if questions is None or databases is None:
-            raise typer.BadParameter("name the folder of a dataset, or both files", param_hint="--data")
-        return Dataset(read_questions(questions), databases)
-    if questions or databases:
-        raise typer.BadParameter("the folder has both already", param_hint="--questions, --databases")
-    return open_dataset(name, data, evidence=evidence is not False)
+    settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates)
+    embedded = embedded_options_of(settings, candidates, [])
+    plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded)
+    assert plan is not None, "there is a folder"
+    asked = read_readings(questions)
+    with progress_bar() as advance:
+        report, table = run_asking(asked, databases, settings, plan, advance, embedded)
+    told = ", ".join(f"{title} {_percent(report['asking'][name])}" for name, title in _ASKING.items())
+    _print_figures(report, f"{table}\n{told}", as_json)
 
 
-def _embedded_options(settings: "Settings", candidates: int | None, without: list[Part]) -> EmbeddedOptions | None:
-    """Return how the embedded model is decoded; None where another model is asked.
+@eval_app.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of --out, of runs on the same questions.")],
+    plot: Annotated[Path | None, typer.Option(help="PNG to draw them in.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put several runs into one table and one plot."""
+    from agent.evals.experiments.plot import png_of
+    from agent.evals.experiments.report import compared
+    from agent.evals.experiments.table import table_of
 
-    Raises:
-        BadParameter: an option for the embedded model alone is given for another, or two contradict each other.
-    """
-    if not settings.uses_embedded_model:
-        given = "--without" if without else "--candidates" if candidates else None
-        if given:
-            raise typer.BadParameter("that is for the embedded model, and an endpoint is configured", param_hint=given)
-        return None
-    if candidates and Part.CANDIDATES in without:
-        raise typer.BadParameter("--without candidates leaves one", param_hint="--candidates")
-    return EmbeddedOptions(
-        adapter=Part.TRAINING not in without,
-        grammar=Part.GRAMMAR not in without,
-        candidates=1 if Part.CANDIDATES in without else settings.embedded_candidates,
-        repair=Part.REPAIR not in without,
-    )
+    runs = compared(folders)
+    if plot:
+        plot.write_bytes(png_of(runs))
+    if not as_json:
+        typer.echo(table_of(runs), err=True)
+    sys.stdout.write(json.dumps([{"method": name, **figures} for name, figures in runs], ensure_ascii=False) + "\n")
+
+
+def _print_figures(report: dict[str, Any], table: str, as_json: bool) -> None:
+    if not as_json:
+        typer.echo(table, err=True)
+    sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
 
 
 def _print_report(report: "Report", as_json: bool) -> None:
@@ -152,3 +185,7 @@ def _print_report(report: "Report", as_json: bool) -> None:
             err=True,
         )
     sys.stdout.write(json.dumps(report.as_json(), ensure_ascii=False) + "\n")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.2%}"

@@ -25,6 +25,8 @@ _COMMANDS = (
     ("source", "check"),
     ("eval", "replay"),
     ("eval", "run"),
+    ("eval", "clarification"),
+    ("eval", "compare"),
     ("examples", "add"),
     ("examples", "list"),
     ("examples", "remove"),

@@ -39,6 +39,7 @@ FACES = {
     "agent.cli_ask",
     "agent.cli_conversation",
     "agent.cli_eval",
+    "agent.cli_eval_options",
     "agent.cli_examples",
     "agent.cli_trace",
     "agent.cli_train",

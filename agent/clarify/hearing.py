@@ -74,7 +74,8 @@ def _of_feedback(state: Mapping[str, Any]) -> dict[str, Any]:
     said = list(state.get("clarifications") or turns[-1]["clarifications"])
     if comment:
         said.append(Clarification(question="", answer=comment))
-    return {"rejected_sql": [*(state.get("rejected_sql") or ()), turns[-1]["sql"]], "clarifications": said}
+    rejected = dict.fromkeys([*(state.get("rejected_sql") or ()), turns[-1]["sql"]])
+    return {"rejected_sql": list(rejected), "clarifications": said}
 
 
 def _asked(said: list[Clarification]) -> int:

@@ -11,35 +11,23 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from sqlalchemy import URL
 
-from agent.catalog.source import Source
-from agent.errors import DatasphinxError, InternalError, SqlNotGenerated
+from agent.errors import DatasphinxError, InternalError
 from agent.evals.datasets.dataset import Dataset, Question, find_databases
 from agent.evals.datasets.jsonl import read_predictions, require_predictions
-from agent.evals.match import accepts
+from agent.evals.judge import judge
+from agent.evals.limits import measuring
 from agent.evals.match_rule import MatchRule
-from agent.evals.naming import overlaps
 from agent.evals.report import Outcome, Progress, Report, progress_bar
 from agent.graph import Graph, build_graph
 from agent.models.embedded import EmbeddedOptions
-from agent.models.schemas import GeneratedSQL
 from agent.models.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import Settings
-from agent.sql.preflight import objection
 from agent.state import Input, Output
 
 __all__ = ["Outcome", "Progress", "Report", "evaluate", "progress_bar", "replay", "run"]
 
 logger = logging.getLogger("datasphinx")
-
-STATEMENT_TIMEOUT_S = 120.0
-"""Seconds that a statement may run in an evaluation."""
-ROW_LIMIT = 1_000_000
-"""Rows that are compared: so many that no result is cut."""
-REFERENCE_FAILED = "reference_failed"
-"""Code of a question whose own reference statement does not run."""
-ASKED_BACK = "needs_clarification"
-"""Code of a question that was answered with a question."""
 
 _UNLIMITED = 10**9
 
@@ -80,9 +68,7 @@ def run(
         ConfigurationError, DriverMissing, EmbeddedModelUnavailable: there is no such model.
     """
     files = find_databases(dataset)
-    if embedded and not embedded.repair:
-        settings = settings.model_copy(update={"max_sql_generations": 1})
-    services = Services(_with_limits(settings), embedded=embedded)
+    services = Services(measuring(settings, embedded), embedded=embedded)
     # A model that cannot be had is one error at the start, and not one for each question.
     _ = services.model
     return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)
@@ -128,7 +114,7 @@ def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Calla
     model = ScriptedModel(answers, repeat_last=True)
     # What a recording says costs nothing, so no limit on cost may end a question.
     free = dict.fromkeys(("schema_token_budget", "max_llm_calls", "max_llm_tokens", "max_question_s"), _UNLIMITED)
-    services = Services(_with_limits(settings).model_copy(update={**free, "enable_sql_validation": False}), model=model)
+    services = Services(measuring(settings).model_copy(update={**free, "enable_sql_validation": False}), model=model)
 
     def services_for(question: Question) -> Services:
         nonlocal said
@@ -139,12 +125,6 @@ def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Calla
     return services_for
 
 
-def _with_limits(settings: Settings) -> Settings:
-    """Return `settings` for measuring; the questions of a benchmark are not put on the record of what people asked."""
-    limits = {"statement_timeout_s": STATEMENT_TIMEOUT_S, "row_limit": ROW_LIMIT}
-    return settings.model_copy(update={**limits, "record": False})
-
-
 def _outcome(question: Question, url: str, services: Services, graph: Graph, rule: MatchRule) -> Outcome:
     try:
         source = services.source(url)
@@ -152,56 +132,10 @@ def _outcome(question: Question, url: str, services: Services, graph: Graph, rul
         started = time.perf_counter()
         output = cast(Output, graph.invoke(given))
         seconds = time.perf_counter() - started
-        return replace(_judge(question, source, output, rule), seconds=seconds)
+        return replace(judge(question, source, output, rule), seconds=seconds)
     except DatasphinxError as error:
         return Outcome(question.id, error=error.code, reason=str(error))
     except Exception as error:
         # Whatever breaks is this question's result: the figures of all the others must not be lost with it.
         logger.exception("[EVAL] question %s failed", question.id)
         return Outcome(question.id, error=InternalError.code, reason=f"{type(error).__name__}: {error}")
-
-
-def _judge(question: Question, source: Source, output: Output, rule: MatchRule) -> Outcome:
-    """Return the outcome for what the graph said, by running the reference statement through the same choke point."""
-    audit = output["audit"]
-    tokens = audit["prompt_tokens"] + audit["completion_tokens"]
-    writing = [[call for call in step["calls"] if call["schema"] == GeneratedSQL.__name__] for step in audit["steps"]]
-    written = [call for calls in writing for call in calls]
-    tables, columns = overlaps(output.get("sql"), question.sql, source.catalog)
-    outcome = Outcome(
-        question.id,
-        sql=output.get("sql"),
-        llm_calls=audit["llm_calls"],
-        tokens=tokens,
-        generations=sum(map(bool, writing)),
-        written_tokens=sum(call["completion_tokens"] for call in written),
-        writing_s=sum(call["latency_ms"] for call in written) / 1000,
-        cost_usd=audit["llm_cost_usd"],
-        tables=tables,
-        columns=columns,
-    )
-    code, reason = _why_unanswered(output, source)
-    if code:
-        return replace(outcome, error=code, reason=reason)
-    try:
-        reference = source.execute(question.sql)
-    except DatasphinxError as error:
-        return replace(outcome, error=REFERENCE_FAILED, reason=str(error))
-    match = accepts(rule, reference, output["tables"][0], sql=question.sql, dialect=source.catalog.dialect)
-    return replace(outcome, match=match)
-
-
-def _why_unanswered(output: Output, source: Source) -> tuple[str | None, str | None]:
-    """Return code and reason of an output without rows; None twice where there is an answer.
-
-    The graph ends every failed statement as `sql_not_generated`. What stopped the last one is asked of the guard and
-    the catalog again, which say the same of the same statement, rather than read out of the error's text.
-    """
-    error, sql = output.get("error"), output.get("sql")
-    if not error:
-        return (None, None) if output.get("tables") else (ASKED_BACK, output.get("answer"))
-    code = error["code"]
-    if code == SqlNotGenerated.code and sql:
-        problem = objection(sql, source.catalog)
-        code = problem.code if problem else code
-    return code, output["answer"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import openai
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.audit.canonical import digest, value_hash
 from agent.errors import DatasphinxError, InternalError
@@ -19,13 +19,15 @@ FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
 class Reply:
     """What came of a call: text and what is wrong with it, or an error.
 
-    `usage` is the tokens of prompt and completion, None where they are not known.
+    `usage` is the tokens of prompt and completion, None where they are not known; `perplexity` is None where it was not
+    asked for or the endpoint does not give it.
     """
 
     text: str = ""
     problem: str = ""
     usage: tuple[int, int] | None = None
     error: Exception | None = None
+    perplexity: float | None = None
 
 
 def asked_body(schema: str, model: str, options: dict[str, Any], messages: Sequence[BaseMessage]) -> dict[str, Any]:
@@ -52,8 +54,23 @@ def message_bodies(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def reply_body(reply: Reply) -> dict[str, Any]:
-    """Return what came of it."""
-    return {"output": reply.text, "problem": reply.problem, **_error_body(reply.error)}
+    """Return what came of it; the perplexity only where it is known."""
+    measured = {} if reply.perplexity is None else {"perplexity": reply.perplexity}
+    return {"output": reply.text, "problem": reply.problem, **measured, **_error_body(reply.error)}
+
+
+def problem_of(answer: AIMessage) -> str:
+    """Return why the text of `answer` is not all of one: refused or broken off; empty where it is."""
+    refusal = answer.additional_kwargs.get("refusal")
+    if refusal:
+        return f"the model refused: {refusal}"
+    reason = answer.response_metadata.get("finish_reason")
+    return broken_off(reason == "length") if reason in ("length", "content_filter") else ""
+
+
+def broken_off(by_length: bool) -> str:
+    """Return that an answer was broken off, by the limit of tokens or by a filter."""
+    return f"the answer was broken off by the {'limit of tokens' if by_length else 'content filter'}"
 
 
 def _error_body(error: Exception | None) -> dict[str, Any]:

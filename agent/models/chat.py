@@ -21,10 +21,13 @@ OPENAI_URL = "https://api.openai.com/v1"
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
-def connect_model(settings: Settings, embedded: EmbeddedOptions | None = None) -> ModelClient:
+def connect_model(
+    settings: Settings, embedded: EmbeddedOptions | None = None, *, logprobs: bool = False
+) -> ModelClient:
     """Return a client for the configured endpoint, or for the embedded model where none is configured.
 
     `embedded` says how that is decoded; left out: with all its parts, and as many candidates as the settings say.
+    With `logprobs` the perplexity of answers is measured where the endpoint allows it.
 
     Raises:
         ConfigurationError: an endpoint is configured without a model's name.
@@ -38,14 +41,14 @@ def connect_model(settings: Settings, embedded: EmbeddedOptions | None = None) -
         # It is here and at work: on a busy machine it needs longer, and asked again it would only begin anew.
         patience = {"timeout": settings.max_question_s, "max_retries": 0}
         chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_LONGEST_STATEMENT, **patience)
-        return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options)
+        return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
     if not settings.llm_model:
         raise ConfigurationError(
             "DATASPHINX_LLM_MODEL", "an endpoint is configured, but not which of its models to use"
         )
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
-    return ModelClient(chat, settings, name=settings.llm_model, endpoint=url)
+    return ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
 
 
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:

@@ -8,14 +8,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
 from agent.audit.cost import cost_usd
 from agent.audit.step import ModelCall, current_step
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, reply_body
+from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, broken_off, problem_of, reply_body
 from agent.models.embedded import EmbeddedOptions
 from agent.models.formats import MODES, Tools, call_as_answer, repair_messages, request_of, spelt_out
+from agent.models.logprobs import Logprobs
 from agent.models.parse import Answer, read_answer
 from agent.models.schemas import GeneratedSQL
 from agent.settings import Settings
@@ -46,8 +47,12 @@ class ModelClient:
         name: str,
         embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
+        logprobs: bool = False,
     ) -> None:
-        """Wrap `chat`; `name` is the model's name on the record, `endpoint` the URL that errors name."""
+        """Wrap `chat`; `name` is the model's name on the record, `endpoint` the URL that errors name.
+
+        With `logprobs` the record has the perplexity of each answer where the endpoint gives it.
+        """
         self.chat = chat
         self.name = name
         self.embedded = embedded
@@ -55,6 +60,7 @@ class ModelClient:
         self._settings = settings
         self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
         self._spell_out = False
+        self._logprobs = Logprobs(logprobs)
         self._calls_tools = settings.llm_structured_output == "auto"
         self._modes: tuple[str, ...] = (
             MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
@@ -162,13 +168,13 @@ class ModelClient:
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return what comes of a call; nothing is raised, so that all of it can be recorded."""
         try:
-            answer = self.chat.bind(**options).invoke(messages)
+            answer = self._logprobs.answer(self.chat, options, messages)
         except FORMAT_REFUSED as error:
             return Reply(usage=(0, 0), error=error)
         except _BROKEN_OFF as error:
             spent = error.completion.usage if error.completion else None
             usage = _usage(spent.model_dump() if spent else None, "prompt_tokens", "completion_tokens")
-            return Reply(problem=_broken_off(isinstance(error, openai.LengthFinishReasonError)), usage=usage)
+            return Reply(problem=broken_off(isinstance(error, openai.LengthFinishReasonError)), usage=usage)
         except _BROKEN_BODY as error:
             return Reply(problem=f"the answer was broken off or malformed ({type(error).__name__})")
         except (openai.APIError, TimeoutError, ConnectionError) as error:
@@ -178,7 +184,8 @@ class ModelClient:
         except Exception as error:
             return Reply(error=error)
         usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
-        return Reply(call_as_answer(answer) or answer.text, _problem(answer), usage)
+        text, perplexity = call_as_answer(answer) or answer.text, self._logprobs.perplexity(answer)
+        return Reply(text, problem_of(answer), usage, perplexity=perplexity)
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
         if self.embedded and isinstance(error, openai.APITimeoutError):
@@ -217,18 +224,6 @@ def _read(text: str, problem: str, schema: type[Answer]) -> Answer:
     if problem:
         raise ValueError(problem)
     return read_answer(text, schema)
-
-
-def _problem(answer: AIMessage) -> str:
-    refusal = answer.additional_kwargs.get("refusal")
-    if refusal:
-        return f"the model refused: {refusal}"
-    reason = answer.response_metadata.get("finish_reason")
-    return _broken_off(reason == "length") if reason in ("length", "content_filter") else ""
-
-
-def _broken_off(by_length: bool) -> str:
-    return f"the answer was broken off by the {'limit of tokens' if by_length else 'content filter'}"
 
 
 def _usage(counts: Mapping[str, Any] | None, prompt: str, completion: str) -> tuple[int, int] | None:

@@ -1,5 +1,6 @@
 """Questions with the statements that answer them, and where their databases are."""
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,13 @@ class Dataset:
     def first(self, limit: int | None) -> "Dataset":
         """Return this dataset with its first `limit` questions; with all of them where that is None."""
         return Dataset(self.questions[:limit], self.databases)
+
+    def part(self, limit: int | None, seed: int | None) -> "Dataset":
+        """Return this dataset with `limit` of its questions in their order: the first, or with `seed` drawn by it."""
+        if limit is None or seed is None:
+            return self.first(limit)
+        places = random.Random(seed).sample(range(len(self.questions)), min(limit, len(self.questions)))
+        return Dataset([self.questions[at] for at in sorted(places)], self.databases)
 
 
 def find_databases(dataset: Dataset) -> dict[str, Path]:

@@ -75,6 +75,15 @@ def test_the_rejected_statement_again_is_no_answer(talking: Talking) -> None:
     assert all(not step["statements"] for step in output["audit"]["steps"])
 
 
+def test_what_was_rejected_is_known_after_a_try_that_failed(talking: Talking) -> None:
+    talk = talking([], [COUNT, DELIVERED, DELIVERED, SHIPPED])
+    talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
+    assert talk.ask(feedback=REJECTED, clarify="never")["error"]["code"] == "sql_not_generated"
+
+    assert talk.ask(feedback=REJECTED, clarify="never")["sql"] == SHIPPED["sql"]
+    assert talk.state()["rejected_sql"] == [COUNT["sql"], DELIVERED["sql"]]
+
+
 def test_a_rejected_answer_is_no_turn_of_the_conversation(talking: Talking) -> None:
     talk = talking([], [COUNT, DELIVERED])
     talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")

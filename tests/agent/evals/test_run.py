@@ -8,9 +8,10 @@ import pytest
 from agent.errors import ConfigurationError, DatasetInvalid
 from agent.evals.datasets.dataset import Dataset, Question
 from agent.evals.datasets.jsonl import read_questions
+from agent.evals.limits import ROW_LIMIT, STATEMENT_TIMEOUT_S
 from agent.evals.match_rule import MatchRule
 from agent.evals.report import Report
-from agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, replay, run
+from agent.evals.run import evaluate, replay, run
 from agent.models.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import Settings, load_settings
@@ -223,7 +224,7 @@ def test_a_defect_ends_the_question_alone(
     def broken(*_: Any, **__: Any) -> bool:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr("agent.evals.run.accepts", broken)
+    monkeypatch.setattr("agent.evals.judge.accepts", broken)
     report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT x FROM product"))
     assert [outcome.error for outcome in report.outcomes] == ["internal_error", "names_unknown"]
     assert "ZeroDivisionError" in caplog.text

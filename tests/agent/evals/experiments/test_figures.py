@@ -1,0 +1,216 @@
+"""The figures of an experiment, its table and plot, and how well it was asked."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import DatasetInvalid
+from agent.evals.datasets.readings import ReadQuestion, read_readings
+from agent.evals.experiments.asking import asking_of
+from agent.evals.experiments.figures import accuracy_by_round, efficiency, figures_of
+from agent.evals.experiments.folder import ExperimentFolder
+from agent.evals.experiments.log import QuestionLog, Round, Spent
+from agent.evals.experiments.plot import png_of
+from agent.evals.experiments.report import compared, finished
+from agent.evals.experiments.table import name_of, table_of
+from agent.evals.match_rule import MatchRule
+from agent.evals.report import Outcome
+
+FIXTURE = Path(__file__).resolve().parents[3] / "fixtures/clarification/questions.jsonl"
+SETTINGS = {"method": "clarify", "rounds": 4, "match": "project", "questions": "hash", "shots": 0}
+
+
+def log(name: str, right_at: int | None, *, rounds: int = 4, asked: int = 0, perplexity: float | None = None) -> Any:
+    """A log that came right in a round, or in none."""
+    last = rounds if right_at is None else right_at
+    made = [Round(number, number == right_at, "SELECT 1") for number in range(last + 1)]
+    outcome = Outcome(name, right_at is not None, llm_calls=last + 1, tokens=100, cost_usd=0.01)
+    sql_log: Any = [(0, "p", "SELECT 1", perplexity)]
+    return QuestionLog(
+        name, "shop", "Which?", sql_log, [], [], "Failed" if right_at is None else right_at, asked, made, outcome,
+        Spent(asked, 10 * asked, 0.001 * asked),
+    )  # fmt: skip
+
+
+LOGS = [
+    log("a", 0, perplexity=1.0),
+    log("b", 2, asked=2, perplexity=2.0),
+    log("c", None, asked=4, perplexity=9.0),
+    log("d", 1, asked=1),
+]
+
+
+def test_a_right_answer_stays_right_in_later_rounds() -> None:
+    assert accuracy_by_round(LOGS, 4) == [0.25, 0.5, 0.75, 0.75, 0.75]
+    assert accuracy_by_round([], 1) == [0.0, 0.0]
+
+
+def test_efficiency_is_what_came_right_for_each_question_asked() -> None:
+    # b and d came right after 7 questions in all.
+    assert efficiency(LOGS) == round(2 / 7, 4)
+    assert efficiency([log("a", 0), log("b", None)]) is None
+    assert efficiency([log("c", None, asked=4)]) == 0.0
+
+
+def test_efficiency_is_not_known_where_it_was_asked_before_the_first_answer() -> None:
+    first = log("a", 0, asked=1)
+    first.rounds = [Round(1, True, "SELECT 1", asked=True)]
+
+    assert efficiency([first, log("b", 0)]) is None
+
+
+def test_the_figures_of_all_questions() -> None:
+    figures = figures_of(LOGS, 4, MatchRule.PUBLISHED)
+
+    assert (figures["n"], figures["execution_match"], figures["match_rule"]) == (4, 0.75, "published")
+    assert figures["num_cq_asked"] == {"0": 1, "1": 1, "2": 1, "3": 0, "4": 0, "Failed": 1}
+    assert figures["questions_asked"] == 7
+    assert figures["perplexity"] == {"all": 2.0, "right": 1.5, "wrong": 9.0}
+    assert figures["oracle"] == {"calls": 7, "tokens": 70, "cost_usd": 0.007}
+    assert figures["per_question"] == {"llm_calls": 2.75, "tokens": 100.0, "cost_usd": 0.01}
+
+
+def test_perplexity_that_nobody_gave_is_not_known() -> None:
+    assert figures_of([log("a", 0)], 0, MatchRule.PROJECT)["perplexity"] == dict.fromkeys(("all", "right", "wrong"))
+
+
+def test_methods_stand_side_by_side_in_a_table() -> None:
+    runs = [
+        ("clarify", figures_of(LOGS, 4, MatchRule.PROJECT)),
+        ("baseline", figures_of(LOGS[:1], 0, MatchRule.PROJECT)),
+    ]
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table_of(runs).splitlines()]
+
+    assert lines[0][:7] == ["method", "n", "round 0", "round 1", "round 2", "round 3", "round 4"]
+    assert lines[2][:7] == ["clarify", "4", "25.00%", "50.00%", "75.00%", "75.00%", "75.00%"]
+    assert lines[3][:7] == ["baseline", "1", "100.00%", "", "", "", ""]
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_a_name_has_the_shots_where_there_are_any() -> None:
+    assert [name_of({"method": "clarify", "shots": shots}) for shots in (0, 3)] == ["clarify", "clarify, 3-shot"]
+
+
+def test_the_plot_is_a_picture_and_the_same_again() -> None:
+    pytest.importorskip("matplotlib")
+    runs = [("clarify", figures_of(LOGS, 4, MatchRule.PROJECT)), ("b", figures_of(LOGS[:1], 0, MatchRule.PROJECT))]
+    picture = png_of(runs)
+
+    assert picture.startswith(b"\x89PNG")
+    assert picture == png_of(runs) != png_of(runs[:1])
+
+
+def test_a_finished_experiment_leaves_report_pickle_and_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    report, table = finished(ExperimentFolder(tmp_path, SETTINGS), LOGS)
+
+    assert {path.name for path in tmp_path.iterdir()} == {"settings.json", "logs.pkl", "report.json", "report.png"}
+    assert (report["settings"], report["execution_match"]) == (SETTINGS, 0.75)
+    assert table.splitlines()[-1].startswith("| clarify | 4 |")
+
+
+def test_without_matplotlib_there_is_no_plot_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    _, table = finished(ExperimentFolder(tmp_path, SETTINGS), LOGS)
+
+    assert "datasphinx[charts]" in table.splitlines()[-1]
+    assert not (tmp_path / "report.png").exists()
+
+
+def experiment(path: Path, *logs: QuestionLog, **settings: Any) -> Path:
+    folder = ExperimentFolder(path, {**SETTINGS, **settings})
+    for each in logs:
+        folder.append(each)
+    return path
+
+
+def test_experiments_are_compared_by_their_folders(tmp_path: Path) -> None:
+    folders = [experiment(tmp_path / "a", *LOGS), experiment(tmp_path / "b", LOGS[0], method="baseline", rounds=0)]
+
+    assert [(name, figures["n"]) for name, figures in compared(folders)] == [("clarify", 4), ("baseline", 1)]
+
+
+def test_experiments_on_other_questions_and_empty_ones_are_not_compared(tmp_path: Path) -> None:
+    first, other = experiment(tmp_path / "a", *LOGS), experiment(tmp_path / "b", *LOGS, questions="others")
+    empty = experiment(tmp_path / "c")
+
+    with pytest.raises(DatasetInvalid, match="not those of"):
+        compared([first, other])
+    with pytest.raises(DatasetInvalid, match="no question"):
+        compared([first, empty])
+    with pytest.raises(DatasetInvalid, match="no experiment"):
+        compared([first, tmp_path / "nowhere"])
+
+
+# How well it was asked
+
+
+def read(name: str, kind: str | None, matters: bool) -> ReadQuestion:
+    return ReadQuestion(name, "shop", "Which?", "SELECT 1", type=kind, matters=matters)
+
+
+def test_precision_recall_and_over_asking() -> None:
+    questions = [
+        read("a", "AmbValue", True),
+        read("b", "AmbValue", True),
+        read("c", "AmbOutput", True),
+        read("d", "AmbOutput", False),
+        read("e", None, False),
+        read("f", None, False),
+    ]
+    logs = [log(each.id, 0, asked=asked) for each, asked in zip(questions, (1, 0, 3, 1, 0, 0), strict=True)]
+    figures = asking_of(questions, logs)
+
+    assert (figures["asked"], figures["mattered"]) == (3, 3)
+    assert (figures["ask_precision"], figures["ask_recall"]) == (0.6667, 0.6667)
+    assert figures["over_asking"] == 0.3333
+    assert figures["ask_recall_by_type"] == {"AmbValue": 0.5, "AmbOutput": 1.0}
+    assert figures["asked_of_clear"] == 0.0
+    assert figures["ask_recall_interval"][0] < 0.6667 < figures["ask_recall_interval"][1]
+
+
+def test_where_nothing_was_asked_there_is_no_precision() -> None:
+    figures = asking_of([read("a", "AmbValue", True)], [log("a", 0)])
+
+    assert (figures["ask_precision"], figures["ask_precision_interval"]) == (None, None)
+    assert (figures["ask_recall"], figures["over_asking"]) == (0.0, None)
+
+
+def test_the_set_is_read_and_the_first_reading_is_meant() -> None:
+    questions = read_readings(FIXTURE)
+
+    assert (len(questions), sum(each.type is not None for each in questions)) == (120, 60)
+    assert sum(each.matters for each in questions) == 44
+    assert questions[0].sql.startswith("SELECT AVG(singers) FROM (SELECT c.concert_ID, COUNT")
+
+
+READINGS = '[{"reading": "a", "sql": "SELECT 1"}, {"reading": "b", "sql": "SELECT 2"}]'
+AMBIGUOUS = f'"id": "1", "db_id": "d", "question": "q", "readings": {READINGS}'
+
+
+def test_the_reading_that_is_meant_may_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(f'{{{AMBIGUOUS}, "type": "AmbValue", "differs": true, "meant": 1}}\n')
+
+    assert read_readings(path)[0].sql == "SELECT 2"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{{AMBIGUOUS}, "type": "AmbValue"}}',
+        f'{{{AMBIGUOUS}, "type": "AmbSomething", "differs": true}}',
+        f'{{{AMBIGUOUS}, "type": "AmbValue", "differs": true, "meant": 2}}',
+        '{"id": "1", "db_id": "d", "question": "q", "type": "AmbValue", "differs": true}',
+        '{"id": "1", "db_id": "d", "question": "q"}',
+        "",
+    ],
+)
+def test_a_broken_set_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(line + "\n")
+
+    with pytest.raises(DatasetInvalid):
+        read_readings(path)

@@ -1,0 +1,180 @@
+"""The oracles: they find the option that is meant, and give no SQL away."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agent.catalog.source import Source
+from agent.evals.datasets.dataset import Question
+from agent.evals.experiments.model_oracle import ModelOracle
+from agent.evals.experiments.oracle import NONE_OF_THESE, Feedback, statements_of
+from agent.evals.experiments.rule_oracle import RuleOracle
+from agent.evals.experiments.sql_in_words import gives_sql_away
+from agent.evals.match_rule import MatchRule
+from agent.models.client import ModelClient
+from agent.models.scripted import Scripted, ScriptedModel
+from agent.settings import Settings
+from tests.agent.evals.experiments.turns import call
+
+Ask = Callable[..., Question]
+GOLD = "SELECT name FROM product WHERE price > 2.9"
+
+
+def asked(*options: str | tuple[str, str]) -> Any:
+    pairs = [option if isinstance(option, tuple) else (option, option) for option in options]
+    made = [{"label": label, "reading": reading, "preview": None} for label, reading in pairs]
+    return {"question": "What do you mean?", "ambiguity_type": "AmbTableColumn", "options": made}
+
+
+def by_rule(question: Question, given: Any, shop: Source, *statements: str | None) -> str:
+    known = statements or [None] * len(given["options"])
+    return RuleOracle(MatchRule.PROJECT).answer(question, given, known, shop).answer
+
+
+# The rule
+
+
+def test_the_option_whose_statement_gives_the_result_is_chosen(question: Ask, shop: Source) -> None:
+    statements = ("SELECT name FROM product", "SELECT p.name FROM product AS p WHERE p.price >= 3")
+
+    assert by_rule(question(GOLD), asked("all of them", "some"), shop, *statements) == "2"
+
+
+def test_a_statement_that_cannot_run_is_passed_over(question: Ask, shop: Source) -> None:
+    assert by_rule(question(GOLD), asked("a", "b", "c"), shop, "SELECT colour FROM x", None, GOLD) == "3"
+
+
+def test_without_a_statement_the_words_decide(question: Ask, shop: Source) -> None:
+    given = asked("by what is in stock", "by the price of it", "by how long it is sold")
+
+    assert by_rule(question(GOLD), given, shop) == "2"
+
+
+def test_an_option_that_names_more_than_is_meant_loses(question: Ask, shop: Source) -> None:
+    assert by_rule(question(GOLD), asked("price and stock", "price alone"), shop) == "2"
+
+
+def test_values_of_the_statement_are_words_too(question: Ask, shop: Source) -> None:
+    gold = question("SELECT price FROM product WHERE name = 'green tea'")
+
+    assert by_rule(gold, asked("black tea", ("the green one", "Green tea"), "all teas"), shop) == "2"
+
+
+@pytest.mark.parametrize("options", [("by age", "by size"), ("the price", "price"), ()])
+def test_what_names_nothing_and_what_is_the_same_are_none_of_these(
+    question: Ask, shop: Source, options: tuple[str, ...]
+) -> None:
+    assert by_rule(question(GOLD), asked(*options), shop) == NONE_OF_THESE
+
+
+def test_a_reference_that_does_not_run_leaves_it_to_the_words(question: Ask, shop: Source) -> None:
+    gold = question("SELECT price FROM product WHERE nothing = 1")
+
+    assert by_rule(gold, asked("stock", "price"), shop, "SELECT 1", "SELECT 2") == "2"
+
+
+def test_statements_of_options_come_out_of_the_review() -> None:
+    options = [
+        {"label": "b", "reading": "two", "sql": "SELECT 2"},
+        {"label": "a", "reading": "one", "sql": "SELECT 1"},
+        {"label": "c", "reading": "three"},
+    ]
+    review = json.dumps({"summary": "", "no_ambiguity": False, "question": "?", "options": options})
+    given = asked(("a", "one"), ("b", "another reading"), ("c", "three"), ("d", "four"))
+
+    assert statements_of(given, [call("AmbiguityReview", review)]) == ["SELECT 1", "SELECT 2", None, None]
+    assert statements_of(given, [call("AmbiguityReview", "no JSON")]) == [None] * 4
+    assert statements_of(given, []) == [None] * 4
+
+
+# The model
+
+
+def by_model(question: Question, given: Any, shop: Source, settings: Settings, *said: Scripted) -> tuple[Feedback, Any]:
+    model = ScriptedModel({"OracleAnswer": said})
+    oracle = ModelOracle(ModelClient(model, settings, name="scripted"))
+    return oracle.answer(question, given, [None] * len(given["options"]), shop), model.calls
+
+
+def test_the_model_sees_question_reference_and_options(question: Ask, shop: Source, settings: Settings) -> None:
+    feedback, calls = by_model(question(GOLD), asked("stock", "price"), shop, settings, {"option": 2, "words": ""})
+
+    assert feedback.answer == "2"
+    assert all(text in calls[0].prompt for text in (GOLD, "Which product is best?", "1) stock\n2) price"))
+    assert feedback.said.prompt == "\n\n".join(str(message.content) for message in calls[0].messages)
+    assert (feedback.spent.calls, feedback.spent.tokens > 0) == (1, True)
+
+
+def test_own_words_are_passed_on(question: Ask, shop: Source, settings: Settings) -> None:
+    said = {"option": 0, "words": "the names of products that cost more than 2.9"}
+
+    assert by_model(question(GOLD), asked("a", "b"), shop, settings, said)[0].answer == said["words"]
+
+
+def test_words_with_sql_are_asked_for_once_more(question: Ask, shop: Source, settings: Settings) -> None:
+    said = [{"option": 0, "words": GOLD}, {"option": 0, "words": "those that cost more"}]
+    feedback, calls = by_model(question(GOLD), asked("a", "b"), shop, settings, *said)
+
+    assert (feedback.answer, len(calls), feedback.spent.calls) == ("those that cost more", 2, 2)
+    assert "without any SQL" in calls[1].prompt
+    assert GOLD not in feedback.said.output
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [{"option": 0, "words": GOLD}] * 2,
+        [{"option": 9, "words": ""}] * 2,
+        [{"option": 0, "words": " "}],
+        ["no JSON", "no JSON"],
+    ],
+    ids=["SQL twice", "no such option twice", "no words", "unreadable"],
+)
+def test_what_cannot_be_used_is_none_of_these(question: Ask, shop: Source, settings: Settings, said: list[Any]) -> None:
+    assert by_model(question(GOLD), asked("a", "b"), shop, settings, *said)[0].answer == NONE_OF_THESE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "SELECT name FROM product",
+        "please select name from product",
+        "```name```",
+        "use product.price",
+        "group by the maker",
+        "price > 2.9",
+        "COUNT(name)",
+        "name from product where price",
+        "those where price <> 3",
+        "join product on price",
+        "WITH x AS (SELECT 1) SELECT * FROM x",
+        "product.name is what I mean",
+    ],
+)
+def test_sql_is_seen(words: str) -> None:
+    assert gives_sql_away(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the second one",
+        "I mean the name of each product that costs more than 2.9 euros.",
+        "from the most expensive to the cheapest",
+        "each name once, please",
+        "those in the year 2014, not in 2015",
+        "Ich meine den Preis",
+        "按价格排序",
+        "the average (not the sum)",
+    ],
+)
+def test_plain_words_are_none(words: str) -> None:
+    assert not gives_sql_away(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
+
+
+def test_a_stored_value_is_no_sql_however_long() -> None:
+    value = "The University of Applied Sciences in Riga"
+
+    assert not gives_sql_away(f"I mean {value}", f"SELECT name FROM school WHERE name = '{value}'")

@@ -1,0 +1,74 @@
+"""How well it is asked when the model reviews without a mistake: what evidence and results alone let through.
+
+    python -m tests.benchmarks.asking auto|always
+
+The scripted model lists exactly the readings of `tests/fixtures/clarification/questions.jsonl`, each with its
+statement, says NO AMBIGUITY of a clear question, and writes the statement that is meant where nothing is asked. So what
+is not asked is what the agent found no evidence for, or what makes no difference.
+"""
+
+import json
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage
+
+from agent.audit.record import Recorder
+from agent.evals.datasets.dataset import Dataset
+from agent.evals.datasets.readings import read_readings
+from agent.evals.experiments.asking import asking_of
+from agent.evals.experiments.method import OracleName
+from agent.evals.experiments.rounds import ask_when_it_matters
+from agent.evals.experiments.run import Plan, run_with
+from agent.evals.experiments.transcript import Transcript
+from agent.evals.limits import measuring
+from agent.models.scripted import ScriptedModel
+from agent.services import Services
+from agent.settings import load_settings
+from agent.state import Clarify
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS = ROOT / "tests/fixtures/clarification/questions.jsonl"
+DATABASES = ROOT.parent / "shared/benchmarks/spider_dev/databases"
+NOTHING = {"summary": "", "no_ambiguity": True}
+
+
+def main(when: Clarify) -> None:
+    """Print the figures as JSON."""
+    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
+    records = {record["question"]: record for record in map(json.loads, lines)}
+
+    def of(messages: list[BaseMessage]) -> dict[str, Any]:
+        prompt = str(messages[-1].content)
+        return next(record for question, record in records.items() if f"Question: {question}" in prompt)
+
+    def review(messages: list[BaseMessage]) -> dict[str, Any]:
+        record = of(messages)
+        if not record["type"]:
+            return NOTHING
+        options = [{"label": each["reading"], **each} for each in record["readings"]]
+        asked = {"question": "Which of these do you mean?", "ambiguity_type": record["type"], "options": options}
+        return {**NOTHING, "no_ambiguity": False, **asked}
+
+    def write(messages: list[BaseMessage]) -> dict[str, Any]:
+        record = of(messages)
+        return {"sql": record["readings"][0]["sql"] if record["type"] else record["sql"]}
+
+    model = ScriptedModel({"AmbiguityReview": [review], "GeneratedSQL": [write]}, repeat_last=True)
+    settings = measuring(load_settings()).model_copy(update={"enable_sql_validation": False})
+    services = Services(settings, model=model, recorder=Recorder(Transcript()))
+    questions = read_readings(QUESTIONS)
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Plan(Path(folder) / "out", oracle=OracleName.RULE, rounds=4)
+        dataset = Dataset([*questions], DATABASES)
+        _, logs = run_with(services, dataset, plan, when, partial(ask_when_it_matters, when=when), lambda *_: None)
+    figures = asking_of(questions, logs)
+    matched = sum(log.match for log in logs)
+    sys.stdout.write(json.dumps({"n": len(logs), "matched": matched, **figures}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main(cast(Clarify, sys.argv[1]))
