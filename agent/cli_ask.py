@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,14 @@ import typer
 
 from agent import cli_conversation as conversation
 from agent.cli_options import AsJson, BaseUrl, LogJson, ModelName, settings_of
-from agent.errors import SourcesNotTogether
+from agent.errors import (
+    DatasphinxError,
+    InputInvalid,
+    SourcesNotTogether,
+    ThreadBusy,
+    ThreadsUnavailable,
+    ThreadUnknown,
+)
 from agent.exit_codes import exit_code
 
 if TYPE_CHECKING:
@@ -109,32 +117,62 @@ def ask(
     # What is imported stays, and one question makes little garbage: collecting it costs a fifth of the start-up.
     gc.disable()
     given = conversation.said(context, question, thread, answer, reject, accept)
+    if files and source:
+        raise _not_together(source, files[0])
+    settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
+    how = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
+    of = _Asked(thread, tuple(files or ()), source, validation)
+    try:
+        output = _ask(given, how, of, settings, as_json=as_json)
+    except (InputInvalid, ThreadBusy, ThreadsUnavailable, ThreadUnknown) as error:
+        if not as_json:
+            raise
+        output = _refused(error, given, thread)
+    if chart:
+        _save(output, chart)
+    gc.freeze()
+    raise typer.Exit(exit_code(output))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked: a thread goes on with what it was asked of before."""
+
+    thread: str | None
+    files: tuple[Path, ...]
+    source: str | None
+    validation: bool | None
+
+
+def _ask(given: dict[str, Any], how: dict[str, Any], of: _Asked, settings: "Settings", *, as_json: bool) -> "Reply":
     from rich.console import Console
 
     from agent.conversation.threads import open_threads
 
-    if files and source:
-        raise _not_together(source, files[0])
-    settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
-    threads = open_threads(settings, must_last=thread is not None)
-    graph = conversation.graph_for(thread, threads, files or (), given)
-    how: dict[str, Any] = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
+    threads = open_threads(settings, must_last=of.thread is not None)
+    graph = conversation.graph_for(of.thread, threads, of.files, given)
     if graph == "agent":
-        how["enable_sql_validation"] = validation
-    elif source or validation is not None:
-        hint = "--source" if source else "--validation"
+        how = {**how, "enable_sql_validation": of.validation}
+    elif of.source or of.validation is not None:
+        hint = "--source" if of.source else "--validation"
         raise typer.BadParameter("it does not go with questions about files.", param_hint=hint)
-    if source:
-        source, settings = conversation.without_its_password(source, settings)
-    of = {"files": list(map(str, files))} if files else {"source": source} if source else {}
+    if of.source:
+        source, settings = conversation.without_its_password(of.source, settings)
+        given = {**given, "source": source}
+    if of.files:
+        given = {**given, "files": list(map(str, of.files))}
     errors = Console(stderr=True)
     with _graph(graph, settings, errors) as asked:
-        talk = conversation.Talk(asked, threads, thread, None if as_json else errors)
-        output = _converse(talk, {**given, **of}, how, as_json=as_json)
-    if chart:
-        _save(output, chart, errors)
-    gc.freeze()
-    raise typer.Exit(exit_code(output))
+        talk = conversation.Talk(asked, threads, of.thread, None if as_json else errors)
+        return _converse(talk, given, how, as_json=as_json)
+
+
+def _refused(error: DatasphinxError, given: dict[str, Any], thread: str | None) -> "Reply":
+    from agent.conversation.reply import refusal
+
+    output = refusal(error, given, thread)
+    _print(output, as_json=True)
+    return output
 
 
 def _not_together(source: str, file: Path) -> SourcesNotTogether:
@@ -187,11 +225,13 @@ def _print(output: "Reply", as_json: bool) -> None:
     terminal.show(output, Console())
 
 
-def _save(output: "Reply", path: Path, console: "Console") -> None:
+def _save(output: "Reply", path: Path) -> None:
     """Write the charts, the first to `path`, others beside it with a number, and say where."""
+    from rich.console import Console
+
     from agent.responses import ChartResponse
 
-    charts = output["charts"]
+    charts, console = output["charts"], Console(stderr=True)
     for number, each in enumerate(charts, 1):
         target = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
         facts: dict[str, Any] = {name: output.get(name) for name in _SHOWN_WITH_CHART}

@@ -14,6 +14,7 @@ _OF_THE_QUESTION = ("source", "output_type", "clarify", "enable_sql_validation")
 def begin(state: State) -> Send:
     """A question starts with its input and the conversation; what goes on, with what the thread keeps of it.
 
+    A source that was named holds on the thread until another is.
     What goes on is an answer to a clarifying question, or feedback on the last answer. Without a thread there is
     nothing but what the caller has sent back, and the tables are found anew.
     """
@@ -24,11 +25,13 @@ def begin(state: State) -> Send:
     if "clarification_answer" in given:
         return _answer(state, given)
     given.pop("clarification", None)
+    before = _kept(state, ("source",)) if turns else {}
+    given = {**before, **given, "turns": turns}
     if not turns or not leans_on_turns(given.get("question")):
-        return Send("retrieve_tables", {**given, "turns": turns})
-    return Send(
-        "rewrite_question", {**given, **_kept(state, ("source",)), "turns": turns, "result": state.get("result")}
-    )
+        return Send("retrieve_tables", given)
+    # The rows of one source say nothing of another.
+    result = state.get("result") if given.get("source") == before.get("source") else None
+    return Send("rewrite_question", {**given, "result": result})
 
 
 def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]:

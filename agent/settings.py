@@ -148,7 +148,7 @@ class Settings(BaseSettings):
     )
     data_dir: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("datasphinx"),
-        description="Where the record of runs, examples, uploaded files and the datasets made of them are kept.",
+        description="Where the record of runs, threads, examples, uploaded files and their datasets are kept.",
     )
     record: bool = Field(
         True, description="Keep a record of what each question did, which can be verified and replayed."

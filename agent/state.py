@@ -48,7 +48,7 @@ class AnswerChart(TypedDict):
 class Input(TypedDict, total=False):
     """What a question comes with.
 
-    All but the question is forgotten after it, so that nothing given with it holds for the next one on the thread.
+    All but the source is forgotten after it, so that nothing else given with it holds for the next one on the thread.
     """
 
     question: str

@@ -43,7 +43,8 @@ class SqliteThreads(Threads):
 
         lock = FileLock(self._locks / f"{key}.lock", timeout=0, mode=0o600, thread_local=False)
         with self._failing():
-            self._locks.mkdir(parents=True, exist_ok=True)
+            # Its files are named by threads, and who knows the id of one may go on with it.
+            self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(Timeout):
                 lock.acquire()
         try:
@@ -69,7 +70,7 @@ class SqliteThreads(Threads):
         with self._turn:
             if self._is_set_up and self.path.exists():
                 return
-            self._locks.mkdir(parents=True, exist_ok=True)
+            self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
             # It holds questions and rows: nobody else on this machine has to read them.
             self.path.touch(mode=0o600, exist_ok=True)
             with FileLock(self._locks / "tables.lock", timeout=_WAIT_S, mode=0o600), self._opened() as saver:

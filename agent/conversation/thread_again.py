@@ -16,6 +16,8 @@ def replayed(graph: Any, given: Mapping[str, Any], carried: Mapping[str, Any], *
     `graph` has a checkpointer, and `last` is the node that ends its runs.
     """
     if carried:
-        graph.update_state(_THREAD, {"given": {}, **carried}, as_node=last)
+        # What was carried on was of the source that the run came with.
+        before = {name: given[name] for name in ("source",) if given.get(name)}
+        graph.update_state(_THREAD, {"given": before, **carried}, as_node=last)
     output = graph.invoke(given, _THREAD)
     return cast(Output, {name: value for name, value in output.items() if name in Output.__annotations__})

@@ -14,6 +14,8 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from agent import exit_codes
+from agent.conversation.threads import key_of, open_threads
+from agent.settings import load_settings
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.audit.stores import fresh_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE
@@ -21,6 +23,7 @@ from tests.agent.serving import LANGSERVE_WARNING, serving
 from tests.agent.test_cli_files import DONE, step
 from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
+from tests.databases import make_table
 from tests.fake_openai import FakeOpenAI
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
@@ -238,6 +241,35 @@ def test_a_password_is_not_kept_with_the_thread(
         assert run(*reject, *source)[0] == exit_codes.ANSWERED
     kept = [each.read_bytes() for each in (tmp_path / "data").rglob("*") if each.is_file()]
     assert kept and not any(b"swordfish" in each for each in kept)
+
+
+def test_another_run_on_the_thread(model: FakeOpenAI, run: Run) -> None:
+    thread = asked_back(run, model)
+    answer = ("ask", "--thread", thread, "--answer", "1")
+    with open_threads(load_settings()).alone(key_of("agent", thread)) as is_ours:
+        assert is_ours
+        code, _, err = run(*answer)
+    assert code == exit_codes.DOMAIN and "is being answered" in err
+    assert run(*answer)[0] == exit_codes.ANSWERED
+
+
+def test_in_json_an_unknown_thread_is_an_output_too(model: FakeOpenAI, run: Run) -> None:
+    code, out, err = run("ask", QUESTION, "--thread", SOME, "--json")
+    output = json.loads(out)
+    assert (code, err, output["status"]) == (exit_codes.USAGE, "", "error")
+    assert (output["error"]["code"], output["thread_id"]) == ("thread_unknown", SOME)
+
+
+@pytest.mark.filterwarnings(LANGSERVE_WARNING)
+def test_the_server_reaches_no_database_that_only_the_thread_names(
+    model: FakeOpenAI, run: Run, cache_dir: Path, tmp_path: Path
+) -> None:
+    path = make_table(tmp_path, "planet TEXT, moons INTEGER", [["Mars", 2]], table="planets")
+    model.answers = [{**COUNT, "sql": "SELECT moons FROM planets"}]
+    _, out, _ = run("ask", "How many moons has the planet Mars?", "--source", f"sqlite:///{path}")
+    with serving(cache_dir) as server:
+        output = server.invoke(thread_id=thread_in(out), feedback={"accepted": False}, clarify="never")
+    assert output["error"]["code"] == "source_not_found"
 
 
 # On a terminal

@@ -20,6 +20,7 @@ from agent.settings import load_settings
 from tests.agent.audit.stores import fresh_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.databases import make_table, url
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
@@ -36,8 +37,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
     if request.param == "sqlite":
         yield {}
         return
-    with fresh_url("postgres", tmp_path) as url:
-        yield {"threads_url": url}
+    with fresh_url("postgres", tmp_path) as empty:
+        yield {"threads_url": empty}
 
 
 @pytest.fixture
@@ -90,6 +91,26 @@ def test_feedback_on_the_last_answer(cache_dir: Path) -> None:
 
     assert (rejected["sql"], accepted["sql"]) == (other["sql"], other["sql"])
     assert (rejected["status"], accepted["status"], accepted["audit"]["llm_calls"]) == ("ok", "ok", 0)
+
+
+def test_a_source_that_was_named_holds_until_another_is(cache_dir: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("sky", "sea")]
+    for folder, moons in zip(folders, (2, 0), strict=True):
+        folder.mkdir()
+        make_table(folder, "planet TEXT, moons INTEGER", [["Mars", moons]], table="planets")
+    sources = {folder.name: url(next(folder.iterdir())) for folder in folders}
+    statement = {**COUNT, "sql": "SELECT moons FROM planets"}
+    asked = "How many moons has the planet Mars?"
+    with serving(cache_dir, {"GeneratedSQL": [statement]}, sources=sources) as server:
+        first = server.invoke(question=asked, source="sea")
+        same, form, other, other_form = (
+            server.invoke(question=question, thread_id=first["thread_id"], **named)
+            for question, named in (
+                (asked, {}), ("as a table", {}), (asked, {"source": "sky"}), ("as a table", {"source": "sea"}),
+            )
+        )  # fmt: skip
+    assert [output["value"] for output in (first, same, other)] == [0, 0, 2]
+    assert [output["tables"][0]["rows"] for output in (form, other_form)] == [[[0]], [[0]]]
 
 
 @ON_EVERY_STORE
@@ -292,18 +313,19 @@ def test_the_file_is_for_its_owner_alone(served: Served) -> None:
 
     assert {modes[name] for name in modes if name.startswith("threads.sqlite")} == {0o600}
     assert not list((folder / "threads").glob("agent-*"))
+    assert stat.S_IMODE((folder / "threads").stat().st_mode) == 0o700
 
 
 def test_a_store_that_cannot_be_reached_is_an_error_without_its_password(cache_dir: Path) -> None:
-    url = "postgresql+psycopg://me:swordfish@127.0.0.1:1/threads"
-    with serving(cache_dir, threads_url=url) as server:
+    nowhere = "postgresql+psycopg://me:swordfish@127.0.0.1:1/threads"
+    with serving(cache_dir, threads_url=nowhere) as server:
         response = server.post("/agent/invoke", input=ASKED)
     output = response.json()["output"]
 
     assert (output["error"]["code"], output["status"]) == ("threads_unavailable", "error")
     assert "swordfish" not in response.text and "me:***@127.0.0.1:1" in output["answer"]
     with pytest.raises(ThreadsUnavailable):
-        serve(settings=load_settings(cache_dir=cache_dir, threads_url=url))
+        serve(settings=load_settings(cache_dir=cache_dir, threads_url=nowhere))
 
 
 def test_a_file_that_is_no_store(cache_dir: Path, tmp_path: Path) -> None:
@@ -313,10 +335,10 @@ def test_a_file_that_is_no_store(cache_dir: Path, tmp_path: Path) -> None:
         assert server.invoke(**ASKED)["error"]["code"] == "threads_unavailable"
 
 
-@pytest.mark.parametrize("url", ["mysql://me:swordfish@localhost/x", "no url"])
-def test_another_engine_keeps_no_threads(cache_dir: Path, url: str) -> None:
+@pytest.mark.parametrize("wrong", ["mysql://me:swordfish@localhost/x", "no url"])
+def test_another_engine_keeps_no_threads(cache_dir: Path, wrong: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        open_threads(load_settings(cache_dir=cache_dir, threads_url=url))
+        open_threads(load_settings(cache_dir=cache_dir, threads_url=wrong))
     assert caught.value.setting == "DATASPHINX_THREADS_URL" and "swordfish" not in str(caught.value)
 
 
@@ -339,7 +361,7 @@ def test_what_is_not_installed_is_named(
 
 @pytest.mark.postgres
 def test_servers_that_begin_together_make_the_tables_once(tmp_path: Path, cache_dir: Path) -> None:
-    with fresh_url("postgres", tmp_path) as url, ThreadPoolExecutor(4) as pool:
-        plain = make_url(url).set(drivername="postgres").render_as_string(hide_password=False)
-        stores = [open_threads(load_settings(cache_dir=cache_dir, threads_url=each)) for each in (url, plain) * 2]
+    with fresh_url("postgres", tmp_path) as empty, ThreadPoolExecutor(4) as pool:
+        plain = make_url(empty).set(drivername="postgres").render_as_string(hide_password=False)
+        stores = [open_threads(load_settings(cache_dir=cache_dir, threads_url=each)) for each in (empty, plain) * 2]
         assert list(pool.map(lambda store: store.last(UNKNOWN), stores)) == [None] * 4
