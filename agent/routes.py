@@ -117,10 +117,10 @@ def _feedback(state: State, given: dict[str, Any]) -> Send:
     turns, feedback = state.get("turns") or [], given["feedback"]
     last = turns[-1]["question"] if turns else given.get("question")
     payload = {**_kept(state, _OF_THE_QUESTION), **given, "turns": turns, "question": last}
+    if state.get("clarification") or state.get("question") == last:
+        payload |= _carried(state)
     if isinstance(feedback, dict) and feedback.get("accepted") is True:
         return Send("keep_answer", payload)
-    if state.get("clarification") or state.get("question") == last and not state.get("error"):
-        payload |= _carried(state)
     return Send(_entry(payload) if turns else "ask_clarification", payload)
 
 
