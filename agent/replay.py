@@ -13,6 +13,7 @@ from agent.audit.events import Event, StoredEvent
 from agent.audit.known_secrets import secrets_of
 from agent.audit.record import Recorder
 from agent.audit.store import Store
+from agent.conversation.last_rows import shown_rows
 from agent.conversation.thread_again import replayed
 from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
 from agent.examples.choose import RecordedExamples
@@ -72,7 +73,7 @@ def replay(store: Store, trace_id: str, settings: Settings, source: str | None =
     begun, kept = contents[0][1], _Kept()
     is_analyst, given = begun["graph"] == "analyst", dict(begun["input"])
     if given.get("source"):
-        given["source"] = source or _with_password(given["source"], settings)
+        given = _at_source(given, source or _with_password(given["source"], settings))
     elif is_analyst and source:
         raise SourceNotFound(without_password(source), "the run asked datasets, and is replayed on the same ones")
     now = _settings(begun["settings"], settings) if is_analyst else _settings_of_agent(begun, settings, source)
@@ -117,8 +118,16 @@ def _ask_again(
     _open(services, given.get("source"), error)
     carried = {name: given.pop(name) for name in CARRIED_ON if name in given}
     if carried.get("turns") and not any(kind in ("statement", "llm") for kind, _ in recorded):
-        carried["result"] = services.source(given.get("source")).execute(carried["turns"][-1]["sql"])
+        carried["result"] = shown_rows(carried["turns"][-1], services.source(given.get("source")))
     return replayed(build_graph(services, InMemorySaver()), given, carried, last="answer")
+
+
+def _at_source(given: dict[str, Any], source: str) -> dict[str, Any]:
+    """Return `given` with `source` in place of its own, also in the turns that asked that."""
+    turns: list[dict[str, Any]] = given.get("turns") or []
+    same = {"source": without_password(source)}
+    moved = [{**turn, **same} if turn.get("source") == given["source"] else turn for turn in turns]
+    return {**given, "source": source, **({"turns": moved} if moved else {})}
 
 
 def _with_password(recorded: str, settings: Settings) -> str:

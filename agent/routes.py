@@ -5,7 +5,9 @@ from typing import Any, Literal
 
 from langgraph.types import Send
 
+from agent.clarify.types import Turn
 from agent.conversation.leaning import leans_on_turns
+from agent.sql.redact import without_password
 from agent.state import CARRIED_ON, Input, State
 
 _OF_THE_QUESTION = ("source", "output_type", "clarify", "enable_sql_validation")
@@ -14,9 +16,9 @@ _OF_THE_QUESTION = ("source", "output_type", "clarify", "enable_sql_validation")
 def begin(state: State) -> Send:
     """A question starts with its input and the conversation; what goes on, with what the thread keeps of it.
 
-    A source that was named holds on the thread until another is.
-    What goes on is an answer to a clarifying question, or feedback on the last answer. Without a thread there is
-    nothing but what the caller has sent back, and the tables are found anew.
+    A source that was named holds on the thread until another is. What goes on is an answer to a clarifying question, or
+    feedback on the last answer. Without a thread there is nothing but what the caller has sent back, and the tables are
+    found anew.
     """
     given = {name: value for name, value in state.items() if name in Input.__annotations__ and value is not None}
     turns = state.get("turns") or []
@@ -25,13 +27,11 @@ def begin(state: State) -> Send:
     if "clarification_answer" in given:
         return _answer(state, given)
     given.pop("clarification", None)
-    before = _kept(state, ("source",)) if turns else {}
-    given = {**before, **given, "turns": turns}
     if not turns or not leans_on_turns(given.get("question")):
-        return Send("retrieve_tables", given)
-    # The rows of one source say nothing of another.
-    result = state.get("result") if given.get("source") == before.get("source") else None
-    return Send("rewrite_question", {**given, "result": result})
+        before = _kept(state, ("source",)) if turns else {}
+        return Send("retrieve_tables", {**before, **given, "turns": turns})
+    source = _source_of(turns[-1], state)
+    return Send("rewrite_question", {"source": source, **given, "turns": turns, "result": state.get("result")})
 
 
 def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]:
@@ -118,13 +118,21 @@ def _answer(state: State, given: dict[str, Any]) -> Send:
 def _feedback(state: State, given: dict[str, Any]) -> Send:
     """Go on with the last question that was answered, with what was found for it where nothing was asked since."""
     turns, feedback = state.get("turns") or [], given["feedback"]
-    last = turns[-1]["question"] if turns else given.get("question")
-    payload = {**_kept(state, _OF_THE_QUESTION), **given, "turns": turns, "question": last}
+    if not turns:
+        return Send("ask_clarification", given)
+    last = turns[-1]["question"]
+    payload = {"source": _source_of(turns[-1], state), **given, "turns": turns, "question": last}
+    if state.get("clarification") or state.get("question") == last:
+        payload = {**_kept(state, _OF_THE_QUESTION), **payload, **_carried(state)}
     if isinstance(feedback, dict) and feedback.get("accepted") is True:
         return Send("keep_answer", payload)
-    if state.get("clarification") or state.get("question") == last:
-        payload |= _carried(state)
-    return Send(_entry(payload) if turns else "ask_clarification", payload)
+    return Send(_entry(payload), payload)
+
+
+def _source_of(turn: Turn, state: State) -> str | None:
+    """Return the source of `turn`, with its password where the last run still has that."""
+    given, known = (state.get("given") or {}).get("source"), turn.get("source")
+    return given if known is None or without_password(given or "") == known else known
 
 
 def _entry(payload: dict[str, Any]) -> str:

@@ -113,6 +113,8 @@ class State(Input, total=False):
     """The questions of this conversation that were answered, oldest first."""
     follows: Turn | None
     """The turn that the question leans on, where it was rewritten to stand alone."""
+    forms: list[str]
+    """Follow-ups that changed only the form of the last answer, the one in hand with them."""
     rejected_sql: list[str]
     """Statements whose answer the user rejected."""
     clarifications: list[Clarification]
@@ -186,6 +188,7 @@ def new_run(given: Mapping[str, Any]) -> dict[str, Any]:
         "failure": None,
         "turns": [],
         "follows": None,
+        "forms": [],
         "rejected_sql": [],
         "clarifications": [],
         "clarification": None,

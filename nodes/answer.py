@@ -12,6 +12,7 @@ from agent.errors import SqlNotGenerated
 from agent.failure import failure_of
 from agent.messages import language_of, render
 from agent.services import Services
+from agent.sql.redact import without_password
 from agent.state import State
 
 
@@ -19,7 +20,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     """Give text, form, value, table and chart; a model narrates only what is too long to be shown whole.
 
     What was assumed stands in the answer, and the answer among the turns of the conversation: in place of one that the
-    user rejected.
+    user rejected, or wanted in another form.
     """
     failure, result, asked = state.get("failure"), state.get("result"), state.get("clarification")
     if asked and not failure:
@@ -45,9 +46,16 @@ def _assumed(state: State, services: Services) -> str:
 
 
 def _turns(state: State, answer: str, memory_size: int) -> list[Turn]:
-    turns = list(state.get("turns") or ())
-    if state.get("feedback") is not None:
+    turns, forms = list(state.get("turns") or ()), state.get("forms") or []
+    if forms or state.get("feedback") is not None:
         turns = turns[:-1]
-    said = state.get("clarifications") or []
-    turn = Turn(question=state["question"], sql=state["sql_request"], answer=answer, clarifications=said)
+    said, source = state.get("clarifications") or [], without_password(state.get("source") or "")
+    turn = Turn(
+        question=state["question"],
+        sql=state["sql_request"],
+        answer=answer,
+        clarifications=said,
+        source=source,
+        forms=forms,
+    )
     return [*turns, turn][-memory_size:]

@@ -16,7 +16,8 @@ def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
     A clarifying question whose answer could not be used, for whatever reason, is open again.
     """
     error = error_info(failure, language_of(str(state.get("question") or "")))
-    result = state.get("result")
+    # Rows without a statement are those of the answer before.
+    result = state.get("result") if state.get("sql_request") else None
     table = result and AnswerTable(name="result", columns=result["columns"], rows=result["rows"])
     reason = failure["facts"].get("reason", "") if failure["code"] == "sql_not_generated" else ""
     return {

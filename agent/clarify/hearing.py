@@ -1,17 +1,22 @@
 """What the user says: the answer to a clarifying question, or feedback on an answer."""
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from agent.clarify.types import Clarification, ClarifyingQuestion, Feedback
 from agent.errors import InputInvalid, NothingAnswered, NothingAsked, OptionUnknown
+from agent.state import Clarify
 
-_QUESTION = TypeAdapter(with_config(ConfigDict(extra="forbid"))(ClarifyingQuestion))
-_FEEDBACK = TypeAdapter(with_config(ConfigDict(extra="forbid"))(Feedback))
+_FORM = ConfigDict(extra="forbid", strict=True)
+_QUESTION = TypeAdapter(with_config(_FORM)(ClarifyingQuestion))
+_FEEDBACK = TypeAdapter(with_config(_FORM)(Feedback))
 LONGEST_ANSWER = 2000
 """Characters that an answer or a comment may have."""
+_LONGEST_QUESTION = 100_000
+"""Characters that a clarifying question may have that comes back, as JSON."""
 
 
 def hear(state: Mapping[str, Any], *, may_remark: bool) -> dict[str, Any]:
@@ -25,10 +30,12 @@ def hear(state: Mapping[str, Any], *, may_remark: bool) -> dict[str, Any]:
         NothingAsked: there is no clarifying question to answer.
         OptionUnknown: the answer is a number, and no option has it.
         NothingAnswered: there is no answer that the feedback can be about.
-        InputInvalid: the answer, the question that came back, or the feedback has another form than it needs.
+        InputInvalid: the answer, the question that came back, the feedback or `clarify` has not the form that it needs.
     """
     if state.get("heard"):
         return {}
+    if state.get("clarify") not in (None, *get_args(Clarify)):
+        raise InputInvalid("clarify", f"it is one of {', '.join(get_args(Clarify))}")
     if state.get("feedback") is not None:
         return {"heard": True, **_of_feedback(state)}
     if state.get("clarification_answer") is not None:
@@ -36,16 +43,30 @@ def hear(state: Mapping[str, Any], *, may_remark: bool) -> dict[str, Any]:
     return {"heard": True}
 
 
+def feedback_of(state: Mapping[str, Any]) -> Feedback:
+    """Return the feedback that came with the run.
+
+    Raises:
+        NothingAnswered, InputInvalid: as `hear` says.
+    """
+    feedback: Feedback = _checked(_FEEDBACK, state.get("feedback"), "feedback")
+    if not state.get("turns") or state.get("clarification"):
+        raise NothingAnswered()
+    return feedback
+
+
 def _of_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
     answer, asked = _text(state.get("clarification_answer"), "clarification_answer"), state.get("clarification")
     if asked is None:
         if not may_remark:
             raise NothingAsked()
-        if answer.isdigit():
+        if answer.isdecimal():
             raise InputInvalid("clarification_answer", "a number needs the `clarification` whose options it counts")
         said = Clarification(question="", answer=answer)
         return {"clarifications": [*(state.get("clarifications") or ()), said]}
     question: ClarifyingQuestion = _checked(_QUESTION, asked, "clarification")
+    if len(json.dumps(question, default=str)) > _LONGEST_QUESTION:
+        raise InputInvalid("clarification", f"it has more than {_LONGEST_QUESTION} characters")
     chosen = _chosen(answer, question)
     labels = [option["label"] for option in question["options"]]
     said = Clarification(
@@ -66,15 +87,12 @@ def _of_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
 
 
 def _of_feedback(state: Mapping[str, Any]) -> dict[str, Any]:
-    feedback: Feedback = _checked(_FEEDBACK, state.get("feedback"), "feedback")
-    turns = state.get("turns") or []
-    if not turns or state.get("clarification"):
-        raise NothingAnswered()
-    comment = _text(feedback["comment"], "feedback") if feedback.get("comment") else ""
-    said = list(state.get("clarifications") or turns[-1]["clarifications"])
-    if comment:
-        said.append(Clarification(question="", answer=comment))
-    rejected = dict.fromkeys([*(state.get("rejected_sql") or ()), turns[-1]["sql"]])
+    feedback, last = feedback_of(state), state["turns"][-1]
+    said, comment = list(state.get("clarifications") or last["clarifications"]), feedback.get("comment", "")
+    if comment.strip():
+        said.append(Clarification(question="", answer=_text(comment, "feedback")))
+    # After a run that failed the statement was rejected before.
+    rejected = dict.fromkeys([*(state.get("rejected_sql") or ()), last["sql"]])
     return {"rejected_sql": list(rejected), "clarifications": said}
 
 
@@ -87,7 +105,7 @@ def _chosen(answer: str, question: ClarifyingQuestion) -> Mapping[str, Any] | No
     by_label = {option["label"].casefold(): option for option in options}
     if answer.casefold() in by_label:
         return by_label[answer.casefold()]
-    if not answer.isdigit():
+    if not answer.isdecimal():
         return None
     if not 1 <= int(answer) <= len(options):
         raise OptionUnknown(answer, len(options))

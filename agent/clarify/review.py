@@ -23,7 +23,7 @@ from agent.services import Services
 from agent.state import State
 
 _MOST_OPTIONS = 3
-_LONGEST_LABEL, _LONGEST_QUESTION = 120, 500
+_LONGEST_LABEL, _LONGEST_READING, _LONGEST_QUESTION = 120, 300, 500
 _SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
 
 
@@ -54,7 +54,7 @@ def review(
     if problem:
         note(f"nobody was asked: {problem}")
         return None
-    readings = distinct_readings(_options(answer), source)
+    readings = distinct_readings(_options(answer), source, rejected)
     if len(readings) < 2:
         note("nobody was asked: the readings do not differ in result")
         return None
@@ -70,12 +70,13 @@ def review(
 
 
 def _options(answer: AmbiguityReview) -> list[ReadingOption]:
-    """Return the first options whose labels differ, cut to a length."""
+    """Return the first options whose labels differ, cut to a length; a reading in SQL is left to its label."""
     by_label: dict[str, ReadingOption] = {}
     for option in answer.options:
-        label = one_line(option.label, _LONGEST_LABEL)
+        label, reading = one_line(option.label, _LONGEST_LABEL), one_line(option.reading, _LONGEST_READING)
         if label:
-            by_label.setdefault(label.casefold(), option.model_copy(update={"label": label}))
+            said = reading if reading and not _SQL.search(reading) else label
+            by_label.setdefault(label.casefold(), option.model_copy(update={"label": label, "reading": said}))
     return list(by_label.values())[:_MOST_OPTIONS]
 
 

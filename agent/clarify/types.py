@@ -73,3 +73,7 @@ class Turn(TypedDict):
     sql: str
     answer: str
     clarifications: list[Clarification]
+    source: NotRequired[str]
+    """The source that was asked, without its password."""
+    forms: NotRequired[list[str]]
+    """Follow-ups that changed only the form of the answer, oldest first."""

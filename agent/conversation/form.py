@@ -66,11 +66,17 @@ def asks_for_form(question: str) -> bool:
     return any(_match(pattern, question.strip()) for pattern in patterns)
 
 
+def is_sorting(question: str) -> bool:
+    """Return whether `question` asks for nothing but another order."""
+    return any(_match(f"{_SHOW}{_IT}{pattern}", question.strip()) for pattern in _SORT)
+
+
 def form_change(question: str, result: Result, *, is_ordered: bool) -> FormChange | None:
     """Return what `question` makes of the last result, whose statement `is_ordered` or not; None where it asks more.
 
     "The top three" are the first rows of what is ordered, else those with the highest figures of the one column that
-    has figures. A result that was cut is neither sorted nor shortened, unless it is ordered and shortened.
+    has figures. A result that was cut is neither sorted nor shortened, unless it is ordered and shortened; nor can one
+    be shortened to more rows than it has.
     """
     text = question.strip()
     for form, pattern in _FORMS:
@@ -96,6 +102,8 @@ def _number(text: str) -> int:
 
 
 def _top(result: Result, count: int, *, is_ordered: bool) -> Result | None:
+    if not 0 < count <= len(result["rows"]):
+        return None
     if is_ordered:
         return _with_rows(result, result["rows"][:count])
     figures = [at for at in range(len(result["columns"])) if _is_numeric(result["rows"], at)]

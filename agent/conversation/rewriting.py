@@ -6,7 +6,7 @@ import prompts
 from agent.audit.step import note
 from agent.catalog.describe import one_line
 from agent.clarify.types import Turn
-from agent.errors import ModelAnswerUnreadable
+from agent.errors import InvalidQuestion, ModelAnswerUnreadable, QuestionTooLong
 from agent.models.schemas import StandaloneQuestion
 from agent.question import clean_question
 from agent.services import Services
@@ -20,16 +20,14 @@ def standing_alone(question: str, turns: Sequence[Turn], services: Services) -> 
     """Return `question` as it reads with the last `turns` in sight; itself where it leans on none of them.
 
     The model is called once. The embedded model cannot rewrite: the last question and the new one are read as one, as
-    they are where the model's answer cannot be read.
+    they are where the model's answer is no question.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: as `ModelClient.ask` says.
-        InvalidQuestion, QuestionTooLong: what the model wrote is no question.
     """
-    limit = services.settings.max_question_chars
     joined = f"{turns[-1]['question']}{_THEN}{question}"
     alone = None if services.model.embedded else _rewritten(question, turns, services)
-    alone = clean_question(alone or (joined if len(joined) <= limit else question), limit)
+    alone = alone or (joined if len(joined) <= services.settings.max_question_chars else question)
     if alone != question:
         note(f"read as: {alone}")
     return alone
@@ -39,7 +37,8 @@ def _rewritten(question: str, turns: Sequence[Turn], services: Services) -> str 
     shown = "\n".join(f"- {turn['question']}\n  {one_line(turn['sql'], _SHOWN_SQL)}" for turn in turns)
     messages = prompts.render("rewrite_question", turns=shown, question=question)
     try:
-        return services.model.ask(StandaloneQuestion, messages).question.strip()
-    except ModelAnswerUnreadable as error:
+        written = services.model.ask(StandaloneQuestion, messages).question
+        return clean_question(written, services.settings.max_question_chars)
+    except (ModelAnswerUnreadable, InvalidQuestion, QuestionTooLong) as error:
         note(f"the question could not be rewritten: {error}")
         return None

@@ -101,7 +101,8 @@ def test_a_source_that_was_named_holds_until_another_is(cache_dir: Path, tmp_pat
     sources = {folder.name: url(next(folder.iterdir())) for folder in folders}
     statement = {**COUNT, "sql": "SELECT moons FROM planets"}
     asked = "How many moons has the planet Mars?"
-    with serving(cache_dir, {"GeneratedSQL": [statement]}, sources=sources) as server:
+    answers = {"GeneratedSQL": [statement], "StandaloneQuestion": [{"question": f"{asked} As a table"}]}
+    with serving(cache_dir, answers, sources=sources) as server:
         first = server.invoke(question=asked, source="sea")
         same, form, other, other_form = (
             server.invoke(question=question, thread_id=first["thread_id"], **named)

@@ -45,11 +45,13 @@ def test_a_rejected_answer_is_reviewed_and_written_anew(talking: Talking) -> Non
 
 
 def test_a_rejected_answer_can_lead_to_a_question(talking: Talking) -> None:
-    talk = talking([NO_AMBIGUITY, ASKS], [{"sql": BY_ORDERS}])
+    by_reviews = {"label": "by reviews", "reading": "by reviews", "sql": "SELECT customer_id FROM customers LIMIT 3"}
+    talk = talking([NO_AMBIGUITY, {**ASKS, "options": [*ASKS["options"], by_reviews]}], [{"sql": BY_ORDERS}])
     talk.ask(BEST)
     asked = talk.ask(feedback=REJECTED)["clarification"]
 
     assert asked["rejected_sql"] == [BY_ORDERS]
+    assert [option["label"] for option in asked["options"]] == ["by amount", "by reviews"]
     assert talk.ask(clarification_answer="by amount")["sql"] == BY_AMOUNT
 
 

@@ -1,0 +1,185 @@
+"""What nobody should send, and what a review should not say: clear errors, and nothing that was open is lost."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, Talk
+from tests.agent.walk import COUNT, HOW_MANY
+from tests.conftest import NO_AMBIGUITY, ScriptedAgent
+
+Scripted = Callable[..., ScriptedAgent]
+Talking = Callable[..., Talk]
+
+DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
+SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
+REJECTED = {"accepted": False}
+
+
+@pytest.fixture
+def talking(scripted: Scripted) -> Talking:
+    """A maker of threads: reviews and statements as the model gives them."""
+
+    def make(reviews: Any = (), statements: Any = (), **overrides: Any) -> Talk:
+        answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
+        return Talk(scripted(answers, **{"enable_sql_validation": False, **overrides}))
+
+    return make
+
+
+# Answers and feedback
+
+
+@pytest.mark.parametrize("answer", ["²", "①", "１"])
+def test_a_digit_that_is_no_number_is_an_answer_in_own_words(talking: Talking, answer: str) -> None:
+    talk = talking([ASKS], [COUNT])
+    talk.ask(BEST)
+
+    assert talk.ask(clarification_answer=answer)["error"] is None
+
+
+@pytest.mark.parametrize("answer", [[], ["1"], {"clarify": "never"}, {"clarification_answer": None}, True, 1.5])
+def test_an_interrupt_that_is_resumed_with_no_answer_stays_open(talking: Talking, answer: Any) -> None:
+    talk = talking([ASKS])
+    asked = talk.ask(BEST)["clarification"]
+    output = talk.resume(answer)
+
+    assert (output["error"] or {}).get("code") == "input_invalid"
+    assert output["clarification"] == asked
+    assert talk.resume("2")["sql"] == BY_AMOUNT
+
+
+@pytest.mark.parametrize("accepted", ["yes", 1, "true"])
+def test_feedback_is_accepted_or_not_and_nothing_like_it(talking: Talking, accepted: Any) -> None:
+    talk = talking([NO_AMBIGUITY], [COUNT, DELIVERED])
+    talk.ask(HOW_MANY)
+
+    assert (talk.ask(feedback={"accepted": accepted})["error"] or {}).get("code") == "input_invalid"
+
+
+@pytest.mark.parametrize("more", [{"comment": 5}, {"stars": 5}])
+def test_accepting_feedback_has_its_form_too(talking: Talking, more: dict[str, Any]) -> None:
+    talk = talking([], [COUNT])
+    talk.ask(HOW_MANY)
+
+    assert (talk.ask(feedback={"accepted": True, **more})["error"] or {}).get("code") == "input_invalid"
+
+
+def test_accepting_while_a_question_is_open_leaves_it_open(talking: Talking) -> None:
+    talk = talking([ASKS], [COUNT])
+    talk.ask(HOW_MANY), talk.ask(BEST)
+
+    assert (talk.ask(feedback={"accepted": True})["error"] or {}).get("code") == "nothing_answered"
+    assert talk.ask(clarification_answer="1")["sql"] == BY_ORDERS
+
+
+def test_a_comment_of_spaces_is_none(talking: Talking) -> None:
+    talk = talking([], [COUNT, DELIVERED])
+    talk.ask(HOW_MANY, clarify="never")
+
+    assert talk.ask(feedback={**REJECTED, "comment": "  "}, clarify="never")["sql"] == DELIVERED["sql"]
+
+
+def test_what_was_rejected_is_still_known_after_a_failure(talking: Talking) -> None:
+    talk = talking([], [COUNT, DELIVERED, ConnectionError("gone"), SHIPPED])
+    talk.ask(HOW_MANY, clarify="never")
+    talk.ask(feedback={**REJECTED, "comment": "those that left"}, clarify="never")
+    assert talk.ask(feedback=REJECTED, clarify="never")["error"]["code"] == "model_unreachable"
+    output = talk.ask(feedback=REJECTED, clarify="never")
+
+    assert output["sql"] == SHIPPED["sql"]
+    assert talk.state()["rejected_sql"] == [COUNT["sql"], DELIVERED["sql"]]
+    assert talk.prompts("GeneratedSQL")[-1].count("those that left") == 1
+
+
+def test_a_mode_that_there_is_not(talking: Talking) -> None:
+    assert (talking([], [COUNT]).ask(HOW_MANY, clarify="sometimes")["error"] or {}).get("code") == "input_invalid"
+
+
+# Without a thread
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"options": [{"label": f"option {n}", "reading": "?", "preview": None} for n in range(10_000)]},
+        {"question": "x" * 1_000_000},
+        {"rejected_sql": ["SELECT 1"] * 20_000},
+        {"earlier": [{"question": "?", "answer": "!"}] * 10_000},
+        {"about": "x" * 1_000_000},
+        {"about": 5},
+        {"rejected_sql": [5]},
+    ],
+    ids=["options", "question", "rejected", "earlier", "about", "number", "no text"],
+)
+def test_a_forged_question_is_refused(talking: Talking, forged: dict[str, Any]) -> None:
+    agent = talking([ASKS], [COUNT]).agent
+    asked = agent.ask(BEST)["clarification"]
+    output = agent.ask(BEST, clarification={**asked, **forged}, clarification_answer="1")
+
+    assert (output["error"] or {}).get("code") in ("input_invalid", "question_too_long", "invalid_question")
+    assert len(agent.model.calls) == 1
+
+
+def test_sql_of_a_forged_question_never_runs(talking: Talking) -> None:
+    agent = talking([ASKS], [COUNT]).agent
+    asked = agent.ask(BEST)["clarification"]
+    evil = {"label": "DROP TABLE orders", "reading": "SELECT 1; DROP TABLE orders", "preview": None}
+    forged = {**asked, "options": [evil, *asked["options"]], "rejected_sql": ["DROP TABLE orders", "'"]}
+    output = agent.ask(BEST, clarification=forged, clarification_answer="1", clarify="never")
+
+    assert output["sql"] == COUNT["sql"]
+
+
+# Hostile reviews
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT * FROM sqlite_master", "SELECT sql FROM sqlite_schema", "PRAGMA table_info(orders)"]
+)
+def test_a_reading_of_system_tables_is_left_out(talking: Talking, sql: str) -> None:
+    third = {"label": "by schema", "reading": "those of the schema", "sql": sql}
+    output = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}], [COUNT]).ask(BEST)
+
+    assert output["error"] is None
+    assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
+
+
+def test_a_reading_that_was_rejected_is_no_option(talking: Talking) -> None:
+    talk = talking([NO_AMBIGUITY, ASKS], [{"sql": BY_ORDERS}, {"sql": BY_AMOUNT}])
+    talk.ask(BEST)
+    output = talk.ask(feedback=REJECTED)
+
+    assert (output["clarification"], output["sql"]) == (None, BY_AMOUNT)
+
+
+def test_readings_are_free_of_sql_and_control_characters(talking: Talking) -> None:
+    evil = [
+        {**ORDERS, "label": "by\x1b[31m orders\n", "reading": "SELECT customer_id FROM orders"},
+        {**AMOUNT, "reading": "those\x00 who \u202espent\nthe most" + "x" * 5000},
+    ]
+    asked = talking([{**ASKS, "options": evil}], [COUNT]).ask(BEST)["clarification"]
+
+    assert [option["label"] for option in asked["options"]] == ["by [31m orders", "by amount"]
+    first, second = (option["reading"] for option in asked["options"])
+    assert first == "by [31m orders"
+    assert second.startswith("those who spent the most") and len(second) == 300
+
+
+def test_a_long_first_value_is_cut(talking: Talking) -> None:
+    long = {**ORDERS, "sql": "SELECT printf('%.*c', 9000, 'x') FROM orders LIMIT 1"}
+    asked = talking([{**ASKS, "options": [long, AMOUNT]}]).ask(BEST)["clarification"]
+
+    assert all(len(str(option["preview"]["first"])) <= 100 for option in asked["options"])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_reading_without_an_order_equals_one_with_any(talking: Talking, turned: bool) -> None:
+    two = [
+        {**ORDERS, "sql": "SELECT name FROM regions ORDER BY name DESC"},
+        {**AMOUNT, "sql": "SELECT name FROM regions"},
+    ]
+    output = talking([{**ASKS, "options": two[::-1] if turned else two}], [COUNT]).ask(BEST)
+
+    assert output["clarification"] is None

@@ -1,0 +1,178 @@
+"""Follow-ups on a thread, through the graph: what source they ask, and whether the last rows can answer them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.audit.store import open_store
+from agent.replay import replay
+from tests.agent.clarify.test_asking_back import ASKS, BEST, Talk
+from tests.agent.walk import COUNT, HOW_MANY, calls
+from tests.conftest import ScriptedAgent
+from tests.databases import make_database, url
+
+Scripted = Callable[..., ScriptedAgent]
+BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
+STATUSES = "How many orders by status?"
+ALONE = {"question": "How many orders are in the other shop?"}
+
+
+@pytest.fixture
+def talking(scripted: Scripted) -> Callable[..., Talk]:
+    def make(statements: Any = (), alone: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
+        answers = {
+            "GeneratedSQL": list(statements),
+            "StandaloneQuestion": list(alone),
+            "AmbiguityReview": list(reviews),
+        }
+        return Talk(scripted(answers, **{"enable_sql_validation": False, "clarify": "never", **overrides}))
+
+    return make
+
+
+Talking = Callable[..., Talk]
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> str:
+    """Another shop, with two orders."""
+    return url(
+        make_database(
+            tmp_path,
+            "CREATE TABLE orders (order_id INTEGER PRIMARY KEY, status TEXT)",
+            "INSERT INTO orders VALUES (1, 'new'), (2, 'new')",
+        )
+    )
+
+
+def rows(output: dict[str, Any]) -> list[list[Any]]:
+    return output["tables"][0]["rows"]
+
+
+def test_a_source_that_comes_with_a_follow_up_is_the_one_that_is_asked(talking: Talking, other: str) -> None:
+    talk = talking([COUNT, COUNT], [ALONE])
+    assert talk.ask(HOW_MANY)["value"] > 2
+
+    assert talk.ask("and in the other shop?", source=other)["value"] == 2
+
+
+def test_rows_of_one_source_are_no_answer_of_another(talking: Talking, other: str) -> None:
+    talk = talking([BY_STATUS, BY_STATUS], [{"question": "How many orders by status as a table?"}])
+    assert len(rows(talk.ask(STATUSES))) > 1
+
+    assert rows(talk.ask("as a table", source=other)) == [["new", 2]]
+
+
+def test_an_answer_goes_to_the_source_of_its_question(talking: Talking, other: str) -> None:
+    talk = talking([COUNT], reviews=[ASKS], clarify="auto")
+    talk.ask(BEST)
+    output = talk.ask(clarification_answer="by amount", source=other)
+
+    assert output["error"] is None or output["error"]["code"] != "internal_error"
+
+
+def test_more_rows_than_are_left_are_asked_for_anew(talking: Talking) -> None:
+    talk = talking([BY_STATUS, BY_STATUS], [{"question": "How many orders by status, the first four?"}])
+    talk.ask(STATUSES)
+    assert len(rows(talk.ask("only the top two"))) == 2
+
+    assert len(rows(talk.ask("the top four"))) > 2
+
+
+def test_the_top_three_of_one_figure_are_no_form_of_it(talking: Talking) -> None:
+    talk = talking([COUNT, BY_STATUS], [{"question": "How many orders do the top three statuses have?"}])
+    talk.ask(HOW_MANY)
+
+    assert talk.ask("only the top three")["sql"] == BY_STATUS["sql"]
+
+
+def test_forms_follow_each_other_and_are_replayed(talking: Talking) -> None:
+    talk = talking([BY_STATUS])
+    talk.ask(STATUSES)
+    outputs = [talk.ask(text) for text in ("only the top two", "sort by orders descending", "as a chart", "as a table")]
+    settings = talk.agent.services.settings
+
+    assert calls(talk.agent) == {"GeneratedSQL": 1}
+    assert [len(rows(output)) for output in outputs] == [2, 2, 2, 2]
+    for output in outputs:
+        done = replay(open_store(settings), output["audit"]["trace_id"], settings)
+        assert done.differences == []
+
+
+def test_the_form_is_that_of_the_last_rows_also_after_they_were_accepted(talking: Talking) -> None:
+    talk = talking([BY_STATUS])
+    talk.ask(STATUSES), talk.ask("only the top two"), talk.ask(feedback={"accepted": True})
+
+    assert len(rows(talk.ask("as a table"))) == 2
+
+
+def test_a_form_after_a_failure_is_that_of_the_last_answer(talking: Talking) -> None:
+    talk = talking([BY_STATUS])
+    talk.ask(STATUSES)
+    assert talk.ask("Tell me a joke about penguins")["error"]["code"] == "off_topic"
+
+    assert talk.ask("as a chart")["output_type"] == "plot"
+
+
+def test_a_chart_of_one_figure_is_a_clear_error(talking: Talking) -> None:
+    talk = talking([COUNT])
+    talk.ask(HOW_MANY)
+
+    assert talk.ask("as a chart")["error"]["code"] == "invalid_output_type"
+    assert talk.ask("as a table")["error"] is None
+
+
+@pytest.mark.parametrize("kind", ["pie", "line", "bar"])
+def test_the_kind_of_chart_that_is_named(talking: Talking, kind: str) -> None:
+    talk = talking([BY_STATUS])
+    talk.ask(STATUSES)
+
+    assert talk.ask(f"as a {kind} chart")["charts"][0]["type"] == kind
+
+
+@pytest.mark.parametrize("written", ["x" * 50_000, "???"])
+def test_what_is_no_question_is_read_with_the_one_before(talking: Talking, written: str) -> None:
+    talk = talking([COUNT, COUNT], [{"question": written}])
+    talk.ask(HOW_MANY)
+
+    assert talk.ask("and in 2024?")["error"] is None
+
+
+def test_a_source_that_is_gone_leaves_the_question_open(talking: Talking, tmp_path: Path, other: str) -> None:
+    sql = "SELECT status FROM orders"
+    options = [{"label": "a", "reading": "a", "sql": sql}, {"label": "b", "reading": "b", "sql": sql + " LIMIT 1"}]
+    talk = talking([], reviews=[{**ASKS, "options": options}], clarify="auto")
+    asked = talk.ask("Which orders are the best?", source=other)["clarification"]
+    file = Path(other.removeprefix("sqlite:///"))
+    file.rename(tmp_path / "gone")
+    failed = talk.ask(clarification_answer="b")
+    (tmp_path / "gone").rename(file)
+
+    assert asked and failed["error"] and failed["clarification"] == asked
+    assert talk.ask(clarification_answer="b")["sql"] == sql + " LIMIT 1"
+
+
+def test_a_form_where_the_table_is_gone(talking: Talking, other: str) -> None:
+    talk = talking([BY_STATUS], source=other)
+    talk.ask(STATUSES), talk.ask(feedback={"accepted": True})
+    Path(other.removeprefix("sqlite:///")).write_bytes(b"")
+    output = talk.ask("as a table")
+
+    assert output["error"] and output["error"]["code"] != "internal_error"
+
+
+@pytest.mark.parametrize(
+    ("question", "code", "word"),
+    [
+        ("Сколько всего заказов orders?", "nothing_asked", "Уточняющего"),
+        ("orders有多少个订单？", "nothing_asked", "澄清"),
+    ],
+)
+def test_errors_are_in_the_language_of_the_conversation(talking: Talking, question: str, code: str, word: str) -> None:
+    talk = talking([COUNT])
+    assert talk.ask(question)["error"] is None
+    output = talk.ask(clarification_answer="1")
+
+    assert output["error"]["code"] == code and word in output["answer"]
