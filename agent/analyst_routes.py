@@ -8,6 +8,7 @@ from agent.analyst_state import AnalystInput, AnalystState
 from agent.conversation.leaning import leans_on_turns
 
 _SOURCES = ("files", "datasets", "source")
+_OF_THE_QUESTION = ("output_type", "clarify")
 _CARRIED = ("turns", "clarifications", "clarification")
 
 
@@ -25,7 +26,8 @@ def begin(state: AnalystState) -> Send:
         asked = state.get("clarification")
         about = asked.get("about") if isinstance(asked, dict) else None
         carried = {name: value for name, value in state.items() if name in _CARRIED and value}
-        return Send("plan", {**given, **carried, "question": about or given.get("question")})
+        payload = {**_kept(state, _OF_THE_QUESTION), **given, **carried}
+        return Send("plan", {**payload, "question": about or given.get("question")})
     given = {**given, "clarification": None, "turns": state.get("turns") or []}
     leans = bool(given["turns"]) and leans_on_turns(given.get("question"))
     return Send("rewrite_question" if leans else "plan", given)
@@ -38,11 +40,17 @@ def after_rewrite_question(state: AnalystState) -> Literal["narrate", "plan"]:
 
 def _asked_before(state: AnalystState) -> dict[str, Any]:
     """Return what the question before was asked of."""
-    source = (state.get("given") or {}).get("source")
+    source = _kept(state, ("source",))
     if source:
-        return {"source": source}
+        return source
     found = {"files": state.get("file_ids"), "datasets": state.get("dataset_ids")}
-    return {name: ids for name, ids in found.items() if ids}
+    # A run that failed at its beginning has found nothing yet.
+    return {name: ids for name, ids in found.items() if ids} or _kept(state, _SOURCES)
+
+
+def _kept(state: AnalystState, names: tuple[str, ...]) -> dict[str, Any]:
+    given = state.get("given") or {}
+    return {name: given[name] for name in names if given.get(name)}
 
 
 def after_plan(state: AnalystState) -> Literal["narrate", "run_tool", "plan"]:

@@ -87,7 +87,7 @@ def replay(store: Store, trace_id: str, settings: Settings, source: str | None =
         today=lambda: date.fromisoformat(begun["date"]),
     )
     if is_analyst:
-        output = ask_again(given, contents, services)
+        output = ask_again(given, contents, services, _error_of(recorded))
     else:
         output = _ask_again(given, contents, services, _error_of(recorded))
     again = [(event.kind, event.body) for event in kept.events]
@@ -119,7 +119,7 @@ def _ask_again(
     carried = {name: given.pop(name) for name in CARRIED_ON if name in given}
     if carried.get("turns") and not any(kind in ("statement", "llm") for kind, _ in recorded):
         carried["result"] = shown_rows(carried["turns"][-1], services.source(given.get("source")))
-    return replayed(build_graph(services, InMemorySaver()), given, carried, last="answer")
+    return replayed(build_graph(services, InMemorySaver()), given, carried, error, last="answer")
 
 
 def _at_source(given: dict[str, Any], source: str) -> dict[str, Any]:

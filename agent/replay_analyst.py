@@ -13,8 +13,15 @@ from agent.services import Services
 from agent.state import Output
 
 
-def ask_again(given: dict[str, Any], recorded: Sequence[tuple[str, Mapping[str, Any]]], services: Services) -> Output:
-    """Return the output for the question that came with `given`; `recorded` are kinds and bodies of its run's events.
+def ask_again(
+    given: dict[str, Any],
+    recorded: Sequence[tuple[str, Mapping[str, Any]]],
+    services: Services,
+    error: str | None,
+) -> Output:
+    """Return the output for the question that came with `given`.
+
+    `recorded` are kinds and bodies of its run's events, and `error` is the code in which it ended.
 
     Raises:
         FileUnknown, DatasetUnknown: a file or a dataset of the question is not kept any more.
@@ -27,7 +34,7 @@ def ask_again(given: dict[str, Any], recorded: Sequence[tuple[str, Mapping[str, 
     if any(kind == "tool" for kind, _ in recorded):
         _check_kept(given, services.registry)
     graph = build_analyst(services, InMemorySaver())
-    return replayed(graph, given, carried, last="narrate")
+    return replayed(graph, given, carried, error, last="narrate")
 
 
 def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:

@@ -6,6 +6,7 @@ from agent.answers.asked import answer_asked
 from agent.answers.compose import compose
 from agent.answers.failed import answer_failure
 from agent.audit.step import assume, note
+from agent.charts.echarts import chart_of
 from agent.clarify.assumed import assumptions_of
 from agent.clarify.types import Turn
 from agent.errors import SqlNotGenerated
@@ -28,7 +29,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if failure or not result:
         return answer_failure(failure or failure_of(SqlNotGenerated("there is no result")), state)
     wanted, sql = state.get("output_type"), state["sql_request"]
-    output = compose(state["question"], {"result": result}, services, wanted=wanted, sql=sql)
+    chart = chart_of(result, state["question"], state["forms"][-1]) if state.get("forms") and wanted == "plot" else None
+    drawn = [chart] if chart else []
+    output = compose(state["question"], {"result": result}, services, wanted=wanted, sql=sql, drawn=drawn)
     if services.model.profile == "embedded":
         note("a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer")
     output["answer"] += _assumed(state, services)

@@ -7,19 +7,20 @@ from pydantic import Field, ValidationError
 from agent.analyst_state import AnalystState, Conclusion
 from agent.answers.form import choose_output_type
 from agent.audit.step import note
+from agent.catalog.describe import one_line
 from agent.charts.echarts import chart_of
+from agent.clarify.askable import why_not_asked
 from agent.clarify.types import ClarifyingQuestion, Option
 from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
 from agent.failure import failure_of
 from agent.models.formats import function_schema
 from agent.models.schemas import AnalystStep
 from agent.queryspec.problems import path_of
+from agent.settings import Settings
 from agent.tools.tool import Arguments, known
 
-MAX_CLARIFICATIONS = 4
-"""Rounds of questions to the user."""
-
-_Text = Annotated[str, Field(min_length=1, max_length=300)]
+_LONGEST = 300
+_Text = Annotated[str, Field(min_length=1, max_length=_LONGEST)]
 
 
 class Finish(Arguments):
@@ -49,18 +50,19 @@ CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
 }
 
 
-def control_schemas(state: AnalystState) -> list[dict[str, Any]]:
+def control_schemas(state: AnalystState, settings: Settings) -> list[dict[str, Any]]:
     """Return the two calls as OpenAI describes functions; nobody is asked where `clarify` is `never`."""
-    names = ["finish", *(["ask_user"] if may_ask(state) else [])]
+    names = ["finish", *(["ask_user"] if may_ask(state, settings) else [])]
     return [function_schema(name, CONTROLS[name][0], CONTROLS[name][1].model_json_schema()) for name in names]
 
 
-def may_ask(state: AnalystState) -> bool:
+def may_ask(state: AnalystState, settings: Settings) -> bool:
     """Return whether the user may be asked (again)."""
-    return state.get("clarify") != "never" and len(state["clarifications"]) < MAX_CLARIFICATIONS
+    mode, asked = state.get("clarify") or settings.clarify, state["clarification_count"]
+    return mode != "never" and asked < settings.max_clarifications
 
 
-def controlled(step: AnalystStep, state: AnalystState) -> dict[str, Any]:
+def controlled(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
     """Return what a call of `finish` or `ask_user` changes in the state.
 
     Raises:
@@ -75,7 +77,7 @@ def controlled(step: AnalystStep, state: AnalystState) -> dict[str, Any]:
         problems = tuple(SpecProblem(path_of(each["loc"]) or "arguments", each["msg"]) for each in found)
         raise ToolCallInvalid(step.tool, problems) from None
     if isinstance(read, AskUser):
-        return _asked(read, state)
+        return _asked(read, state, settings)
     assert isinstance(read, Finish)
     return _finished(read, state)
 
@@ -101,15 +103,16 @@ def _check_form(result_id: str, state: AnalystState) -> None:
     choose_output_type(state["question"], result, wanted, drawn or chart_of(result, state["question"]))
 
 
-def _asked(read: AskUser, state: AnalystState) -> dict[str, Any]:
-    before = {known["question"] for known in state["clarifications"]}
-    if not may_ask(state) or read.question in before:
+def _asked(read: AskUser, state: AnalystState, settings: Settings) -> dict[str, Any]:
+    question, labels = one_line(read.question, _LONGEST), [one_line(text, _LONGEST) for text in read.options]
+    problem = why_not_asked(question, labels, state["clarifications"])
+    if problem or not may_ask(state, settings):
         reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
-        raise ToolCallInvalid("ask_user", (SpecProblem("question", reason),))
+        raise ToolCallInvalid("ask_user", (SpecProblem("question", f"{reason}{problem and f' ({problem})' or ''}"),))
     asked = ClarifyingQuestion(
-        question=read.question,
+        question=question,
         ambiguity_type="AmbQuestion",
-        options=[Option(label=text, reading=text, preview=None) for text in read.options],
+        options=[Option(label=text, reading=text, preview=None) for text in dict.fromkeys(labels) if text],
         about=state["question"],
         earlier=state["clarifications"],
         rejected_sql=[],

@@ -10,6 +10,7 @@ from agent.analyst_state import AnalystState, Observation
 from agent.answers.narration import LANGUAGES
 from agent.messages import language_of
 from agent.prompt_data import block, shortened
+from agent.settings import Settings
 
 _MOST_CHARS = 40_000
 """Characters of all calls together: of older ones only what was called is shown."""
@@ -27,19 +28,19 @@ _FORMS = {
 }
 
 
-def step_messages(state: AnalystState, max_steps: int, today: date) -> list[BaseMessage]:
+def step_messages(state: AnalystState, settings: Settings, today: date) -> list[BaseMessage]:
     """Return the messages that ask for the next call."""
-    clarify = state.get("clarify") or "auto"
+    clarify = state.get("clarify") or settings.clarify
     return prompts.render(
         "analyse",
         today=today.isoformat(),
         language=LANGUAGES[language_of(state["question"])],
-        clarify=_ASKING[clarify] if may_ask(state) and clarify in _ASKING else _NOT_ASKING,
+        clarify=_ASKING[clarify] if may_ask(state, settings) else _NOT_ASKING,
         form=_FORMS.get(str(state.get("output_type")), ""),
         question=state["question"],
         context="".join(f"Clarified: {each['question']} - {each['answer']}\n" for each in state["clarifications"]),
         calls="\n".join(_calls(state["observations"])) or "none",
-        left=str(max(0, max_steps - state["step_count"])),
+        left=str(max(0, settings.max_steps - state["step_count"])),
     )
 
 

@@ -35,7 +35,8 @@ def opening(state: AnalystState, services: Services) -> dict[str, Any]:
     """
     question = clean_question(state.get("question"), services.settings.max_question_chars)
     has_data = any(state.get(name) for name in ("source", "files", "datasets"))
-    heard = {"clarifications": [], **hear(state, may_remark=has_data), "question": question}
+    may_remark = has_data and not state.get("turns")
+    heard = {"clarifications": [], **hear(state, may_remark=may_remark), "question": question}
     if state.get("source"):
         return {**heard, **_opening_of_database(question, state, services)}
     registry = services.registry

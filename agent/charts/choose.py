@@ -3,18 +3,29 @@
 import re
 
 from agent.charts.cells import NUMERIC, are_periods, column, type_of_column
-from agent.charts.plot_spec import MAX_SERIES, PlotSpec
+from agent.charts.plot_spec import MAX_SERIES, ChartType, PlotSpec
+from agent.charts.spec_check import check_plot_spec
+from agent.errors import PlotSpecInvalid
 from agent.sql.result import Result
 
 _YEAR = re.compile(r"(?<![a-zа-я])(years?|yr|год|годы|года)(?![a-zа-я])|年")
 
+_CHART = r"[ -]?(?:chart|plot|graph|diagram)"
+_NAMED: tuple[tuple[ChartType, re.Pattern[str]], ...] = (
+    ("pie", re.compile(rf"\bpie{_CHART}|кругов\w+ (?:диаграмм|график)|饼图|饼状图", re.IGNORECASE)),
+    ("line", re.compile(rf"\bline{_CHART}|линейн\w+ (?:диаграмм|график)|折线图|线图", re.IGNORECASE)),
+    ("bar", re.compile(rf"\b(?:bar|column){_CHART}|столбчат\w+ (?:диаграмм|график)|柱状图|条形图", re.IGNORECASE)),
+    ("area", re.compile(rf"\barea{_CHART}|面积图", re.IGNORECASE)),
+)
 
-def suitable_spec(result: Result, title: str) -> PlotSpec | None:
+
+def suitable_spec(result: Result, title: str, wording: str) -> PlotSpec | None:
     """Return a line over periods or bars over categories; None where the result is no chart.
 
-    The first column of periods (years count), else the first that is not numeric, else the first of several is the
-    x axis; each numeric column that is left is a measure, up to 12. Fewer than two rows are no chart, and a column that
-    shares its name with another cannot be drawn.
+    Where `wording` names another kind, and the result can be that, it is of this kind. The first column of periods
+    (years count), else the first that is not numeric, else the first of several is the x axis; each numeric column
+    that is left is a measure, up to 12. Fewer than two rows are no chart, and a column that shares its name with
+    another cannot be drawn.
     """
     names = [name for name in result["columns"] if result["columns"].count(name) == 1]
     x = _axis(result, names)
@@ -23,8 +34,20 @@ def suitable_spec(result: Result, title: str) -> PlotSpec | None:
     measures = [name for name in names if type_of_column(result, name) in NUMERIC and name != x][:MAX_SERIES]
     if not measures:
         return None
-    kind = "line" if _says_when(result, x) else "bar"
-    return PlotSpec.model_validate({"chart_type": kind, "title": title, "x": x, "y": measures})
+    usual = "line" if _says_when(result, x) else "bar"
+    for kind in (name for name, pattern in _NAMED if pattern.search(wording)):
+        spec = PlotSpec.model_validate({"chart_type": kind, "title": title, "x": x, "y": measures})
+        if _can_be(spec, result):
+            return spec
+    return PlotSpec.model_validate({"chart_type": usual, "title": title, "x": x, "y": measures})
+
+
+def _can_be(spec: PlotSpec, result: Result) -> bool:
+    try:
+        check_plot_spec(spec, result)
+    except PlotSpecInvalid:
+        return False
+    return True
 
 
 def _axis(result: Result, names: list[str]) -> str | None:

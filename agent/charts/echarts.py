@@ -37,9 +37,12 @@ def draw(result: Result, spec: PlotSpec, language: Language = "en") -> Chart:
     return Chart(spec.chart_type, option_of(figure), figure.notes)
 
 
-def chart_of(result: Result, title: str) -> AnswerChart | None:
-    """Return the chart that suits a result, noted in the language of `title`; None where the result is no chart."""
-    spec = suitable_spec(result, title)
+def chart_of(result: Result, title: str, wording: str = "") -> AnswerChart | None:
+    """Return the chart that suits a result, noted in the language of `title`; None where the result is no chart.
+
+    It is of the kind that `wording`, or else the title, names.
+    """
+    spec = suitable_spec(result, title, wording or title)
     if spec is None:
         return None
     chart = draw(result, spec, language_of(title))

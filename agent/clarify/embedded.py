@@ -1,5 +1,6 @@
 """What the embedded model can say of an ambiguity: it writes the statement of each reading that the evidence names."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -48,7 +49,7 @@ def _reading(
     place, _, value = candidate.partition(" = ")
     table, _, column = place.rpartition(".")
     said = value.strip("'\"") or column.replace("_", " ")
-    question = state["question"].replace(phrase, said, 1)
+    question = _with(said, phrase, state["question"])
     asked = cast(State, {**state, "question": question, "clarifications": []})
     source = services.source(state.get("source"))
     try:
@@ -57,3 +58,10 @@ def _reading(
         return None
     label = f"{said} ({place if value else table})"
     return ReadingOption(label=label, reading=question, sql=written.sql) if written.sql else None
+
+
+def _with(said: str, phrase: str, question: str) -> str:
+    """Return `question` with `said` in place of `phrase`: where that stands as a word, if it does."""
+    as_word = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", question)
+    at = as_word.start() if as_word else question.find(phrase)
+    return question if at < 0 else f"{question[:at]}{said}{question[at + len(phrase) :]}"

@@ -4,8 +4,6 @@ The method is Sphinteract's (Zhao et al., VLDB 2025), and one step beyond it: no
 differ in result.
 """
 
-import re
-from collections.abc import Iterable
 from datetime import date
 
 from langchain_core.messages import BaseMessage
@@ -14,6 +12,7 @@ import prompts
 from agent.audit.step import note
 from agent.catalog.describe import describe, one_line
 from agent.catalog.source import Source
+from agent.clarify.askable import is_sql, why_not_asked
 from agent.clarify.embedded import review_of_evidence
 from agent.clarify.readings import Reading, distinct_readings
 from agent.clarify.types import Ambiguity, Clarification, ClarifyingQuestion
@@ -24,7 +23,6 @@ from agent.state import State
 
 _MOST_OPTIONS = 3
 _LONGEST_LABEL, _LONGEST_READING, _LONGEST_QUESTION = 120, 300, 500
-_SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
 
 
 def review(
@@ -50,16 +48,18 @@ def review(
     except ModelAnswerUnreadable as error:
         note(f"nobody was asked: {error}")
         return None
-    problem = _problem(answer, said)
+    text, options = one_line(answer.question or "", _LONGEST_QUESTION), _options(answer)
+    labels = [option.label for option in options]
+    problem = "no ambiguity" if answer.no_ambiguity else why_not_asked(text, labels, said)
     if problem:
         note(f"nobody was asked: {problem}")
         return None
-    readings = distinct_readings(_options(answer), source, rejected)
+    readings = distinct_readings(options, source, rejected)
     if len(readings) < 2:
         note("nobody was asked: the readings do not differ in result")
         return None
     asked = ClarifyingQuestion(
-        question=one_line(answer.question or "", _LONGEST_QUESTION),
+        question=text,
         ambiguity_type=answer.ambiguity_type or "AmbQuestion",
         options=[reading.option for reading in readings],
         about=state["question"],
@@ -75,26 +75,9 @@ def _options(answer: AmbiguityReview) -> list[ReadingOption]:
     for option in answer.options:
         label, reading = one_line(option.label, _LONGEST_LABEL), one_line(option.reading, _LONGEST_READING)
         if label:
-            said = reading if reading and not _SQL.search(reading) else label
+            said = reading if reading and not is_sql(reading) else label
             by_label.setdefault(label.casefold(), option.model_copy(update={"label": label, "reading": said}))
     return list(by_label.values())[:_MOST_OPTIONS]
-
-
-def _problem(answer: AmbiguityReview, said: Iterable[Clarification]) -> str | None:
-    """Return why the answer asks nothing that a user can be asked; None where it does."""
-    if answer.no_ambiguity:
-        return "no ambiguity"
-    options = _options(answer)
-    if not (answer.question or "").strip() or len(options) < 2:
-        return "the review names no two readings"
-    if any(_SQL.search(text) for text in (answer.question or "", *(option.label for option in options))):
-        return "the review asks in SQL"
-    labels = {option.label.casefold() for option in options}
-    for known in said:
-        same_options = labels and labels == {label.casefold() for label in known.get("options", ())}
-        if same_options or known["question"].casefold() == (answer.question or "").casefold():
-            return "it was asked before"
-    return None
 
 
 def _messages(

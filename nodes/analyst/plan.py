@@ -12,6 +12,7 @@ from agent.errors import BudgetExceeded, InvalidOutputType, Retryable
 from agent.failure import failure_of
 from agent.models.schemas import AnalystStep
 from agent.services import Services
+from agent.settings import Settings
 from agent.tools.toolbox import Toolbox
 
 
@@ -21,19 +22,18 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     The model may also end the analysis, or have the user asked. Where it wants another call than there are left, the
     question ends with what was found.
     """
-    if "step_count" not in state:
+    if not state.get("heard"):
         return _next_given(opening(state, services))
     if state["pending"]:
         return _next_given({"pending": state["pending"]})
     if services.model.profile == "embedded":
         return embedded_step(state, services)
-    tools = [*Toolbox(workbench(state, services), None).schemas(), *control_schemas(state)]
-    max_steps = services.settings.max_steps
-    step = services.model.ask(AnalystStep, step_messages(state, max_steps, services.today()), tools)
+    tools = [*Toolbox(workbench(state, services), None).schemas(), *control_schemas(state, services.settings)]
+    step = services.model.ask(AnalystStep, step_messages(state, services.settings, services.today()), tools)
     if step.tool in CONTROLS:
-        return _controlled(step, state, max_steps)
-    if state["step_count"] >= max_steps:
-        return {"failure": failure_of(BudgetExceeded(f"{max_steps} steps", "DATASPHINX_MAX_STEPS"))}
+        return _controlled(step, state, services.settings)
+    if state["step_count"] >= services.settings.max_steps:
+        return _out_of_steps(services.settings)
     call = ToolCall(tool=step.tool, arguments=step.arguments, is_given=False)
     return {"call": call, "step_count": state["step_count"] + 1}
 
@@ -43,13 +43,17 @@ def _next_given(update: dict[str, Any]) -> dict[str, Any]:
     return {**update, "call": first, "pending": rest}
 
 
-def _controlled(step: AnalystStep, state: AnalystState, max_steps: int) -> dict[str, Any]:
+def _out_of_steps(settings: Settings) -> dict[str, Any]:
+    return {"failure": failure_of(BudgetExceeded(f"{settings.max_steps} steps", "DATASPHINX_MAX_STEPS"))}
+
+
+def _controlled(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
     """Return the end, or the question to the user; where that cannot be, the model is told why, and it costs a step."""
     try:
-        return controlled(step, state)
+        return controlled(step, state, settings)
     except Retryable as error:
-        if state["step_count"] >= max_steps:
-            return {"failure": failure_of(BudgetExceeded(f"{max_steps} steps", "DATASPHINX_MAX_STEPS"))}
+        if state["step_count"] >= settings.max_steps:
+            return _out_of_steps(settings)
         return {**told_wrong(step, error, state), "step_count": state["step_count"] + 1}
     except InvalidOutputType as error:
         if state["form_was_corrected"]:

@@ -97,3 +97,21 @@ def test_feedback_without_evidence_has_another_statement_written(embedded: Calla
     output = agent.ask(feedback={"accepted": False})
 
     assert (output["clarification"], output["value"]) == (None, 2)
+
+
+def test_the_words_that_are_open_are_replaced_where_they_stand_alone(embedded: Callable[..., Embedded]) -> None:
+    agent = embedded(JOHN, GUSTAAF)
+    agent.ask(question="After preDeloor days, what does Deloor teach?")
+    prompts = "".join(call.prompt for call in agent.model.calls)
+
+    assert all(
+        f"After preDeloor days, what does {name} teach?" in prompts for name in ("John Deloor", "Gustaaf Deloor")
+    )
+
+
+def test_a_rejected_statement_is_no_reading(embedded: Callable[..., Embedded]) -> None:
+    agent = embedded(JOHN, GUSTAAF, JOHN, GUSTAAF, GUSTAAF)
+    agent.ask(question=QUESTION, clarify="never")
+    output = agent.ask(feedback={"accepted": False}, clarify="auto")
+
+    assert output["clarification"] is None

@@ -1,11 +1,15 @@
 """What nobody should send, and what a review should not say: clear errors, and nothing that was open is lost."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, Talk
+from agent.audit.store import open_store
+from agent.replay import replay
+from agent.sample.shop import shop_path
+from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talk
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import NO_AMBIGUITY, ScriptedAgent
 
@@ -183,3 +187,82 @@ def test_a_reading_without_an_order_equals_one_with_any(talking: Talking, turned
     output = talking([{**ASKS, "options": two[::-1] if turned else two}], [COUNT]).ask(BEST)
 
     assert output["clarification"] is None
+
+
+def test_a_reading_that_a_row_rule_closes_is_left_out(talking: Talking, cache_dir: Path) -> None:
+    shop = {"url": f"sqlite:///{shop_path(cache_dir)}", "row_rules": {"customers": "deny"}}
+    third = {"label": "by name", "reading": "by name", "sql": "SELECT name FROM customers"}
+    talk = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}], [COUNT], sources={"shop": shop})
+    output = talk.ask(BEST)
+
+    assert output["error"] is None
+    assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
+
+
+def test_a_slow_reading_is_asked_without_a_preview(talking: Talking) -> None:
+    slow = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000000) SELECT MAX(x) FROM n"
+    third = {"label": "slow", "reading": "slow", "sql": slow}
+    talk = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}], [COUNT], statement_timeout_s=0.5)
+    options = talk.ask(BEST)["clarification"]["options"]
+
+    assert [option["preview"] is None for option in options] in ([False, True, False], [False, False])
+
+
+@pytest.mark.parametrize("limit", [{"max_llm_calls": 1}, {"max_llm_tokens": 1}])
+def test_a_spent_budget_leaves_the_question_open(talking: Talking, limit: dict[str, int]) -> None:
+    talk = talking([ASKS, TWICE], [COUNT], **limit)
+    output = talk.ask(BEST, clarify="always")
+    if output["error"]:
+        assert output["error"]["code"] == "budget_exceeded"
+        return
+    failed = talk.ask(clarification_answer="own words", clarify="always")
+
+    assert failed["error"] is None or failed["error"]["code"] == "budget_exceeded" and failed["clarification"]
+
+
+def test_a_failed_first_question_and_an_answer_to_it_are_replayed(talking: Talking) -> None:
+    talk = talking([])
+    outputs = [talk.ask("Tell me a joke about penguins"), talk.ask(clarification_answer="1")]
+    settings = talk.agent.services.settings
+
+    assert [output["error"]["code"] for output in outputs] == ["off_topic", "nothing_asked"]
+    for output in outputs:
+        assert replay(open_store(settings), output["audit"]["trace_id"], settings).differences == []
+
+
+@pytest.mark.parametrize(
+    ("question", "own"), [("Кто лучшие покупатели customers?", "своими словами"), ("最好的customers是谁？", "自己的话")]
+)
+def test_a_question_back_is_in_the_language_of_the_question(talking: Talking, question: str, own: str) -> None:
+    talk = talking([ASKS])
+
+    assert own in talk.ask(question)["answer"]
+    wrong = talk.ask(clarification_answer="9")["answer"]
+    assert "option" not in wrong
+
+
+def test_rounds_end_at_the_limit(talking: Talking) -> None:
+    reviews = [
+        {**ASKS, "question": f"Question {n}?", "options": [{**ORDERS, "label": f"a{n}"}, {**AMOUNT, "label": f"b{n}"}]}
+        for n in range(6)
+    ]
+    talk = talking(reviews, [COUNT], max_clarifications=3)
+    output, rounds = talk.ask(BEST, clarify="always"), 0
+    while output["clarification"]:
+        output, rounds = talk.ask(clarification_answer="own words"), rounds + 1
+
+    assert rounds == 3 and output["sql"] == COUNT["sql"]
+
+
+def test_rounds_end_at_the_limit_without_a_thread(talking: Talking) -> None:
+    reviews = [
+        {**ASKS, "question": f"Question {n}?", "options": [{**ORDERS, "label": f"a{n}"}, {**AMOUNT, "label": f"b{n}"}]}
+        for n in range(6)
+    ]
+    agent, rounds = talking(reviews, [COUNT], max_clarifications=3, clarify="always").agent, 0
+    output = agent.ask(BEST)
+    while asked := output["clarification"]:
+        output = agent.graph.invoke({"clarification": asked, "clarification_answer": "own words"})
+        rounds += 1
+
+    assert rounds == 3 and output["sql"] == COUNT["sql"]

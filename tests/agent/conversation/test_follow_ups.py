@@ -124,12 +124,24 @@ def test_a_chart_of_one_figure_is_a_clear_error(talking: Talking) -> None:
     assert talk.ask("as a table")["error"] is None
 
 
-@pytest.mark.parametrize("kind", ["pie", "line", "bar"])
-def test_the_kind_of_chart_that_is_named(talking: Talking, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [("as a pie chart", "pie"), ("as a line chart", "line"), ("as a chart", "bar"), ("换成饼图", "pie"),
+     ("в виде круговой диаграммы", "pie")],
+)  # fmt: skip
+def test_the_kind_of_chart_that_is_named(talking: Talking, question: str, kind: str) -> None:
     talk = talking([BY_STATUS])
     talk.ask(STATUSES)
 
-    assert talk.ask(f"as a {kind} chart")["charts"][0]["type"] == kind
+    assert talk.ask(question)["charts"][0]["type"] == kind
+
+
+def test_a_pie_of_two_figures_is_the_usual_chart(talking: Talking) -> None:
+    two = {"sql": "SELECT status, COUNT(*) AS orders, MIN(order_id) AS first FROM orders GROUP BY status"}
+    talk = talking([two])
+    talk.ask(STATUSES)
+
+    assert talk.ask("as a pie chart")["charts"][0]["type"] == "bar"
 
 
 @pytest.mark.parametrize("written", ["x" * 50_000, "???"])

@@ -1,0 +1,153 @@
+"""Conversations with the analyst: what holds from question to question, and what the user is asked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.audit.store import open_store
+from agent.replay import replay
+from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
+
+Analyst = Callable[..., ScriptedAnalyst]
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+ASKED = step("ask_user", question="Which account?", options=["alpha", "beta"])
+DONE = step("finish", answer="70")
+
+
+class Talk:
+    """A thread of the analyst."""
+
+    def __init__(self, agent: ScriptedAnalyst) -> None:
+        self.agent = agent
+
+    def ask(self, question: str | None = None, **given: Any) -> dict[str, Any]:
+        return self.agent.graph.invoke({**({"question": question} if question else {}), **given}, THREAD)
+
+    def prompts(self, schema: str = "AnalystStep") -> list[str]:
+        return [call.prompt for call in self.agent.model.calls if call.schema_name == schema]
+
+
+@pytest.fixture
+def talking(analyst: Analyst, dataset: str) -> Callable[..., Talk]:
+    """A maker of threads: the model's steps, where QUERY stands for the sum and SUMS for the sums by account."""
+    specs = {"QUERY": TOTAL, "SUMS": BY_ACCOUNT}
+
+    def make(*steps: Any, **overrides: Any) -> Talk:
+        known = [
+            step("run_query", dataset_id=dataset, query=specs[each]) if isinstance(each, str) else each
+            for each in steps
+        ]
+        return Talk(analyst(known, checkpointer=InMemorySaver(), **overrides))
+
+    return make
+
+
+Talking = Callable[..., Talk]
+
+
+def test_an_answer_with_nothing_asked_loses_nothing(talking: Talking, returns: str) -> None:
+    talk = talking("QUERY", DONE, "SUMS", DONE)
+    talk.ask(QUESTION, files=[returns])
+    assert talk.ask(clarification_answer="1")["error"]["code"] == "nothing_asked"
+
+    assert talk.ask("How many returns are there for every single account?")["error"] is None
+
+
+def test_a_question_that_is_none_loses_nothing(talking: Talking, returns: str) -> None:
+    talk = talking("QUERY", DONE, "SUMS", DONE)
+    talk.ask(QUESTION, files=[returns])
+    assert talk.ask("???")["error"]["code"] == "invalid_question"
+
+    assert talk.ask("How many returns are there for every single account?")["error"] is None
+
+
+def test_the_form_of_the_question_holds_after_the_answer(talking: Talking, returns: str) -> None:
+    talk = talking(ASKED, "QUERY", step("finish", answer="100"))
+    talk.ask(QUESTION, files=[returns], output_type="string")
+
+    assert talk.ask(clarification_answer="beta")["output_type"] == "string"
+
+
+def test_a_wrong_answer_leaves_the_question_open_and_the_files_in_hand(talking: Talking, returns: str) -> None:
+    talk = talking(ASKED, "QUERY", DONE)
+    asked = talk.ask(QUESTION, files=[returns])["clarification"]
+    wrong = talk.ask(clarification_answer="7")
+
+    assert (wrong["error"]["code"], wrong["clarification"]) == ("option_unknown", asked)
+    assert talk.ask(clarification_answer="2")["error"] is None
+
+
+def test_the_settings_say_whether_anybody_is_asked(talking: Talking, returns: str) -> None:
+    talk = talking(ASKED, "QUERY", DONE, clarify="never")
+
+    assert talk.ask(QUESTION, files=[returns])["clarification"] is None
+
+
+def test_the_settings_say_how_often(talking: Talking, returns: str) -> None:
+    again = step("ask_user", question="Which year?", options=["2023", "2024"])
+    talk = talking(ASKED, again, "QUERY", DONE, max_clarifications=1)
+    talk.ask(QUESTION, files=[returns])
+
+    assert talk.ask(clarification_answer="1")["clarification"] is None
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        step("ask_user", question="Which account?", options=["alpha", "ALPHA "]),
+        step("ask_user", question="Which account?", options=["SELECT 1 FROM accounts", "beta"]),
+        step("ask_user", question="SELECT name FROM accounts?", options=["alpha", "beta"]),
+        step("ask_user", question=" \n", options=["alpha", "beta"]),
+    ],
+    ids=["twice", "SQL", "SQL question", "empty"],
+)
+def test_what_no_user_can_be_asked_is_told_to_the_model(talking: Talking, returns: str, asks: dict[str, Any]) -> None:
+    output = talking(asks, "QUERY", DONE).ask(QUESTION, files=[returns])
+
+    assert (output["clarification"], output["error"]) == (None, None)
+
+
+def test_a_question_is_one_line(talking: Talking, returns: str) -> None:
+    asks = step("ask_user", question="Which\naccount\x1b?", options=["al\x00pha\n", "be\u202eta"])
+    asked = talking(asks).ask(QUESTION, files=[returns])["clarification"]
+
+    assert asked["question"] == "Which account ?"
+    assert [option["label"] for option in asked["options"]] == ["al pha", "be ta"]
+
+
+def test_the_same_in_another_case_is_not_asked_twice(talking: Talking, returns: str) -> None:
+    again = step("ask_user", question="which ACCOUNT?", options=["beta", "alpha"])
+    talk = talking(ASKED, again, "QUERY", DONE)
+    talk.ask(QUESTION, files=[returns])
+
+    assert talk.ask(clarification_answer="1")["clarification"] is None
+
+
+def test_a_mode_that_there_is_not(talking: Talking, returns: str) -> None:
+    assert talking().ask(QUESTION, files=[returns], clarify="sometimes")["error"]["code"] == "input_invalid"
+
+
+def test_a_follow_up_is_asked_of_the_same_files(talking: Talking, returns: str) -> None:
+    talk = talking("QUERY", DONE, "SUMS", DONE)
+    talk.agent.model._answers["StandaloneQuestion"] = [{"question": "How many returns has beta?"}]
+    talk.ask(QUESTION, files=[returns])
+    output = talk.ask("and beta?")
+
+    assert output["error"] is None and output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
+    assert "Question: How many returns has beta?" in talk.prompts()[-1]
+
+
+def test_each_run_is_replayed(talking: Talking, returns: str) -> None:
+    talk = talking(ASKED, "QUERY", DONE, "SUMS", DONE)
+    talk.agent.model._answers["StandaloneQuestion"] = [{"question": "How many returns has beta?"}]
+    outputs = [talk.ask(QUESTION, files=[returns]), talk.ask(clarification_answer="9")]
+    outputs += [talk.ask(clarification_answer="2"), talk.ask(clarification_answer="2"), talk.ask("and beta?")]
+    settings = talk.agent.services.settings
+
+    assert [bool(output["error"]) for output in outputs] == [False, True, False, True, False]
+    for output in outputs:
+        done = replay(open_store(settings), output["audit"]["trace_id"], settings)
+        assert done.differences == []
+        assert done.output["answer"] == output["answer"]
