@@ -20,9 +20,10 @@ _SHOW = (
     r"(?:(?:show|draw|give|display|plot|present|покажи(?:те)?|дай(?:те)?|выведи(?:те)?|нарисуй(?:те)?)(?: me| мне)? ?)?"
 )
 _IT = r"(?:(?:it|this|that|them|these|those|the (?:same|result|answer)|это|их|его|то же)(?: again| снова)? ?)?"
+_KIND = r"(?:(?:simple|stacked|horizontal|bar|pie|line|column|area|scatter) )*"
 _FORMS: tuple[tuple[OutputType, str], ...] = (
-    ("plot", r"(?:as|in|on|with|into|to) (?:an? |the )?(?:\w+ )?(?:chart|plot|graph|diagram)"),
-    ("plot", r"(?:an? )?(?:chart|plot|graph|diagram)(?: of (?:it|this|that|them|these))?(?: please)?"),
+    ("plot", rf"(?:as|in|on|with|into|to) (?:an? |the )?{_KIND}(?:chart|plot|graph|diagram)"),
+    ("plot", rf"(?:an? )?{_KIND}(?:chart|plot|graph|diagram)(?: of (?:it|this|that|them|these))?(?: please)?"),
     ("plot", r"(?:в виде |как |на )?(?:\w+ )?(?:график\w*|диаграмм\w*|гистограмм\w*)"),
     (
         "plot",
