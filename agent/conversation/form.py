@@ -46,7 +46,7 @@ _SORT = (
     r"(?:,? (?:in )?(?P<down>desc\w*(?: order)?|highest first|largest first)|"
     r",? (?:in )?(?:asc\w*(?: order)?|lowest first))?",
     r"(?:от)?сортиру\w+ по (?P<by>[\w ]+?)(?: (?P<down>по убыванию)| по возрастанию)?",
-    r"按(?P<by>\w+?)(?:(?P<down>降序|从高到低|从大到小)|升序|从低到高|从小到大)?(?:排序|排列)?",
+    r"按(?P<by>\w+?)(?:(?P<down>降序|从高到低|从大到小)(?:排序|排列)?|(?:升序|从低到高|从小到大)(?:排序|排列)?|排序|排列)",
 )
 _ROWS = [f"{_SHOW}{pattern}" for pattern in _FEWER] + [f"{_SHOW}{_IT}{pattern}" for pattern in _SORT]
 _END = r"\s*[.!?。！？]*"

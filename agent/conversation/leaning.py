@@ -15,12 +15,18 @@ _HAN_WORDS = 2
 _BEGINS = re.compile(
     r"(?:and|but|or|so|also|now|then|only|just|instead|what about|how about|why|same|again|"
     r"as (?:an? )?\w+$|in (?:an? )?\w+$|"
-    r"sorted|sort|order|group|split|by|per|for|without|with|except|exclude|excluding|include|including|limit|top|first|"
-    r"а|и|но|или|только|лишь|теперь|тогда|ещё|еще|также|почему|по|без|кроме|в виде|отсортируй|сортируй|покажи это|"
-    r"那么?|再|还有|只|仅|改|换|按|为什么|和|以及|除了|不含|排序|如果)(?![^\W\d_\u3400-\u9fff])",
+    r"exclude|include|limit|"
+    r"а|и|но|или|только|лишь|теперь|тогда|ещё|еще|также|почему|в виде|покажи это)(?!\w)"
+    r"|那|再|还有|只|仅|改成|换成|为什么|以及|不含",
     re.IGNORECASE,
 )
-_BEGINS_IN_CHINESE = re.compile(r"那|再|还有|只|仅|改|换|按|为什么|以及|除了|不含|如果|呢")
+_BEGINS_LIKE_A_PART = re.compile(
+    r"(?:sorted|sort|order|group|split|by|per|for|without|with|except|excluding|including|top|first|"
+    r"по|без|кроме|отсортируй|сортируй)\b|按|除了|如果",
+    re.IGNORECASE,
+)
+"""How the rest of a question begins, where it is short; a complete one may begin so too."""
+_MOST_WORDS_OF_A_PART = 6
 _ASKS = re.compile(
     r"(?:how|which|who|whom|whose|where|when|what|list|show|count|give|name|find|display|"
     r"сколько|кто|как(?:ой|ая|ие|ое|ую)|где|когда|что|покажи|назови|перечисли|выведи|найди)\b|"
@@ -29,12 +35,18 @@ _ASKS = re.compile(
 )
 """How a question begins that may be short and complete."""
 _POINTS_BACK = re.compile(
-    r"\b(?:it|its|they|them|their|those|these|th(?:at|is)(?= ones?\b|\s*(?:[?.!,]|$))|he|him|his|she|her|hers|"
+    r"\b(?:those|these|th(?:at|is)(?= ones?\b|\s*(?:[?.!,]|$))|"
     r"the same|the others?|the rest|above|previous|former|latter|instead|"
-    r"он|она|оно|они|его|её|ее|их|ему|ей|им|ими|ними|них|эт(?:о|от|а|и|их|ой|ого|им|ими)|т(?:е|ех|от|ой|ого|еми)|"
+    r"эт(?:о|от|а|и|их|ой|ого|им|ими)|т(?:е|ех|от|ой|ого|еми)|"
     r"остальны\w+|предыдущ\w+|вместо)\b|它|他们|她们|它们|这些|那些|其中|上述|上面|刚才|其余|同样",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(
+    r"(?:\W*\w+){0,3}?\W*\b(?:it|its|they|them|their|he|him|his|she|her|hers|"
+    r"он|она|оно|они|его|её|ее|их|ему|ей|им|ими|ними|них)\b",
+    re.IGNORECASE,
+)
+"""A pronoun among the first words; one that comes later stands for what the question names itself."""
 
 
 def leans_on_turns(question: Any) -> bool:
@@ -53,4 +65,6 @@ def leans_on_turns(question: Any) -> bool:
         return True
     if count <= _MOST_WORDS_OF_A_REST and not _ASKS.match(text):
         return True
-    return any((_BEGINS.match(text), _BEGINS_IN_CHINESE.match(text), _POINTS_BACK.search(text)))
+    if count <= _MOST_WORDS_OF_A_PART and _BEGINS_LIKE_A_PART.match(text):
+        return True
+    return any((_BEGINS.match(text), _POINTS_BACK.search(text), _PRONOUN.match(text)))

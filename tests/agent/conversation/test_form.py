@@ -112,7 +112,8 @@ def test_leaning(question: str) -> None:
 @pytest.mark.parametrize(
     "question",
     ["How many orders are there?", "List the regions", "Which region had the highest revenue in 2024?",
-     "Who sold most?",
+     "Who sold most?", "List the customers and their orders", "For each region, give the number of its customers",
+     "按城市统计每个月的销售总额是多少", "По каждому региону покажи число клиентов и сумму их заказов",
      "Сколько заказов было в марте?", "2024年每个城市的销售额是多少？",
      "Which products that were returned cost over 100?",
      "", None, 5],
