@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -61,7 +62,7 @@ def server_process(
 ) -> Iterator[ServerProcess]:
     """Yield a server with these variables, its log and its data in `folder`; it is killed in the end if it still runs.
 
-    `port` is where it will listen; left out, its log tells.
+    `port` is where `command` makes it listen; left out, its log tells.
     """
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "server.log"
@@ -76,13 +77,26 @@ def server_process(
         process.wait()
 
 
+def listens(port: int) -> bool:
+    """Return whether connections to this port of loopback are taken."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_port() -> int:
+    """Return a port of loopback that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
 def _port(process: "subprocess.Popen[bytes]", log: Path, port: int) -> int:
     """Return where it listens, when it does."""
     until = time.monotonic() + _STARTS_WITHIN_S
     while time.monotonic() < until and process.poll() is None:
         found = re.search(r"running on http://[^:]+:(\d+)", log.read_text(errors="replace"))
-        if found:
-            return port or int(found[1])
+        if found or (port and listens(port)):
+            return port or int(found[1])  # type: ignore[index]
         time.sleep(0.02)
     raise AssertionError(f"the server did not start: {log.read_text(errors='replace')}")
 

@@ -47,16 +47,18 @@ class SlowModel:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
                 length = int(head.partition("content-length:")[2].split("\r\n", 1)[0])
-                body = await self._answered(json.loads(await reader.readexactly(length)))
-                writer.write(body)
+                reply = await self._reply_to(json.loads(await reader.readexactly(length)))
+                writer.write(_as_http(reply))
                 await writer.drain()
+                if reply.cut is not None or "Connection" in reply.headers:
+                    return
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             del self._open[writer]
             writer.close()
 
-    async def _answered(self, request: dict[str, Any]) -> bytes:
+    async def _reply_to(self, request: dict[str, Any]) -> Reply:
         self.calls, self._at_once = self.calls + 1, self._at_once + 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -65,7 +67,11 @@ class SlowModel:
             self._at_once -= 1
         schema = request.get("response_format", {}).get("json_schema", {}).get("name", "")
         answer = self.answer(schema, "\n".join(str(message["content"]) for message in request["messages"]))
-        reply = answer if isinstance(answer, Reply) else Reply(answer)
-        body = reply.as_bytes()
-        lines = [f"HTTP/1.1 {reply.status} Said", "Content-Type: application/json", f"Content-Length: {len(body)}"]
-        return "\r\n".join([*lines, "", ""]).encode() + body
+        return answer if isinstance(answer, Reply) else Reply(answer)
+
+
+def _as_http(reply: Reply) -> bytes:
+    body = reply.as_bytes()
+    headers = {"Content-Type": "application/json", **reply.headers, "Content-Length": str(len(body))}
+    lines = [f"HTTP/1.1 {reply.status} Said", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + body[: reply.cut]

@@ -15,7 +15,7 @@ from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.serving import ASKED, COUNT
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.round_robin import RoundRobin
-from tests.server_process import server_process
+from tests.server_process import listens, server_process
 
 BOTH_STORES = pytest.mark.parametrize(
     "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
@@ -122,16 +122,9 @@ def test_a_server_that_is_told_to_stop_answers_what_it_was_asked(
         asked = pool.submit(invoke, server.url, **ASKED)
         assert begun.wait(20)
         server.process.send_signal(signal.SIGTERM)
-        while _listens(server.port):
+        while listens(server.port):
             pass
         go_on.set()
 
         assert asked.result()["sql"] == COUNT["sql"]
         assert server.process.wait(20) == 0
-
-
-def _listens(port: int) -> bool:
-    import socket
-
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
