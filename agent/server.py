@@ -1,6 +1,8 @@
 """Both graphs over HTTP, with LangServe: routes only. FastAPI and LangServe are imported when an app is made."""
 
 import asyncio
+import signal
+import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from langserve.serialization import Serializer
 
-_NODE_THREADS = 64
+_NODE_THREADS = 256
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
@@ -69,6 +71,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
 def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None = None) -> None:
     """Serve until interrupted. There is no login: let another address than loopback be reached only through one.
 
+    Told to stop by SIGTERM, the process takes no more questions, answers those it has, and ends with exit code 0.
+
     Raises:
         DriverMissing, ConfigurationError: as `create_app` says.
         RecordUnavailable, ThreadsUnavailable: the record of runs, or what keeps threads, cannot be used.
@@ -87,6 +91,8 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
         raise DriverMissing("uvicorn", "serve") from error
     # Without a configuration uvicorn logs as the process does: in JSON, where that is set.
     logs = None if services.settings.log_json else LOGGING_CONFIG
+    # When all is answered uvicorn raises the signal once more, and the process would look as if it had been killed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs)
 
 

@@ -1,0 +1,33 @@
+# The server, for any number of processes on one PostgreSQL. Settings and secrets come with the environment: the image
+# has none. See docs/operations.md.
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY agent ./agent
+COPY nodes ./nodes
+COPY prompts ./prompts
+RUN python -m venv /opt/datasphinx \
+ && /opt/datasphinx/bin/pip install --no-cache-dir --disable-pip-version-check \
+    ".[serve,postgres,mysql,duckdb,analyst,charts,semantic]"
+
+FROM python:3.11-slim-bookworm
+RUN groupadd --system --gid 10001 datasphinx \
+ && useradd --system --uid 10001 --gid datasphinx --no-create-home --home-dir /data --shell /usr/sbin/nologin datasphinx \
+ && install --directory --owner=datasphinx --group=datasphinx --mode=0700 /data \
+ && install --directory --mode=0755 /etc/datasphinx
+COPY --from=build /opt/datasphinx /opt/datasphinx
+ENV PATH=/opt/datasphinx/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    MPLCONFIGDIR=/data/cache/matplotlib \
+    DATASPHINX_DATA_DIR=/data \
+    DATASPHINX_CACHE_DIR=/data/cache \
+    DATASPHINX_LOG_JSON=true
+USER 10001:10001
+# A datasphinx.toml is mounted here, outside of what the server can write.
+WORKDIR /etc/datasphinx
+VOLUME /data
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=10s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/healthz', timeout=8)"]
+CMD ["datasphinx", "serve", "--host", "0.0.0.0", "--port", "8000"]

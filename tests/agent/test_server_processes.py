@@ -1,0 +1,130 @@
+"""`datasphinx serve` as processes: several on one database, and one that is killed in the middle of a conversation."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.agent.audit.stores import fresh_url
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
+from tests.agent.serving import ASKED, COUNT
+from tests.fake_openai import FakeOpenAI, Reply
+from tests.round_robin import RoundRobin
+from tests.server_process import listens, server_process
+
+BOTH_STORES = pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+)
+
+
+@pytest.fixture
+def model() -> Iterator[FakeOpenAI]:
+    """A model that asks back what "the best" means, and else counts the orders."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        is_review = "AmbiguityReview" in str(request["response_format"])
+        return ASKS if is_review else COUNT
+
+    with FakeOpenAI(default=answer) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(cache_dir: Path, model: FakeOpenAI) -> dict[str, str]:
+    """What every server of a test is started with."""
+    return {
+        "DATASPHINX_CACHE_DIR": str(cache_dir),
+        "DATASPHINX_LLM_BASE_URL": model.base_url,
+        "DATASPHINX_LLM_MODEL": "fake",
+        "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
+    }
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Variables that name an empty store of threads and record."""
+    if request.param == "sqlite":
+        yield {}
+        return
+    with fresh_url("postgres", tmp_path) as url:
+        yield {"DATASPHINX_THREADS_URL": url, "DATASPHINX_RECORD_URL": url}
+
+
+def invoke(url: str, **given: Any) -> dict[str, Any]:
+    """Return the output of one question, asked on a connection of its own."""
+    response = httpx.post(f"{url}/agent/invoke", json={"input": given}, timeout=30, verify=False)
+    assert response.status_code == 200, response.text
+    return response.json()["output"]
+
+
+@pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+def test_the_second_server_answers_what_the_first_asked(
+    settings: dict[str, str], store: dict[str, str], tmp_path: Path
+) -> None:
+    given = {**settings, **store}
+    with (
+        server_process(tmp_path / "one", given) as one,
+        server_process(tmp_path / "other", given) as other,
+        RoundRobin([one.port, other.port]) as proxy,
+    ):
+        url = f"http://127.0.0.1:{proxy.port}"
+        asked = invoke(url, question=BEST)
+        output = invoke(url, thread_id=asked["thread_id"], clarification_answer="2")
+        followed = invoke(url, thread_id=asked["thread_id"], question="only the top two")
+        logs = [server.log.read_text().count("/agent/invoke") for server in (one, other)]
+
+    assert (asked["status"], output["status"], output["sql"]) == ("clarification", "ok", BY_AMOUNT)
+    assert len(followed["tables"][0]["rows"]) == 2
+    assert logs == [2, 1]
+
+
+@BOTH_STORES
+def test_a_thread_goes_on_after_its_server_was_killed(
+    settings: dict[str, str], store: dict[str, str], model: FakeOpenAI, tmp_path: Path
+) -> None:
+    given, go_on, begun = {**settings, **store}, threading.Event(), threading.Event()
+
+    def hang(request: dict[str, Any]) -> Reply:
+        begun.set()
+        return Reply(COUNT, hang=go_on)
+
+    with server_process(tmp_path / "server", given) as server, ThreadPoolExecutor(1) as pool:
+        thread = invoke(server.url, question=BEST)["thread_id"]
+        answer = {"thread_id": thread, "clarification_answer": "the oldest"}
+        model.answers = [hang]
+        lost = pool.submit(invoke, server.url, **answer)
+        assert begun.wait(20)
+        assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+        go_on.set()
+        assert isinstance(lost.exception(), httpx.TransportError)
+    with server_process(tmp_path / "server", given) as server:
+        output = invoke(server.url, **answer)
+
+    assert (output["status"], output["sql"], output["thread_id"]) == ("ok", COUNT["sql"], thread)
+
+
+def test_a_server_that_is_told_to_stop_answers_what_it_was_asked(
+    settings: dict[str, str], model: FakeOpenAI, tmp_path: Path
+) -> None:
+    go_on, begun = threading.Event(), threading.Event()
+
+    def hang(request: dict[str, Any]) -> Reply:
+        begun.set()
+        return Reply(COUNT, hang=go_on)
+
+    model.answers = [hang]
+    with server_process(tmp_path / "server", settings) as server, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(invoke, server.url, **ASKED)
+        assert begun.wait(20)
+        server.process.send_signal(signal.SIGTERM)
+        while listens(server.port):
+            pass
+        go_on.set()
+
+        assert asked.result()["sql"] == COUNT["sql"]
+        assert server.process.wait(20) == 0
