@@ -1,23 +1,24 @@
 """A graph as LangServe runs it, and how its values are written."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
-from agent.conversation.conversations import Conversations
 from agent.conversation.reply import Reply, refusal
 from agent.errors import DatasphinxError
+from agent.service.tenant import asking
 
 
 class ServedGraph(Runnable[dict[str, Any], Reply]):
     """A graph on threads behind a checked input: plain JSON out, and a stream that ends in the output."""
 
-    def __init__(self, conversations: Conversations, question: type[BaseModel]) -> None:
-        """Serve `conversations`; LangServe holds every input against `question`."""
-        self._conversations = conversations
+    def __init__(self, graph: str, question: type[BaseModel]) -> None:
+        """Serve the graph of this name, as whoever asks has it; LangServe holds every input against `question`."""
+        self._graph = graph
         self._question = question
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
@@ -33,7 +34,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         """Return the output of one question; an error of the domain is in its `error`."""
         given, thread_id = _given(input)
         try:
-            *_, (_, reply) = self._conversations.stream(given, thread_id, config)
+            *_, (_, reply) = asking().graphs[self._graph].stream(given, thread_id, config)
         except DatasphinxError as error:
             return refusal(error, given, thread_id)
         return cast(Reply, reply)
@@ -45,12 +46,13 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
 
     async def astream(
         self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any]:
         """Yield `{node: update}` as each node ends, and at last what `ainvoke` returns."""
         given, thread_id = _given(input)
         try:
-            async for _, each in self._conversations.astream(given, thread_id, config):
-                yield each
+            async with aclosing(asking().graphs[self._graph].astream(given, thread_id, config)) as events:
+                async for _, each in events:
+                    yield each
         except DatasphinxError as error:
             yield refusal(error, given, thread_id)
 

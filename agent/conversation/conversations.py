@@ -1,7 +1,7 @@
 """A graph whose conversations are kept on threads: one run at a time on each, and nothing of one that is broken off."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -48,7 +48,7 @@ class Conversations:
 
     async def astream(
         self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """Yield what `stream` yields."""
         run, state = self._run(thread_id), {}
         try:
