@@ -1,6 +1,6 @@
 """A graph as LangServe runs it, and how its values are written."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -8,6 +8,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
+from agent.conversation.conversations import Event
 from agent.conversation.reply import Reply, refusal
 from agent.errors import DatasphinxError
 from agent.service.tenant import asking
@@ -18,7 +19,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
 
     def __init__(self, graph: str, question: type[BaseModel]) -> None:
         """Serve the graph of this name, as whoever asks has it; LangServe holds every input against `question`."""
-        self._graph = graph
+        self.graph = graph
         self._question = question
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
@@ -34,7 +35,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         """Return the output of one question; an error of the domain is in its `error`."""
         given, thread_id = _given(input)
         try:
-            *_, (_, reply) = asking().graphs[self._graph].stream(given, thread_id, config)
+            *_, (_, reply) = asking().graphs[self.graph].stream(given, thread_id, config)
         except DatasphinxError as error:
             return refusal(error, given, thread_id)
         return cast(Reply, reply)
@@ -48,13 +49,19 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> AsyncGenerator[Any]:
         """Yield `{node: update}` as each node ends, and at last what `ainvoke` returns."""
+        async with aclosing(self.events(input, config)) as events:
+            async for _, each in events:
+                yield each
+
+    async def events(self, input: Mapping[str, Any], config: RunnableConfig | None = None) -> AsyncGenerator[Event]:
+        """Yield what `Conversations.astream` yields, with an error of the domain in the output."""
         given, thread_id = _given(input)
         try:
-            async with aclosing(asking().graphs[self._graph].astream(given, thread_id, config)) as events:
-                async for _, each in events:
-                    yield each
+            async with aclosing(asking().graphs[self.graph].astream(given, thread_id, config)) as events:
+                async for event in events:
+                    yield event
         except DatasphinxError as error:
-            yield refusal(error, given, thread_id)
+            yield "output", refusal(error, given, thread_id)
 
 
 class PlainJSON:
@@ -69,7 +76,7 @@ class PlainJSON:
         return from_json(self.dumps(obj))
 
 
-def _given(input: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def _given(input: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
     """Return what the graph is given, and the thread."""
     given = {name: value for name, value in input.items() if value is not None}
     return given, given.pop("thread_id", None)

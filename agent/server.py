@@ -1,7 +1,7 @@
 """Both graphs over HTTP: routes only. FastAPI and LangServe are imported when an app is made."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
@@ -15,6 +15,8 @@ from agent.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from langserve.serialization import Serializer
+
+    from agent.served_graph import ServedGraph
 
 _NODE_THREADS = 64
 
@@ -38,10 +40,12 @@ def create_app(services: Services | None = None) -> "FastAPI":
         from langserve import add_routes  # noqa: F401
     except ImportError as error:
         raise DriverMissing("langserve", "serve") from error
+    from agent.service import charts, files, sources, traces
+    from agent.service.events import events_routes
     from agent.service.health import health_routes
     from agent.service.problems import DOCUMENTED, add_handlers
-    from agent.service.sources import router as sources
     from agent.service.tenant import open_tenant
+    from agent.service.threads import threads_routes
     from agent.service.walls import add_walls
 
     server = open_tenant("", services)
@@ -51,8 +55,17 @@ def create_app(services: Services | None = None) -> "FastAPI":
         lifespan=_lifespan,
         responses=DOCUMENTED,
     )
-    _add_graphs(app, services.settings)
-    for router in (health_routes(server), sources):
+    graphs = _served_graphs(services.settings)
+    _add_langserve(app, graphs)
+    for router in (
+        events_routes(graphs),
+        threads_routes(graphs[0]),
+        files.router,
+        traces.router,
+        charts.router,
+        sources.router,
+        health_routes(server),
+    ):
         app.include_router(router)
     add_handlers(app)
     add_walls(app, server)
@@ -83,21 +96,27 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
 
 
-def _add_graphs(app: "FastAPI", settings: Settings) -> None:
-    """Add LangServe's routes."""
+def _served_graphs(settings: Settings) -> "list[ServedGraph]":
+    from agent.served_graph import ServedGraph
+    from agent.server_inputs import agent_question, analyst_question
+
+    return [ServedGraph("agent", agent_question(settings)), ServedGraph("analyst", analyst_question(settings))]
+
+
+def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     from langserve import add_routes
 
-    from agent.served_graph import PlainJSON, ServedGraph
-    from agent.server_inputs import agent_question, analyst_question, body_check
+    from agent.served_graph import PlainJSON
+    from agent.server_inputs import body_check
 
-    for graph, question in (("agent", agent_question(settings)), ("analyst", analyst_question(settings))):
+    for served in graphs:
         add_routes(
             app,
-            ServedGraph(graph, question),
-            path=f"/{graph}",
+            served,
+            path=f"/{served.graph}",
             config_keys=(),
             disabled_endpoints=("config_hashes",),
-            dependencies=[body_check(question)],
+            dependencies=[body_check(served.get_input_schema())],
             serializer=cast("Serializer", PlainJSON()),
         )
 

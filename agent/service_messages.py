@@ -18,4 +18,9 @@ SERVICE_TEXTS: dict[str, dict[Literal["en", "ru", "zh"], str]] = {
         "ru": "К серверу без ключей обращаются только по имени этой машины, например localhost, и не со страниц других сайтов: {origin} отклонён. Чтобы обслуживать других, задайте DATASPHINX_API_KEYS.",
         "zh": "未设密钥的服务器只能以本机名称（如 localhost）访问，且不接受其他网站页面的请求：已拒绝 {origin}。若要为他人服务，请设置 DATASPHINX_API_KEYS。",
     },
+    "chart_unknown": {
+        "en": "There is no chart {chart_id}. Its id comes with the answer, in `charts`.",
+        "ru": "Диаграммы {chart_id} нет. Её идентификатор приходит с ответом, в `charts`.",
+        "zh": "没有图表 {chart_id}。其标识随回答返回，位于 `charts` 中。",
+    },
 }

@@ -44,7 +44,7 @@ class Conversations:
             run.keep()
         finally:
             run.close()
-        yield "output", reply_of(state, run.thread_id)
+        yield "output", reply_of(state, run.thread_id, run.kept_as)
 
     async def astream(
         self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
@@ -61,7 +61,7 @@ class Conversations:
             await _to_its_end(run.keep)
         finally:
             await _to_its_end(run.close)
-        yield "output", reply_of(state, run.thread_id)
+        yield "output", reply_of(state, run.thread_id, run.kept_as)
 
     def _run(self, thread_id: str | None) -> ThreadRun:
         return ThreadRun(self._threads, self._graph.name, thread_id)

@@ -67,6 +67,7 @@
         ├── RequestTooLarge          a request to the server is too large     limit, setting
         ├── RequestTimeout           the server took too long                 seconds
         ├── OriginRefused            a page of another site asks              origin
+        ├── ChartUnknown             no chart is kept under this id           chart_id
         ├── QuestionFailed           a graph gave no answer, and no facts     reason
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
@@ -117,7 +118,7 @@ from agent.errors.questions import (
     SqlNotGenerated,
 )
 from agent.errors.record import RecordUnavailable, TraceUnknown
-from agent.errors.service import OriginRefused, RequestTimeout, RequestTooLarge
+from agent.errors.service import ChartUnknown, OriginRefused, RequestTimeout, RequestTooLarge
 from agent.errors.sources import (
     AccountCanWrite,
     DriverMissing,
@@ -148,6 +149,7 @@ __all__ = [
     "AccountCanWrite",
     "ArchiveSuspicious",
     "BudgetExceeded",
+    "ChartUnknown",
     "ConfigurationError",
     "DataMissing",
     "DatasetInvalid",

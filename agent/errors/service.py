@@ -28,3 +28,11 @@ class OriginRefused(Terminal):
 
     code = "origin_refused"
     origin: str
+
+
+@dataclass(eq=False)
+class ChartUnknown(Terminal):
+    """No chart is kept under this id."""
+
+    code = "chart_unknown"
+    chart_id: str

@@ -9,6 +9,9 @@ from agent.service.problems import problem
 from agent.settings import Settings
 
 _FILES = "/files"
+_EVENTS = "/events"
+"""How the paths end that watch the time themselves, to say so in their stream."""
+
 _MULTIPART_BYTES = 10_000
 """What a form may have beside the file that it brings."""
 
@@ -30,7 +33,7 @@ class Bounds:
         seconds = self._settings.request_timeout_s
         try:
             body.check_announced(scope)
-            async with asyncio.timeout(seconds) as limit:
+            async with asyncio.timeout(None if scope["path"].endswith(_EVENTS) else seconds) as limit:
                 await self._app(scope, body.receive, answer.send_unless(body))
             error: DatasphinxError | None = body.error
         except RequestTooLarge as too_large:

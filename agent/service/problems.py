@@ -27,6 +27,7 @@ _STATUS = {
     "trace_unknown": 404,
     "file_unknown": 404,
     "dataset_unknown": 404,
+    "chart_unknown": 404,
     "thread_busy": 409,
     "nothing_asked": 409,
     "nothing_answered": 409,
