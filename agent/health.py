@@ -21,7 +21,6 @@ from agent.sql.limits import Limits
 from agent.sql.redact import without_password, without_secrets
 
 _TIMEOUT_S = 5
-_OPENAI = "https://api.openai.com/v1"
 _BROKEN = (500, 502, 503, 504)
 
 
@@ -70,13 +69,16 @@ def _reach_model(settings: Settings) -> None:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", "it is not set")
     import httpx
 
-    url = (settings.llm_base_url or _OPENAI).rstrip("/")
+    from agent.models.chat import OPENAI_URL, is_this_machine
+
+    url = (settings.llm_base_url or OPENAI_URL).rstrip("/")
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     shown = without_secrets(without_password(url))
     try:
         # What it answers is not looked at: not every endpoint lists its models, and not for every key.
-        answer = httpx.get(f"{url}/models", headers=headers, timeout=_TIMEOUT_S)
+        direct = is_this_machine(url)
+        answer = httpx.get(f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct)
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise ModelUnreachable(shown, without_secrets(str(error), (key,)) or type(error).__name__) from None
     if answer.status_code in _BROKEN:

@@ -1,5 +1,6 @@
 """A graph as LangServe runs it, and how its values are written."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
@@ -11,16 +12,17 @@ from pydantic_core import from_json, to_json
 from agent.conversation.conversations import Event
 from agent.conversation.reply import Reply, refusal
 from agent.errors import DatasphinxError
+from agent.service.metrics import Metrics
 from agent.service.tenant import asking
 
 
 class ServedGraph(Runnable[dict[str, Any], Reply]):
     """A graph on threads behind a checked input: plain JSON out, and a stream that ends in the output."""
 
-    def __init__(self, graph: str, question: type[BaseModel]) -> None:
+    def __init__(self, graph: str, question: type[BaseModel], metrics: Metrics) -> None:
         """Serve the graph of this name, as whoever asks has it; LangServe holds every input against `question`."""
         self.graph = graph
-        self._question = question
+        self._question, self._metrics = question, metrics
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
         """Return the schema of an input."""
@@ -32,13 +34,8 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         return Reply
 
     def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
-        """Return the output of one question; an error of the domain is in its `error`."""
-        given, thread_id = _given(input)
-        try:
-            *_, (_, reply) = asking().graphs[self.graph].stream(given, thread_id, config)
-        except DatasphinxError as error:
-            return refusal(error, given, thread_id)
-        return cast(Reply, reply)
+        """Return what `ainvoke` returns, where no loop runs."""
+        return asyncio.run(self.ainvoke(input, config))
 
     async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
         """Return the output of one question; an error of the domain is in its `error`."""
@@ -56,12 +53,16 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
     async def events(self, input: Mapping[str, Any], config: RunnableConfig | None = None) -> AsyncGenerator[Event]:
         """Yield what `Conversations.astream` yields, with an error of the domain in the output."""
         given, thread_id = _given(input)
-        try:
-            async with aclosing(asking().graphs[self.graph].astream(given, thread_id, config)) as events:
-                async for event in events:
-                    yield event
-        except DatasphinxError as error:
-            yield "output", refusal(error, given, thread_id)
+        with self._metrics.question(self.graph) as asked:
+            try:
+                async with aclosing(asking().graphs[self.graph].astream(given, thread_id, config)) as events:
+                    async for kind, each in events:
+                        if kind == "output":
+                            asked.output = cast(Reply, each)
+                        yield cast(Event, (kind, each))
+            except DatasphinxError as error:
+                asked.output = refusal(error, given, thread_id)
+                yield "output", asked.output
 
 
 class PlainJSON:

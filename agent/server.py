@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from langserve.serialization import Serializer
 
     from agent.served_graph import ServedGraph
+    from agent.service.metrics import Metrics
 
 _NODE_THREADS = 64
 
@@ -35,6 +36,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     """
     services = services or Services(any_source=False)
     try:
+        import prometheus_client  # noqa: F401
         import python_multipart  # noqa: F401
         from fastapi import FastAPI
         from langserve import add_routes  # noqa: F401
@@ -43,6 +45,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.service import charts, files, sources, traces
     from agent.service.events import events_routes
     from agent.service.health import health_routes
+    from agent.service.metrics import Metrics, metrics_routes
     from agent.service.problems import DOCUMENTED, add_handlers
     from agent.service.tenant import open_tenant
     from agent.service.threads import threads_routes
@@ -55,7 +58,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
         lifespan=_lifespan,
         responses=DOCUMENTED,
     )
-    graphs = _served_graphs(services.settings)
+    metrics = Metrics()
+    graphs = _served_graphs(services.settings, metrics)
     _add_langserve(app, graphs)
     for router in (
         events_routes(graphs),
@@ -65,6 +69,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         charts.router,
         sources.router,
         health_routes(server),
+        metrics_routes(metrics),
     ):
         app.include_router(router)
     add_handlers(app)
@@ -96,11 +101,12 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
 
 
-def _served_graphs(settings: Settings) -> "list[ServedGraph]":
+def _served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]":
     from agent.served_graph import ServedGraph
     from agent.server_inputs import agent_question, analyst_question
 
-    return [ServedGraph("agent", agent_question(settings)), ServedGraph("analyst", analyst_question(settings))]
+    questions = {"agent": agent_question(settings), "analyst": analyst_question(settings)}
+    return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
 
 
 def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
