@@ -154,13 +154,20 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
     server.default = hanging_at_the_third
     command = [sys.executable, "-c", "from agent.cli import main; main()", "eval", "run", *files]
     where = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    killed = subprocess.Popen([*command, "--out", str(tmp_path / "out")], env=where, stdout=subprocess.DEVNULL)
+    # What is started in the background of a shell does not hear Ctrl-C, nor does what it starts.
+    killed = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "out")],
+        env=where,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         assert reached.wait(120)
         killed.send_signal(stop)
         killed.wait(60)
     finally:
         killed.kill()
+        killed.wait()
         let_go.set()
     assert [log["id"] for log in logs_in(tmp_path / "out")] == ["q0", "q1"]
 
@@ -254,7 +261,7 @@ BEST = ("SELECT title FROM books ORDER BY book_id LIMIT 1", "SELECT title FROM b
 
 def reviewing(request: dict[str, Any]) -> Any:
     """An endpoint that sees two readings in whatever is best, and as the oracle means the second."""
-    schema, messages = request["response_format"]["json_schema"]["name"], json.dumps(request["messages"])
+    schema = request["response_format"]["json_schema"]["name"]
     if schema == "AmbiguityReview":
         readings = [{"label": label, "reading": label, "sql": sql} for label, sql in zip("ab", BEST, strict=True)]
         return {"summary": "", "no_ambiguity": False, "ambiguity_type": "AmbQuestion"} | {
@@ -263,7 +270,7 @@ def reviewing(request: dict[str, Any]) -> Any:
         }
     if schema == "OracleAnswer":
         return {"option": 2, "words": ""}
-    return {"sql": BEST[0] if "best" in messages else COUNT} if schema == "GeneratedSQL" else VALID
+    return {"sql": COUNT} if schema == "GeneratedSQL" else VALID
 
 
 def test_a_question_is_cleared_up_by_the_oracle(

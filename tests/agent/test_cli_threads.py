@@ -4,6 +4,7 @@ import json
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -282,9 +283,13 @@ class Terminal:
         command = [str(Path(sys.executable).with_name("datasphinx")), "ask", *arguments]
         self._ours, theirs = os.openpty()
         environment = os.environ | {"TERM": "dumb", "COLUMNS": "120"}
-        self.process = subprocess.Popen(
-            command, env=environment, preexec_fn=lambda: os.login_tty(theirs), pass_fds=(theirs,)
-        )
+
+        def begin() -> None:
+            # What is started in the background of a shell does not hear Ctrl-C, nor does what it starts.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.login_tty(theirs)
+
+        self.process = subprocess.Popen(command, env=environment, preexec_fn=begin, pass_fds=(theirs,))
         os.close(theirs)
         self.shown = ""
 

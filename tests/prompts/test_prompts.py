@@ -18,6 +18,7 @@ VARIABLES = {
     "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context"},
     "rewrite_question": {"turns", "question"},
+    "answer_clarification": {"clarification", "question", "sql"},
     "narrate": {"language", "output_type", "question", "count", "cut", "rows"},
 }
 """What the nodes give. The embedded model's own templates may leave some of it out."""
