@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_function
@@ -28,9 +29,14 @@ def request_of(schema: type[BaseModel], mode: str, tools: Tools) -> dict[str, An
         return {"response_format": {"type": "json_object"}}
     if mode == "text":
         return {}
-    function = convert_to_openai_function(schema, strict=True)
-    wanted = {"name": schema.__name__, "strict": True, "schema": _without_defaults(function["parameters"])}
+    wanted = {"name": schema.__name__, "strict": True, "schema": _strict_schema(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": wanted}}
+
+
+@cache
+def _strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    function = convert_to_openai_function(schema, strict=True)
+    return cast(dict[str, Any], _without_defaults(function["parameters"]))
 
 
 def spelt_out(schema: type[BaseModel], mode: str, tools: Tools, *, spell_out: bool) -> list[BaseMessage]:

@@ -1,7 +1,10 @@
 """What can be said of a statement without running it."""
 
+import threading
 from collections.abc import Mapping
 from types import MappingProxyType
+
+from cachetools import LRUCache
 
 from agent.catalog.schema import Catalog
 from agent.errors import StatementError, StatementRefused, StatementUnsound
@@ -9,6 +12,10 @@ from agent.sql.checks import problems_of
 from agent.sql.guard import approve
 from agent.sql.names import resolve
 from agent.sql.parameters import Value
+
+# A question asks two or three times about the same statement: when it is written, checked, and run.
+_sound: LRUCache[tuple[str, int], Catalog] = LRUCache(maxsize=256)
+_lock = threading.Lock()
 
 
 def approved(sql: str, catalog: Catalog, values: Mapping[str, Value] = MappingProxyType({})) -> str:
@@ -24,9 +31,7 @@ def approved(sql: str, catalog: Catalog, values: Mapping[str, Value] = MappingPr
     text, findings = approve(sql, catalog.dialect, catalog.readable, values)
     if findings:
         raise StatementRefused(tuple(map(str, findings)))
-    problems = problems_of(resolve(sql, catalog))
-    if problems:
-        raise StatementUnsound(problems)
+    _hold_against(sql, catalog)
     return text
 
 
@@ -37,3 +42,17 @@ def objection(sql: str, catalog: Catalog) -> StatementError | None:
     except StatementError as error:
         return error
     return None
+
+
+def _hold_against(sql: str, catalog: Catalog) -> None:
+    """Raise what speaks against `sql` by the columns of `catalog`; a statement is found sound once."""
+    # An entry keeps its catalog, so that no other can come to have the same id.
+    key = (sql, id(catalog))
+    with _lock:
+        if key in _sound:
+            return
+    problems = problems_of(resolve(sql, catalog))
+    if problems:
+        raise StatementUnsound(problems)
+    with _lock:
+        _sound[key] = catalog
