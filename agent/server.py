@@ -15,6 +15,7 @@ from agent.graph import build_graph
 from agent.health import health
 from agent.served_graph import PlainJSON, ServedGraph
 from agent.server_inputs import agent_question, analyst_question, body_check, refused
+from agent.service.page import add_page
 from agent.services import Services
 from agent.settings import Settings
 
@@ -63,6 +64,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         raise DriverMissing("langserve", "serve") from error
     app.add_exception_handler(RequestValidationError, refused)
     _add_healthz(app, services)
+    add_page(app)
     return app
 
 
