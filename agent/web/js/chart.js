@@ -51,10 +51,13 @@ function plain(option, box) {
 function onScreen(option) {
   const { title, ...shown } = option;
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const grid = option.grid && { ...option.grid, top: 36, left: 8, right: 24 };
+  // Below a heatmap stand the name of its axis and its scale.
+  const bottom = option.visualMap ? 90 : option.grid?.bottom;
+  const grid = option.grid && { ...option.grid, top: 36, left: 8, right: 24, bottom };
   const tooltip = option.tooltip && { ...option.tooltip, renderMode: "richText", confine: true };
   const xAxis = option.xAxis && { ...option.xAxis, nameLocation: "middle", nameGap: 28 };
-  return { ...shown, ...(grid && { grid }), ...(tooltip && { tooltip }), ...(xAxis && { xAxis }), animation: !still };
+  const yAxis = option.yAxis && { ...option.yAxis, nameLocation: option.yAxis.inverse ? "start" : "end" };
+  return { ...shown, ...(tooltip && { tooltip }), ...(grid && { grid, xAxis, yAxis }), animation: !still };
 }
 
 async function savePicture(option, box) {
@@ -78,7 +81,7 @@ function colours(box) {
   return {
     backgroundColor: "transparent", textStyle: { color, fontFamily },
     title: { textStyle: words, subtextStyle: words }, legend: { textStyle: words, pageTextStyle: words },
-    categoryAxis: { ...axis, splitLine: { show: false } }, valueAxis: axis, visualMap: { textStyle: words },
+    categoryAxis: { ...axis, axisLabel: { ...words, width: 120, overflow: "truncate" }, splitLine: { show: false } }, valueAxis: axis, visualMap: { textStyle: words },
     pie: { label: words },
   };
 }

@@ -19,7 +19,7 @@ export const TEXTS = {
   skip: { en: "Go to the question", ru: "Перейти к вопросу", zh: "转到提问框" },
   language: { en: "Language", ru: "Язык", zh: "语言" },
   theme: { en: "Colours", ru: "Цвета", zh: "配色" },
-  theme_system: { en: "As the system", ru: "Как в системе", zh: "跟随系统" },
+  theme_system: { en: "System", ru: "Система", zh: "系统" },
   theme_light: { en: "Light", ru: "Светлые", zh: "浅色" },
   theme_dark: { en: "Dark", ru: "Тёмные", zh: "深色" },
   anew: { en: "New conversation", ru: "Новая беседа", zh: "新会话" },

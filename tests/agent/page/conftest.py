@@ -45,6 +45,8 @@ class Site(NamedTuple):
     page: Page
     model: Model
     base: str
+    wrong: list[str]
+    """What went wrong in the page; a test that means it to takes it out."""
 
     def ask(self, question: str) -> None:
         """Type a question and send it."""
@@ -87,7 +89,7 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
             page.goto(base)
-            return Site(page, model, base)
+            return Site(page, model, base, wrong)
 
         yield open_page
     # What the browser itself says of a request that failed is not of the page.

@@ -81,6 +81,23 @@ def test_a_question_back(visit: Visit, attack: str) -> None:
     unharmed(site.page)
 
 
+@pytest.mark.parametrize(
+    "sink",
+    [
+        "document.body.innerHTML = '<b>x</b>'",
+        "document.body.insertAdjacentHTML('beforeend', '<b>x</b>')",
+        "document.createElement('script').src = 'x.js'",
+        "document.createElement('script').text = 'window.hit = 1'",
+    ],
+)
+def test_the_browser_itself_refuses_markup_and_code(visit: Visit, sink: str) -> None:
+    site = visit()
+    tried = f"() => {{ try {{ {sink}; return 'done'; }} catch {{ return 'refused'; }} }}"
+    assert site.page.evaluate(tried) == "refused"
+    assert site.wrong
+    site.wrong.clear()
+
+
 def test_the_name_of_a_file(visit: Visit) -> None:
     name = "<img src=x onerror=window.hit=1>.csv"
     site = visit()

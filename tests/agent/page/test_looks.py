@@ -72,7 +72,7 @@ def test_the_switch_of_colours_holds(visit: Visit) -> None:
     assert sum(background(site.page)) < 200
     site.page.reload()
     assert sum(background(site.page)) < 200
-    site.page.get_by_label("Colours").select_option("As the system")
+    site.page.get_by_label("Colours").select_option("System")
     assert sum(background(site.page)) > 600
 
 
