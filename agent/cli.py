@@ -93,7 +93,7 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
     log_json: LogJson = None,
 ) -> None:
-    """Serve both graphs over HTTP with LangServe: /agent/invoke, /analyst/invoke, .../stream, /docs, /healthz."""
+    """Serve both graphs over HTTP: /agent/invoke, /analyst/invoke, .../stream, /docs, /readyz; docs/http.md has all."""
     from agent.server import serve as serve_http
 
     serve_http(host, port, settings_of(log_json=log_json))

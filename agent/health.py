@@ -1,40 +1,102 @@
-"""Whether the source answers and a model is configured."""
+"""Whether what questions need is there: the model, the databases, the stores."""
 
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from agent.errors import DatasphinxError
+from agent.audit.store import open_store
+from agent.conversation.threads import Threads
+from agent.errors import (
+    ConfigurationError,
+    DatasphinxError,
+    EmbeddedModelUnavailable,
+    ModelUnreachable,
+    RecordUnavailable,
+)
 from agent.services import Services
 from agent.settings import Settings
 from agent.sql.execute import execute
 from agent.sql.limits import Limits
-from agent.state import ErrorInfo
+from agent.sql.redact import without_password, without_secrets
 
 _TIMEOUT_S = 5
+_BROKEN = (500, 502, 503, 504)
 
 
-def health(services: Services) -> dict[str, Any]:
-    """Return whether the source answers a statement, and whether a model is configured, without asking the model.
+def readiness(services: Services, threads: Threads) -> dict[str, Any]:
+    """Return each check as `{"ok": bool, "error": None or code and message}`; no model is asked a question.
 
-    `status` is "ok", "degraded" without a model, or "unavailable" without the source.
+    `status` is "ready", or "unavailable" where a check fails.
     """
-    source_error = _source_error(services)
-    model = _model_health(services.settings)
-    status = "unavailable" if source_error else "ok" if model["configured"] else "degraded"
-    return {"status": status, "source": {"answers": source_error is None, "error": source_error}, "model": model}
+    settings = services.settings
+    # A name that is a URL may hold a password.
+    sources = {without_password(name): _check(partial(_ask, services, name)) for name in services.choices}
+    found: dict[str, Any] = {
+        "model": _check(partial(_reach_model, settings)),
+        "sources": sources,
+        "stores": {
+            "record": _check(partial(_open_record, settings)),
+            "threads": _check(partial(_open_threads, threads)),
+            "files": _check(partial(_open_files, services)),
+        },
+    }
+    checks = [found["model"], *sources.values(), *found["stores"].values()]
+    return {"status": "ready" if all(each["ok"] for each in checks) else "unavailable", **found}
 
 
-def _source_error(services: Services) -> ErrorInfo | None:
+def _check(work: Callable[[], None]) -> dict[str, Any]:
     try:
-        source = services.source()
-        # Through the choke point, and not `source.execute`, for a shorter time limit: the one who asks is waiting.
-        execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
+        work()
     except DatasphinxError as error:
-        return ErrorInfo(code=error.code, message=error.message())
-    return None
+        return {"ok": False, "error": {"code": error.code, "message": error.message()}}
+    return {"ok": True, "error": None}
 
 
-def _model_health(settings: Settings) -> dict[str, Any]:
+def _ask(services: Services, name: str) -> None:
+    source = services.source(name)
+    # Through the choke point, and not `source.execute`, for a shorter time limit: the one who asks is waiting.
+    execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
+
+
+def _reach_model(settings: Settings) -> None:
+    """Raise where the embedded model is not installed, or the endpoint gives no answer but errors of its own."""
     if settings.uses_embedded_model:
-        return {"kind": "embedded", "configured": find_spec("xllamacpp") is not None}
-    return {"kind": "endpoint", "configured": bool(settings.llm_model)}
+        if find_spec("xllamacpp") is None:
+            raise EmbeddedModelUnavailable("it is not installed: pip install 'datasphinx[local]'")
+        return
+    if not settings.llm_model:
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", "it is not set")
+    import httpx
+
+    from agent.models.chat import OPENAI_URL, is_this_machine
+
+    url = (settings.llm_base_url or OPENAI_URL).rstrip("/")
+    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    shown = without_secrets(without_password(url))
+    try:
+        # What it answers is not looked at: not every endpoint lists its models, and not for every key.
+        direct = is_this_machine(url)
+        answer = httpx.get(f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise ModelUnreachable(shown, without_secrets(str(error), (key,)) or type(error).__name__) from None
+    if answer.status_code in _BROKEN:
+        raise ModelUnreachable(shown, f"it answers with status {answer.status_code}")
+
+
+def _open_record(settings: Settings) -> None:
+    if settings.record:
+        open_store(settings).head()
+
+
+def _open_threads(threads: Threads) -> None:
+    with threads.saver():
+        pass
+
+
+def _open_files(services: Services) -> None:
+    try:
+        services.registry.datasets()
+    except OSError as error:
+        raise RecordUnavailable(str(services.settings.data_dir), error.strerror or type(error).__name__) from error

@@ -9,6 +9,7 @@ from agent.conversation_messages import CONVERSATION_TEXTS
 from agent.dataset_messages import DATASET_TEXTS
 from agent.example_messages import EXAMPLE_TEXTS
 from agent.model_messages import MODEL_TEXTS
+from agent.service_messages import SERVICE_TEXTS
 
 Language = Literal["en", "ru", "zh"]
 
@@ -203,6 +204,7 @@ TEXTS: dict[str, dict[Language, str]] = {
     **EXAMPLE_TEXTS,
     **MODEL_TEXTS,
     **CONVERSATION_TEXTS,
+    **SERVICE_TEXTS,
 }
 
 

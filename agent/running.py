@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 
 from agent.answers.failed import answer_failure
 from agent.audit.bodies import chart_bodies, output_body, run_body, step_body
 from agent.audit.step import Audit, Step, current_step, merge_audit, new_audit
+from agent.conversation.thread_run import CANCELLATION
 from agent.errors import DatasphinxError, InternalError
 from agent.failure import failure_of
 from agent.services import Services
+from agent.sql.limits import Cancellation
 from agent.state import new_run
 
 logger = logging.getLogger("datasphinx")
@@ -61,7 +64,7 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
         begun = {**flow.new_run(state), "given": {**state}} if begins else {}
         state = {**state.get("given", {}), **state}
         spent = new_audit(uuid.uuid4().hex) if begins else state["audit"]
-        step = Step(node.__name__, spent)
+        step = Step(node.__name__, spent, cancellation=_cancellation())
         token = current_step.set(step)
         try:
             step.recorder = services.recorder
@@ -84,6 +87,13 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__
     return run
+
+
+def _cancellation() -> Cancellation | None:
+    """Return what stops the run that goes on in this context; None where nothing does."""
+    config = var_child_runnable_config.get() or {}
+    found: Cancellation | None = config.get("configurable", {}).get(CANCELLATION)
+    return found
 
 
 def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError) -> dict[str, Any]:

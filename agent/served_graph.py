@@ -1,24 +1,28 @@
 """A graph as LangServe runs it, and how its values are written."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
-from agent.conversation.conversations import Conversations
+from agent.conversation.conversations import Event
 from agent.conversation.reply import Reply, refusal
 from agent.errors import DatasphinxError
+from agent.service.metrics import Metrics
+from agent.service.tenant import asking
 
 
 class ServedGraph(Runnable[dict[str, Any], Reply]):
     """A graph on threads behind a checked input: plain JSON out, and a stream that ends in the output."""
 
-    def __init__(self, conversations: Conversations, question: type[BaseModel]) -> None:
-        """Serve `conversations`; LangServe holds every input against `question`."""
-        self._conversations = conversations
-        self._question = question
+    def __init__(self, graph: str, question: type[BaseModel], metrics: Metrics) -> None:
+        """Serve the graph of this name, as whoever asks has it; LangServe holds every input against `question`."""
+        self.graph = graph
+        self._question, self._metrics = question, metrics
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
         """Return the schema of an input."""
@@ -30,13 +34,8 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         return Reply
 
     def invoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
-        """Return the output of one question; an error of the domain is in its `error`."""
-        given, thread_id = _given(input)
-        try:
-            *_, (_, reply) = self._conversations.stream(given, thread_id, config)
-        except DatasphinxError as error:
-            return refusal(error, given, thread_id)
-        return cast(Reply, reply)
+        """Return what `ainvoke` returns, where no loop runs."""
+        return asyncio.run(self.ainvoke(input, config))
 
     async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
         """Return the output of one question; an error of the domain is in its `error`."""
@@ -45,14 +44,25 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
 
     async def astream(
         self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any]:
         """Yield `{node: update}` as each node ends, and at last what `ainvoke` returns."""
-        given, thread_id = _given(input)
-        try:
-            async for _, each in self._conversations.astream(given, thread_id, config):
+        async with aclosing(self.events(input, config)) as events:
+            async for _, each in events:
                 yield each
-        except DatasphinxError as error:
-            yield refusal(error, given, thread_id)
+
+    async def events(self, input: Mapping[str, Any], config: RunnableConfig | None = None) -> AsyncGenerator[Event]:
+        """Yield what `Conversations.astream` yields, with an error of the domain in the output."""
+        given, thread_id = _given(input)
+        with self._metrics.question(self.graph) as asked:
+            try:
+                async with aclosing(asking().graphs[self.graph].astream(given, thread_id, config)) as events:
+                    async for kind, each in events:
+                        if kind == "output":
+                            asked.output = cast(Reply, each)
+                        yield cast(Event, (kind, each))
+            except DatasphinxError as error:
+                asked.output = refusal(error, given, thread_id)
+                yield "output", asked.output
 
 
 class PlainJSON:
@@ -67,7 +77,7 @@ class PlainJSON:
         return from_json(self.dumps(obj))
 
 
-def _given(input: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def _given(input: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
     """Return what the graph is given, and the thread."""
     given = {name: value for name, value in input.items() if value is not None}
     return given, given.pop("thread_id", None)

@@ -1,21 +1,14 @@
-"""Both graphs over HTTP, with LangServe: routes only. FastAPI and LangServe are imported when an app is made."""
+"""Both graphs over HTTP: routes only. FastAPI and LangServe are imported when an app is made."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
-from agent.analyst import build_analyst
 from agent.audit.store import open_store
-from agent.conversation.conversations import Conversations
 from agent.conversation.threads import open_threads
 from agent.errors import DriverMissing
-from agent.graph import build_graph
-from agent.health import health
-from agent.served_graph import PlainJSON, ServedGraph
-from agent.server_inputs import agent_question, analyst_question, body_check, refused
-from agent.service.page import add_page
 from agent.services import Services
 from agent.settings import Settings
 
@@ -23,48 +16,66 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from langserve.serialization import Serializer
 
+    from agent.served_graph import ServedGraph
+    from agent.service.metrics import Metrics
+
 _NODE_THREADS = 64
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
-    """Return the web application: LangServe's routes under /agent and /analyst, /docs and /healthz.
+    """Return the web application: LangServe's routes under /agent and /analyst, and those of `agent.service`.
 
     A client can choose among the named sources and the datasets that are kept, and bring no others: inputs that are not
     in the schema are refused with 422 instead of being ignored, since the answer would then be about other data than
     was asked for. What LangServe's client sends as a run's configuration is ignored. Conversations are kept on threads:
-    every output names its own, and an input may name it to go on.
+    every output names its own, and an input may name it to go on. Every error is a problem (RFC 9457).
 
     Raises:
         DriverMissing: FastAPI, LangServe, or what keeps threads is not installed.
         ConfigurationError: a setting is wrong.
     """
     services = services or Services(any_source=False)
-    settings, threads = services.settings, open_threads(services.settings)
-    graphs = {
-        "/agent": ServedGraph(Conversations(build_graph(services), threads), agent_question(settings)),
-        "/analyst": ServedGraph(Conversations(build_analyst(services), threads), analyst_question(settings)),
-    }
     try:
+        import prometheus_client  # noqa: F401
+        import python_multipart  # noqa: F401
         from fastapi import FastAPI
-        from fastapi.exceptions import RequestValidationError
-        from langserve import add_routes
-
-        app = FastAPI(title="datasphinx", description="Questions to databases and datasets.", lifespan=_lifespan)
-        for path, served in graphs.items():
-            add_routes(
-                app,
-                served,
-                path=path,
-                config_keys=(),
-                disabled_endpoints=("config_hashes",),
-                dependencies=[body_check(served.get_input_schema())],
-                serializer=cast("Serializer", PlainJSON()),
-            )
+        from langserve import add_routes  # noqa: F401
     except ImportError as error:
         raise DriverMissing("langserve", "serve") from error
-    app.add_exception_handler(RequestValidationError, refused)
-    _add_healthz(app, services)
+    from agent.service import charts, files, sources, traces
+    from agent.service.events import events_routes
+    from agent.service.health import health_routes
+    from agent.service.metrics import Metrics, metrics_routes
+    from agent.service.page import add_page
+    from agent.service.problems import DOCUMENTED, add_handlers
+    from agent.service.tenant import open_tenant
+    from agent.service.threads import threads_routes
+    from agent.service.walls import add_walls
+
+    server = open_tenant("", services)
+    app = FastAPI(
+        title="datasphinx",
+        description="Questions to databases and datasets.",
+        lifespan=_lifespan,
+        responses=DOCUMENTED,
+    )
+    metrics = Metrics()
+    graphs = _served_graphs(services.settings, metrics)
+    _add_langserve(app, graphs)
+    for router in (
+        events_routes(graphs),
+        threads_routes(graphs[0]),
+        files.router,
+        traces.router,
+        charts.router,
+        sources.router,
+        health_routes(server),
+        metrics_routes(metrics),
+    ):
+        app.include_router(router)
     add_page(app)
+    add_handlers(app)
+    add_walls(app, server)
     return app
 
 
@@ -89,18 +100,33 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
         raise DriverMissing("uvicorn", "serve") from error
     # Without a configuration uvicorn logs as the process does: in JSON, where that is set.
     logs = None if services.settings.log_json else LOGGING_CONFIG
-    uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs)
+    uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
 
 
-def _add_healthz(app: "FastAPI", services: Services) -> None:
-    from fastapi.responses import JSONResponse
+def _served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]":
+    from agent.served_graph import ServedGraph
+    from agent.server_inputs import agent_question, analyst_question
 
-    # A plain function runs in FastAPI's own threads, so a database that hangs costs the questions none of theirs.
-    @app.get("/healthz", response_model=None, responses={503: {"description": "The source does not answer."}})
-    def healthz() -> JSONResponse:
-        """Whether the source answers and a model is configured."""
-        found = health(services)
-        return JSONResponse(found, 200 if found["source"]["answers"] else 503)
+    questions = {"agent": agent_question(settings), "analyst": analyst_question(settings)}
+    return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
+
+
+def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
+    from langserve import add_routes
+
+    from agent.served_graph import PlainJSON
+    from agent.server_inputs import body_check
+
+    for served in graphs:
+        add_routes(
+            app,
+            served,
+            path=f"/{served.graph}",
+            config_keys=(),
+            disabled_endpoints=("config_hashes",),
+            dependencies=[body_check(served.get_input_schema())],
+            serializer=cast("Serializer", PlainJSON()),
+        )
 
 
 @asynccontextmanager

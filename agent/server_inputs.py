@@ -1,6 +1,6 @@
-"""What a client of the server may send, and how what it may not send is refused."""
+"""What a client of the server may send."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -17,10 +17,6 @@ from agent.clarify.types import ClarifyingQuestion, Feedback
 from agent.conversation.threads import THREAD_ID
 from agent.settings import Settings
 from agent.state import Clarify, OutputType
-
-if TYPE_CHECKING:
-    from fastapi import Request
-    from fastapi.responses import JSONResponse
 
 _MAX_BATCH = 100
 _MAX_DATASETS = 20
@@ -138,17 +134,6 @@ def body_check(question: type[BaseModel]) -> Any:
             raise RequestValidationError(error.errors()) from error
 
     return Depends(check)
-
-
-async def refused(request: "Request", error: Exception) -> "JSONResponse":
-    """Say what is wrong with an input without repeating it: it may be long, or hold what UTF-8 cannot."""
-    from fastapi.responses import JSONResponse
-
-    found = cast("ValidationError", error).errors()
-    detail = [
-        {key: item.get(key) for key in ("type", "loc", "msg")} if isinstance(item, dict) else item for item in found
-    ]
-    return JSONResponse({"detail": detail}, 422)
 
 
 def _schema(name: str, settings: Settings, fields: dict[str, Any]) -> type[BaseModel]:

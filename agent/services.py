@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 
 from cachetools import LRUCache, TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
-from sqlalchemy import URL
 
 from agent.audit.known_secrets import secrets_of
 from agent.audit.record import Recorder
@@ -158,7 +158,7 @@ class Services:
         wanted = tuple(sorted(set(dataset_ids)))
         with self._lock:
             known = self._datasets.get(wanted)
-        if known is None:
+        if known is None or not Path(known.database.engine.url.database or "").exists():
             settings = self.settings
             limits = replace(self.limits, timeout_s=min(settings.statement_timeout_s, settings.tool_timeout_s))
             known = open_datasets(self.registry, wanted, limits, cache_dir=settings.cache_dir)
@@ -245,6 +245,6 @@ class Services:
         )
 
     def _sample_url(self) -> str:
-        from agent.sample.shop import shop_path
+        from agent.sample.shop import shop_url
 
-        return URL.create("sqlite", database=str(shop_path(self.settings.cache_dir))).render_as_string()
+        return shop_url(self.settings.cache_dir)

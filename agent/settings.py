@@ -20,6 +20,7 @@ from pydantic_settings import (
 
 from agent.errors import ConfigurationError
 from agent.models.embedded import MOST_CANDIDATES
+from agent.service_settings import ServiceSettings
 from agent.source_settings import Shots, SourceSettings
 
 CONFIG_FILE = "datasphinx.toml"
@@ -32,7 +33,7 @@ _OPENAI_NAMES = {
 }
 
 
-class Settings(BaseSettings):
+class Settings(ServiceSettings):
     """The settings. Each one is `DATASPHINX_` and its name in capitals; unknown keyword arguments are refused."""
 
     model_config = SettingsConfigDict(

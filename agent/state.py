@@ -1,7 +1,7 @@
 """The state of the SQL agent. Names are a contract: users' code, HTTP clients and recorded traces depend on them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
@@ -43,6 +43,8 @@ class AnswerChart(TypedDict):
 
     type: str
     option: dict[str, Any]
+    id: NotRequired[str]
+    """What it is called where its thread is kept, until the thread is gone."""
 
 
 class Input(TypedDict, total=False):

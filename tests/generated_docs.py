@@ -13,6 +13,7 @@ from agent.charts.plot_spec import plot_spec_schema
 from agent.cli import app
 from agent.graph import graph
 from agent.queryspec.schema import json_schema
+from agent.service_settings import ServiceSettings
 from agent.settings import Settings
 from agent.tools.toolbox import TOOLS
 
@@ -44,7 +45,9 @@ _FOLDERS = {"cache_dir": "the user's cache directory", "data_dir": "the user's d
 def settings_table() -> str:
     """Return every setting with its default as a Markdown table."""
     lines = ["| setting | default | what it does |", "|---|---|---|"]
-    for name, field in Settings.model_fields.items():
+    fields = Settings.model_fields
+    # Those of the server come last.
+    for name, field in sorted(fields.items(), key=lambda each: each[0] in ServiceSettings.model_fields):
         default = _FOLDERS.get(name) or field.get_default(call_default_factory=False)
         shown = default if default not in (None, "") else "–"
         lines.append(f"| `DATASPHINX_{name.upper()}` | {shown} | {field.description} |")

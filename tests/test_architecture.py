@@ -35,6 +35,7 @@ FACES = {
     "agent.server",
     "agent.served_graph",
     "agent.server_inputs",
+    "agent.service",
     "agent.cli",
     "agent.cli_ask",
     "agent.cli_conversation",

@@ -14,6 +14,7 @@ from agent.audit.events import Kind
 from agent.audit.record import Recorder
 from agent.errors import BudgetExceeded
 from agent.settings import Settings
+from agent.sql.limits import Cancellation
 
 
 class ModelCall(TypedDict):
@@ -92,6 +93,8 @@ class Step:
     notes: list[str] = field(default_factory=list)
     tool: ToolRun | None = None
     recorder: Recorder | None = None
+    cancellation: Cancellation | None = None
+    """Stops the run that the node is part of."""
 
     def event(self, kind: Kind, body: Mapping[str, Any]) -> None:
         """Put an event of this node on the record, if one is kept."""
@@ -99,11 +102,14 @@ class Step:
             self.recorder.add(self.spent["trace_id"], kind, {"node": self.node, **body})
 
     def check_budget(self, settings: Settings) -> None:
-        """Let another model call happen only within the limits per question.
+        """Let another model call happen only within the limits per question, and while somebody waits for it.
 
         Raises:
             BudgetExceeded: calls, tokens, money or time of this question are used up.
+            StatementCancelled: the run was cancelled.
         """
+        if self.cancellation:
+            self.cancellation.check()
         calls = [*(call for step in self.spent["steps"] for call in step["calls"]), *self.calls]
         tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
         cost = sum(call["cost_usd"] or 0 for call in calls)

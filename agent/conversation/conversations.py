@@ -1,7 +1,7 @@
 """A graph whose conversations are kept on threads: one run at a time on each, and nothing of one that is broken off."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -44,11 +44,11 @@ class Conversations:
             run.keep()
         finally:
             run.close()
-        yield "output", reply_of(state, run.thread_id)
+        yield "output", reply_of(state, run.thread_id, run.kept_as)
 
     async def astream(
         self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """Yield what `stream` yields."""
         run, state = self._run(thread_id), {}
         try:
@@ -61,7 +61,7 @@ class Conversations:
             await _to_its_end(run.keep)
         finally:
             await _to_its_end(run.close)
-        yield "output", reply_of(state, run.thread_id)
+        yield "output", reply_of(state, run.thread_id, run.kept_as)
 
     def _run(self, thread_id: str | None) -> ThreadRun:
         return ThreadRun(self._threads, self._graph.name, thread_id)

@@ -21,11 +21,21 @@ class Reply(Output, total=False):
     """Whether there is an answer, a question back, or an error."""
 
 
-def reply_of(state: Mapping[str, Any], thread_id: str | None) -> Reply:
-    """Return what a graph has left in `state` as it comes out."""
-    status: Status = "error" if state.get("error") else "clarification" if state.get("clarification") else "ok"
+def status_of(state: Mapping[str, Any]) -> Status:
+    """Return how a run ended that has left `state`."""
+    return "error" if state.get("error") else "clarification" if state.get("clarification") else "ok"
+
+
+def reply_of(state: Mapping[str, Any], thread_id: str | None, kept_as: str | None = None) -> Reply:
+    """Return what a graph has left in `state` as it comes out.
+
+    `kept_as` is the id under which the thread has it: each chart is named by it, and by its number from 1.
+    """
     output = {name: state[name] for name in Output.__annotations__ if name in state}
-    return cast(Reply, {**output, "thread_id": thread_id, "status": status})
+    if kept_as and output.get("charts"):
+        ids = (f"{thread_id}-{kept_as}-{number}" for number in range(1, len(output["charts"]) + 1))
+        output["charts"] = [{**chart, "id": chart_id} for chart, chart_id in zip(output["charts"], ids, strict=True)]
+    return cast(Reply, {**output, "thread_id": thread_id, "status": status_of(state)})
 
 
 def refusal(error: DatasphinxError, given: Mapping[str, Any], thread_id: str | None) -> Reply:

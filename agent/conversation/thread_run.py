@@ -10,9 +10,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.conversation.threads import PLAIN_VALUES, Threads, config_of, key_of
 from agent.errors import ThreadBusy, ThreadUnknown
+from agent.sql.limits import Cancellation
 
 ENDS_WITH_QUESTION = "ends_with_question"
 """Configurable: a run that asks back ends then, and the answer comes with the next run on the thread."""
+
+CANCELLATION = "cancellation"
+"""Configurable: what stops the run."""
 
 _METADATA = ("source", "step", "parents")
 
@@ -28,14 +32,18 @@ class ThreadRun:
         """Name the thread; without an id a new one begins."""
         self.thread_id = thread_id or uuid.uuid4().hex
         self.memory = InMemorySaver(serde=PLAIN_VALUES)
+        self.kept_as: str | None = None
+        """The id of what the run has left on the thread, once it is kept."""
         self._threads, self._is_new = threads, thread_id is None
         self._key = key_of(graph, self.thread_id)
         self._before: dict[str, Any] = {}
+        self._cancellation = Cancellation()
         self._held, self._turn, self._is_closed = ExitStack(), threading.Lock(), False
 
     def config(self, given: RunnableConfig | None) -> RunnableConfig:
         """Return `given` for this run."""
-        return {**(given or {}), "configurable": {**config_of(self._key)["configurable"], ENDS_WITH_QUESTION: True}}
+        own = {ENDS_WITH_QUESTION: True, CANCELLATION: self._cancellation}
+        return {**(given or {}), "configurable": {**config_of(self._key)["configurable"], **own}}
 
     def open(self) -> None:
         """Claim the thread and copy it.
@@ -81,9 +89,11 @@ class ThreadRun:
                 if (now.checkpoint["id"] if now else None) != self._before.get("id"):
                     raise ThreadBusy(self.thread_id)
                 saver.put(config, left.checkpoint, metadata, changed)
+            self.kept_as = left.checkpoint["id"]
 
     def close(self) -> None:
-        """Let the next run have the thread."""
+        """Stop what still works for the run, and let the next one have the thread."""
+        self._cancellation.cancel()
         with self._turn:
             self._is_closed = True
             self._held.close()

@@ -47,6 +47,18 @@ class Threads(ABC):
         with self.saver() as saver:
             return saver.get_tuple(config_of(key))
 
+    def runs(self, key: str, limit: int) -> list[CheckpointTuple]:
+        """Return the thread as each of its last `limit` runs left it, the newest first."""
+        with self.saver() as saver:
+            return list(saver.list(config_of(key), limit=limit))
+
+    def run(self, key: str, kept_as: str) -> CheckpointTuple | None:
+        """Return the thread as the run left it that was kept under this id; None where there is none."""
+        config = config_of(key)
+        config["configurable"]["checkpoint_id"] = kept_as
+        with self.saver() as saver:
+            return saver.get_tuple(config)
+
     def graph_of(self, thread_id: str, graphs: tuple[str, ...]) -> str | None:
         """Return which of `graphs` the thread is on; None where there is no such thread."""
         if not re.fullmatch(THREAD_ID, thread_id):

@@ -64,6 +64,10 @@
         ├── RecordUnavailable        the record cannot be written or read     store, reason
         ├── TraceUnknown             no such run on the record                trace_id, reason
         ├── BudgetExceeded           a limit per question was reached         limit, setting
+        ├── RequestTooLarge          a request to the server is too large     limit, setting
+        ├── RequestTimeout           the server took too long                 seconds
+        ├── OriginRefused            a page of another site asks              origin
+        ├── ChartUnknown             no chart is kept under this id           chart_id
         ├── QuestionFailed           a graph gave no answer, and no facts     reason
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
@@ -114,6 +118,7 @@ from agent.errors.questions import (
     SqlNotGenerated,
 )
 from agent.errors.record import RecordUnavailable, TraceUnknown
+from agent.errors.service import ChartUnknown, OriginRefused, RequestTimeout, RequestTooLarge
 from agent.errors.sources import (
     AccountCanWrite,
     DriverMissing,
@@ -144,6 +149,7 @@ __all__ = [
     "AccountCanWrite",
     "ArchiveSuspicious",
     "BudgetExceeded",
+    "ChartUnknown",
     "ConfigurationError",
     "DataMissing",
     "DatasetInvalid",
@@ -175,6 +181,7 @@ __all__ = [
     "NothingAsked",
     "OffTopic",
     "OptionUnknown",
+    "OriginRefused",
     "PermissionDenied",
     "PlotSpecInvalid",
     "QueryNotWritten",
@@ -182,6 +189,8 @@ __all__ = [
     "QuestionFailed",
     "QuestionTooLong",
     "RecordUnavailable",
+    "RequestTimeout",
+    "RequestTooLarge",
     "Retryable",
     "RowRuleNotApplied",
     "RowRuleParameterMissing",

@@ -68,8 +68,13 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
 
 def _direct(url: str) -> dict[str, Any]:
     """Return the options for a server on this machine, which no proxy of the environment can reach."""
-    if urlsplit(url).hostname not in _THIS_MACHINE:
+    if not is_this_machine(url):
         return {}
     from openai import DefaultHttpxClient
 
     return {"openai_proxy": None, "http_socket_options": (), "http_client": DefaultHttpxClient(trust_env=False)}
+
+
+def is_this_machine(url: str) -> bool:
+    """Return whether `url` leads to a server on this machine."""
+    return urlsplit(url).hostname in _THIS_MACHINE

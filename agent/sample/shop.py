@@ -12,6 +12,8 @@ from pathlib import Path
 from random import Random
 from uuid import uuid4
 
+from sqlalchemy import URL
+
 from agent.sample import people
 from agent.sample.ddl import INDEXES, TABLES
 from agent.sample.sales import CHANNELS, Sales
@@ -88,3 +90,8 @@ def _rows() -> Mapping[str, Sequence[tuple[object, ...]]]:
         "order_items": sales.items,
         "returns": sales.returns,
     }
+
+
+def shop_url(folder: Path) -> str:
+    """Return the SQLAlchemy URL of the shop in `folder`, which is made where it is missing."""
+    return URL.create("sqlite", database=str(shop_path(folder))).render_as_string()

@@ -24,8 +24,6 @@ _POLICY = (
 )
 _HEADERS = {
     "Content-Security-Policy": "; ".join(_POLICY),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     # Asked again each time, and answered with 304: a page and modules of two versions do not meet.
     "Cache-Control": "no-cache",
 }

@@ -61,7 +61,8 @@ def execute(
     """Run one query and return its rows, within `limits`.
 
     The guard and the catalog look first; what they have read is written down anew, with the row rules of `access` on
-    it, and only that text runs, where it can only read. It can be stopped from another thread by `cancellation`.
+    it, and only that text runs, where it can only read. It can be stopped from another thread by `cancellation`, left
+    out: that of the run.
     `parameters` are bound to the places that `sql` names as `:name`, in every dialect; they share no name with those
     of row rules.
 
@@ -79,6 +80,8 @@ def execute(
         SourceBusy: no connection or worker became free.
     """
     started = time.perf_counter()
+    step = current_step.get()
+    cancellation = cancellation or (step.cancellation if step else None)
     try:
         written, bound = _bound(approved(sql, catalog, parameters), parameters, access, database)
         if cancellation and cancellation.requested:

@@ -50,10 +50,15 @@ class Cancellation:
 
     @contextmanager
     def calling(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Call `stop` where this is cancelled while the block runs."""
+        """Call `stop` where this is cancelled while the block runs.
+
+        Raises:
+            StatementCancelled: it was before.
+        """
         with self._lock:
             self._stops.add(stop)
         try:
+            self.check()
             yield
         finally:
             with self._lock:

@@ -3,13 +3,14 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from agent.audit.step import current_step
 from agent.catalog import spelling
 from agent.errors import (
     ArchiveSuspicious,
@@ -114,12 +115,14 @@ class Toolbox:
                 raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
 
     def _run(self, tool: Tool, arguments: Arguments) -> Outcome:
-        cancellation = Cancellation()
+        cancellation, step = Cancellation(), current_step.get()
+        of_run = step.cancellation if step else None
         try:
-            with _deadline(cancellation, self._timeout_s):
-                return tool.run(arguments, self._bench, cancellation)
+            with of_run.calling(cancellation.cancel) if of_run else nullcontext():
+                with _deadline(cancellation, self._timeout_s):
+                    return tool.run(arguments, self._bench, cancellation)
         except StatementCancelled:
-            if self._timeout_s is None or not cancellation.requested:
+            if self._timeout_s is None or not cancellation.requested or (of_run and of_run.requested):
                 raise
             raise ToolTimeout(tool.name, self._timeout_s) from None
 

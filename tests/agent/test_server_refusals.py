@@ -50,7 +50,8 @@ def test_a_wrong_input_is_refused(cache_dir: Path, route: str) -> None:
             body = {"inputs": [ASKED, given]} if route == "batch" else {"input": given}
             response = server.post(f"/agent/{route}", **body)
             assert response.status_code == 422, given
-            assert all(detail.keys() == {"type", "loc", "msg"} for detail in response.json()["detail"])
+            assert response.json()["code"] == "input_invalid"
+            assert all(wrong.keys() == {"type", "loc", "msg"} for wrong in response.json()["errors"])
     assert not server.model.calls
 
 
@@ -65,8 +66,10 @@ def test_a_wrong_body_is_refused(served: Served) -> None:
 
 
 def test_a_refusal_says_which_input_is_wrong(served: Served) -> None:
-    detail = served.post("/agent/invoke", input={**ASKED, "source": "sqlite:///other.sqlite"}).json()["detail"]
-    assert detail == [{"type": "extra_forbidden", "loc": ["input", "source"], "msg": "Extra inputs are not permitted"}]
+    problem = served.post("/agent/invoke", input={**ASKED, "source": "sqlite:///other.sqlite"}).json()
+    wrong = {"type": "extra_forbidden", "loc": ["input", "source"], "msg": "Extra inputs are not permitted"}
+    assert problem["errors"] == [wrong]
+    assert "input.source" in problem["detail"] and "other.sqlite" not in str(problem)
 
 
 def test_the_longest_question_is_read(cache_dir: Path) -> None:
@@ -109,7 +112,8 @@ def test_a_defect_of_the_server_shows_nothing(
     def broken(*_: Any) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("agent.server.health", broken)
+    monkeypatch.setattr("agent.service.health.readiness", broken)
     with serving(cache_dir) as server, caplog.at_level(logging.CRITICAL):
-        response = server.http.get("/healthz")
-    assert (response.status_code, response.text) == (500, "Internal Server Error")
+        response = server.http.get("/readyz")
+    assert (response.status_code, response.json()["code"]) == (500, "internal_error")
+    assert "a defect" not in response.text and response.headers["x-content-type-options"] == "nosniff"

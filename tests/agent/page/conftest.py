@@ -1,6 +1,7 @@
 """The page in a real Chromium, over a real server, over a fake model."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,7 +14,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from agent.server import create_app
 from agent.services import Services
 from agent.settings import load_settings
-from tests.agent.page.contract import add_contract
 from tests.agent.page.said import Model
 from tests.agent.serving import running
 from tests.fake_openai import FakeOpenAI
@@ -23,6 +23,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--disable-quic",
 )  # fmt: skip
+BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
 PICTURES = ROOT / "build/screenshots"
 
 
@@ -78,16 +79,15 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
             named = {name: context.pop(name) for name in ("clarify", "source", "sources") if name in context}
             settings = load_settings(cache_dir=cache_dir, llm_base_url=fake.base_url, llm_model="fake", **named)
             services = Services(settings, any_source=False)
-            app = create_app(services)
-            if events:
-                add_contract(app, services)
-            base = stack.enter_context(running(app))
+            base = stack.enter_context(running(create_app(services)))
             opened = chromium.new_context(locale=context.pop("locale", "en-US"), reduced_motion="reduce", **context)
             stack.callback(opened.close)
             page = opened.new_page()
             page.set_default_timeout(10_000)
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+            if not events:
+                page.route(BESIDE_LANGSERVE, lambda route: route.fulfill(status=404, body="{}"))
             page.goto(base)
             return Site(page, model, base, wrong)
 

@@ -1,0 +1,38 @@
+"""Errors of requests to the server."""
+
+from dataclasses import dataclass
+
+from agent.errors.base import Terminal
+
+
+@dataclass(eq=False)
+class RequestTooLarge(Terminal):
+    """A request has more bytes than `setting` allows."""
+
+    code = "request_too_large"
+    limit: int
+    setting: str
+
+
+@dataclass(eq=False)
+class RequestTimeout(Terminal):
+    """The server has not got done with a request in time."""
+
+    code = "request_timeout"
+    seconds: float
+
+
+@dataclass(eq=False)
+class OriginRefused(Terminal):
+    """A page of another site, or one that was called by another name, asks a server that has no keys."""
+
+    code = "origin_refused"
+    origin: str
+
+
+@dataclass(eq=False)
+class ChartUnknown(Terminal):
+    """No chart is kept under this id."""
+
+    code = "chart_unknown"
+    chart_id: str

@@ -1,0 +1,78 @@
+"""Route: figures on questions, as Prometheus reads them. Each process has its own."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from agent.conversation.reply import Reply
+
+_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_BROKEN_OFF = "broken_off"
+"""The status of a question that has no output: its client has left, or its time was over."""
+
+
+class Asked:
+    """A question that is being answered; `output` is what came out, once there is one."""
+
+    output: Reply | None = None
+
+
+class Metrics:
+    """Counts questions, what they cost, and how they end. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Begin at nothing."""
+        self.registry = registry = CollectorRegistry()
+        self._questions = Counter(
+            "datasphinx_questions", "Questions by graph and status.", ("graph", "status"), registry=registry
+        )
+        self._seconds = Histogram(
+            "datasphinx_question_seconds", "Seconds per question.", ("graph",), buckets=_SECONDS, registry=registry
+        )
+        self._running = Gauge("datasphinx_running", "Questions that are being answered.", ("graph",), registry=registry)
+        self._errors = Counter("datasphinx_errors", "Questions with an error, by code.", ("code",), registry=registry)
+        self._calls = Counter("datasphinx_llm_calls", "Calls of the model.", ("graph",), registry=registry)
+        self._tokens = Counter("datasphinx_llm_tokens", "Tokens.", ("graph", "kind"), registry=registry)
+        self._cost = Counter("datasphinx_llm_cost_usd", "US dollars, where known.", ("graph",), registry=registry)
+
+    @contextmanager
+    def question(self, graph: str) -> Iterator[Asked]:
+        """Count a question to `graph` while the block answers it, and its output when the block ends."""
+        asked, started = Asked(), time.perf_counter()
+        self._running.labels(graph).inc()
+        try:
+            yield asked
+        finally:
+            self._running.labels(graph).dec()
+            self._seconds.labels(graph).observe(time.perf_counter() - started)
+            self._questions.labels(graph, asked.output["status"] if asked.output else _BROKEN_OFF).inc()
+            if asked.output:
+                self._count(graph, asked.output)
+
+    def _count(self, graph: str, output: Reply) -> None:
+        audit, error = output["audit"], output.get("error")
+        if error:
+            self._errors.labels(error["code"]).inc()
+        self._calls.labels(graph).inc(audit["llm_calls"])
+        self._tokens.labels(graph, "prompt").inc(audit["prompt_tokens"])
+        self._tokens.labels(graph, "completion").inc(audit["completion_tokens"])
+        self._cost.labels(graph).inc(audit["llm_cost_usd"] or 0)
+
+
+def metrics_routes(metrics: Metrics) -> APIRouter:
+    """Return the route that shows `metrics`."""
+    router = APIRouter(tags=["server"])
+
+    @router.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
+    async def show() -> Response:
+        """Figures on the questions to this process, in Prometheus' text format."""
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    return router

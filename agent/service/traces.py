@@ -1,0 +1,53 @@
+"""Routes: what a run did, from the record, and the same run once more."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+
+from agent.audit.events import StoredEvent
+from agent.audit.store import open_store
+from agent.errors import TraceUnknown
+from agent.replay import replay
+from agent.service.apart import apart
+from agent.service.tenant import Tenant, asking
+
+router = APIRouter(prefix="/traces/{trace_id}", tags=["traces"])
+
+TraceId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
+
+
+@router.get("")
+async def trace(trace_id: TraceId) -> dict[str, Any]:
+    """Everything that is on the record of a run: each model call, statement and step."""
+    tenant = asking()
+    events = await apart(lambda: _events(tenant, trace_id))
+    return {"trace_id": trace_id, "events": [event.as_json() for event in events]}
+
+
+@router.post("/replay")
+async def again(trace_id: TraceId) -> dict[str, Any]:
+    """Run a question again with the recorded outputs of the model, on the data of today, and compare each step."""
+    tenant = asking()
+    return await apart(lambda: _again(tenant, trace_id))
+
+
+def _events(tenant: Tenant, trace_id: str) -> list[StoredEvent]:
+    """Return the events of a run of the tenant.
+
+    Raises:
+        TraceUnknown: the tenant has no such run.
+        RecordUnavailable: the record cannot be read.
+    """
+    settings = tenant.services.settings
+    if not settings.record:
+        raise TraceUnknown(trace_id, "no record is kept")
+    events = open_store(settings).run(trace_id)
+    if events[0].content.get("tenant", "") != tenant.name:
+        raise TraceUnknown(trace_id, "no run has it")
+    return events
+
+
+def _again(tenant: Tenant, trace_id: str) -> dict[str, Any]:
+    _events(tenant, trace_id)
+    settings = tenant.services.settings
+    return replay(open_store(settings), trace_id, settings).as_json()
