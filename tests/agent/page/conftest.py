@@ -58,7 +58,6 @@ class Site(NamedTuple):
         """Make a picture of what is seen."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / f"{name}.png"
-        self.page.wait_for_timeout(0)
         self.page.screenshot(path=path)
         return path
 

@@ -68,8 +68,8 @@ def test_cells_and_headers(visit: Visit, evil: str) -> None:
     assert [row[0] for row in saved[1:-1]] == ATTACKS
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_question_back(visit: Visit, attack: str) -> None:
+def test_a_question_back(visit: Visit) -> None:
+    attack = " ".join(ATTACKS)
     options = [{**option, "label": f"{at} {attack}", "reading": attack} for at, option in enumerate(ASKS["options"])]
     asks = {**ASKS, "question": f"Which? {attack}", "options": options}
     site = visit(Model(reviews=(asks,)), clarify="always")

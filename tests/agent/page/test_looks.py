@@ -86,8 +86,9 @@ def test_the_switch_of_colours_holds(visit: Visit) -> None:
     ],
 )
 def test_the_language_of_the_browser(visit: Visit, locale: str, lead: str) -> None:
-    site = visit(locale=locale)
+    site = visit(locale=locale, **PHONE)
     expect(site.page.locator(".welcome h2")).to_have_text(lead)
+    assert fits(site.page)
     assert site.page.evaluate("document.documentElement.lang") == (locale[:2] if locale != "fr-FR" else "en")
 
 
