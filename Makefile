@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The engines for many machines are large: `make test EXTRAS=all,dev,dev-distributed` tests them too.
 EXTRAS ?= all,dev
-# Tests that meet on one server, or that need all cores for one engine: they run in one process.
-SHARING := embedded or postgres or mysql or clickhouse or spark
+# Tests that meet on one server, or that need all cores for one engine or browser: they run in one process.
+SHARING := embedded or postgres or mysql or clickhouse or spark or browser
 INSTALLED := $(VENV)/.installed
 
 .PHONY: demo test lint bench train docs clean

@@ -48,6 +48,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.service.events import events_routes
     from agent.service.health import health_routes
     from agent.service.metrics import Metrics, metrics_routes
+    from agent.service.page import add_page
     from agent.service.problems import DOCUMENTED, add_handlers
     from agent.service.tenant import open_tenant
     from agent.service.threads import threads_routes
@@ -74,6 +75,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         metrics_routes(metrics),
     ):
         app.include_router(router)
+    add_page(app)
     add_handlers(app)
     add_walls(app, server)
     return app

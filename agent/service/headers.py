@@ -43,8 +43,9 @@ class Headers:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(security_headers(scope["path"]))
-                headers.setdefault("Cache-Control", "no-store")
+                for name, value in {**security_headers(scope["path"]), "Cache-Control": "no-store"}.items():
+                    # The page brings a policy of its own, which is stricter.
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

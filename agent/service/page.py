@@ -1,0 +1,56 @@
+"""The page in the browser: one HTML file of the package, and what it loads."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from fastapi.responses import FileResponse
+
+_WEB = Path(__file__).resolve().parents[1] / "web"
+_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    # No text becomes markup: the browser refuses it wherever the page's own policy of this name does.
+    "require-trusted-types-for 'script'",
+    "trusted-types default",
+)
+_HEADERS = {
+    "Content-Security-Policy": "; ".join(_POLICY),
+    # Asked again each time, and answered with 304: a page and modules of two versions do not meet.
+    "Cache-Control": "no-cache",
+}
+# The tables of the system may call a script plain text, which a browser then does not run.
+_TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+def add_page(app: "FastAPI") -> None:
+    """Add the page at `/` and what it loads under `/static`. Neither holds data, so neither asks for a key."""
+    from fastapi.responses import FileResponse, Response
+    from fastapi.staticfiles import StaticFiles
+
+    class Assets(StaticFiles):
+        def file_response(self, full_path: "os.PathLike[str] | str", *args: object, **kwargs: object) -> Response:
+            response: Response = super().file_response(full_path, *args, **kwargs)  # type: ignore[arg-type]
+            media_type = _TYPES.get(Path(full_path).suffix)
+            response.headers.update({**_HEADERS, **({"content-type": media_type} if media_type else {})})
+            return response
+
+    @app.get("/", include_in_schema=False, response_class=FileResponse)
+    def page() -> "FileResponse":
+        """The page."""
+        return FileResponse(_WEB / "index.html", headers=_HEADERS)
+
+    app.mount("/static", Assets(directory=_WEB), name="static")

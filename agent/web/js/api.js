@@ -1,0 +1,32 @@
+/** Requests to the server, relative to the page, so that it may stand under any path. */
+
+import { askKey, keyHeaders } from "./key.js";
+import { current } from "./language.js";
+import { lost, problemOf } from "./problem.js";
+
+/**
+ * Return the response to a request, which has a status of success. A key is asked for where one is wanted.
+ * Throws a Problem, or what the signal's abort throws.
+ */
+export async function request(path, options = {}) {
+  const response = await attempt(path, options);
+  if (response.status === 401 && (await askKey())) return request(path, options);
+  if (!response.ok) throw Object.assign(await problemOf(response), { status: response.status });
+  return response;
+}
+
+/** Return the response to `body`, sent as JSON. */
+export function postJson(path, body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  return request(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+}
+
+async function attempt(path, options) {
+  try {
+    // Errors come in the language of the page.
+    const headers = { "Accept-Language": current(), ...options.headers, ...keyHeaders() };
+    return await fetch(path, { ...options, headers });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : lost();
+  }
+}

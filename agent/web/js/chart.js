@@ -1,0 +1,87 @@
+/** A chart of an answer, drawn by ECharts, which is fetched with the first one. */
+
+import { make } from "./dom.js";
+import { say } from "./language.js";
+import { saveFile } from "./save.js";
+import { onTheme } from "./theme.js";
+
+const SAVED = { width: 1200, height: 700 };
+const SHARPNESS = 2;
+
+/** Return the view of `chart`, an AnswerChart: its title and notes as text, the picture below. */
+export function chartView(chart) {
+  const { text: title = "", subtext = "" } = chart.option.title ?? {};
+  const box = make("div", { class: "chart", role: "img" });
+  say(box, "chart", { title: title || chart.type }, "aria-label");
+  const save = make("button", { type: "button", class: "quiet" });
+  save.addEventListener("click", () => savePicture(chart.option, box));
+  const caption = make("figcaption", {}, make("strong", {}, title), subtext ? make("span", {}, subtext) : null);
+  const view = make("figure", {}, caption, box, make("div", { class: "tools" }, say(save, "png")));
+  drawWhenShown(box, chart.option);
+  return view;
+}
+
+function drawWhenShown(box, option) {
+  let drawn = null;
+  const draw = async () => {
+    const echarts = await library();
+    drawn?.dispose();
+    drawn = echarts.init(box, colours(box));
+    drawn.setOption(onScreen(plain(option, box)));
+  };
+  const failed = () => box.replaceChildren(say(make("p"), "chart_failed"));
+  // The box has a size once it is in the page.
+  new ResizeObserver(() => (drawn ? drawn.resize() : draw().catch(failed))).observe(box);
+  onTheme(() => drawn && draw());
+}
+
+function library() {
+  return import("../vendor/echarts/echarts.esm.min.mjs");
+}
+
+/** One series has the page's own colour, and no legend, since the axis names it. */
+function plain(option, box) {
+  const known = option.legend?.data ?? [];
+  if (known.length !== 1) return option;
+  const accent = getComputedStyle(box).outlineColor;
+  return { ...option, color: [accent], legend: { ...option.legend, show: false }, grid: { ...option.grid, bottom: 36 } };
+}
+
+/** The page has the title itself, and room in its place; text of the data never becomes markup, in a tooltip either. */
+function onScreen(option) {
+  const { title, ...shown } = option;
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  // Below a heatmap stand the name of its axis and its scale.
+  const bottom = option.visualMap ? 90 : option.grid?.bottom;
+  const grid = option.grid && { ...option.grid, top: 36, left: 8, right: 24, bottom };
+  const tooltip = option.tooltip && { ...option.tooltip, renderMode: "richText", confine: true };
+  const xAxis = option.xAxis && { ...option.xAxis, nameLocation: "middle", nameGap: 28 };
+  const yAxis = option.yAxis && { ...option.yAxis, nameLocation: option.yAxis.inverse ? "start" : "end" };
+  return { ...shown, ...(tooltip && { tooltip }), ...(grid && { grid, xAxis, yAxis }), animation: !still };
+}
+
+async function savePicture(option, box) {
+  const echarts = await library();
+  const picture = echarts.init(make("div"), colours(box), SAVED);
+  picture.setOption({ ...plain(option, box), animation: false, backgroundColor: getComputedStyle(document.body).backgroundColor });
+  picture.renderToCanvas({ pixelRatio: SHARPNESS }).toBlob((blob) => {
+    saveFile(blob, "datasphinx.png");
+    picture.dispose();
+  });
+}
+
+/** Return the page's colours as a theme of ECharts. */
+function colours(box) {
+  const { color, borderTopColor: line, fontFamily } = getComputedStyle(box);
+  const words = { color };
+  const axis = {
+    axisLine: { lineStyle: { color: line } }, axisTick: { lineStyle: { color: line } },
+    axisLabel: words, nameTextStyle: words, splitLine: { lineStyle: { color: line } },
+  };
+  return {
+    backgroundColor: "transparent", textStyle: { color, fontFamily },
+    title: { textStyle: words, subtextStyle: words }, legend: { textStyle: words, pageTextStyle: words },
+    categoryAxis: { ...axis, axisLabel: { ...words, width: 120, overflow: "truncate" }, splitLine: { show: false } }, valueAxis: axis, visualMap: { textStyle: words },
+    pie: { label: words },
+  };
+}

@@ -1,0 +1,59 @@
+/** A question back: its options with what each leads to, and a field for own words. */
+
+import { cellText } from "./cells.js";
+import { make } from "./dom.js";
+import { say } from "./language.js";
+
+/**
+ * Return the view of a clarifying question, under `why` it is asked again, if it is.
+ * `answer(given, shown)` is called once, with what is sent and what is shown.
+ */
+export function clarificationView(asked, why, answer) {
+  const fields = say(make("fieldset"), "options", {}, "aria-label");
+  const once = (given, shown) => {
+    fields.disabled = true;
+    answer(given, shown);
+  };
+  const buttons = asked.options.map((option, at) => optionButton(option, at + 1, once));
+  fields.append(make("div", { class: "options" }, ...buttons), ownWords(once));
+  const heading = make("h3", { tabindex: "-1", class: "focus", dir: "auto" }, asked.question);
+  return make("div", { class: "asked-back" }, why, heading, fields);
+}
+
+/** Choose the option that has the number `key` in the question that is open, if one is. */
+export function chooseByKey(key) {
+  if (/^[1-9]$/.test(key)) document.querySelectorAll("fieldset:enabled .option")[Number(key) - 1]?.click();
+}
+
+function optionButton(option, number, once) {
+  const reading = option.reading && option.reading !== option.label ? option.reading : null;
+  return make("button", { type: "button", class: "option", on: { click: (event) => {
+    event.currentTarget.classList.add("chosen");
+    once(String(number), option.label);
+  } } },
+    make("kbd", { "aria-hidden": "true" }, String(number)),
+    make("span", { class: "label", dir: "auto" }, option.label),
+    reading && make("span", { class: "reading", dir: "auto" }, reading),
+    option.preview && preview(option.preview));
+}
+
+function preview(found) {
+  const count = `${found.rows}${found.more ? "+" : ""}`;
+  const first = found.first === null ? null
+    : say(make("bdi"), "preview_first", { first: cellText(found.first) });
+  return make("span", { class: "preview" }, say(make("span"), "preview_rows", { count }), first);
+}
+
+function ownWords(once) {
+  const field = make("input", { type: "text", maxlength: "2000", autocomplete: "off", dir: "auto" });
+  const button = say(make("button", { type: "submit" }), "send");
+  const form = make("form", { class: "own-words" }, say(field, "own_words", {}, "placeholder"), button);
+  say(field, "own_words", {}, "aria-label");
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const words = field.value.trim();
+    if (words) once(words, words);
+    else field.focus();
+  });
+  return form;
+}

@@ -1,0 +1,75 @@
+/** The run of a graph as it happens: server-sent events over a POST, which EventSource cannot send. */
+
+import { postJson } from "./api.js";
+import { lost, problemFrom } from "./problem.js";
+
+/** The server says something at least every 15 s. */
+const SILENCE_MS = 45_000;
+
+/**
+ * Yield `{event, data}` for each ended step and at last the output of a run.
+ * A server without events is asked for the output alone. Throws a Problem, or what the signal's abort throws.
+ */
+export async function* run(graph, input, signal) {
+  const response = await begun(graph, input, signal);
+  if (response === null) {
+    const whole = await postJson(`${graph}/invoke`, { input }, signal);
+    yield { event: "output", data: (await whole.json()).output };
+    return;
+  }
+  for await (const block of blocks(response.body)) {
+    const { event, data } = parsed(block);
+    if (event === "problem") throw problemFrom(data);
+    if (event) yield { event, data };
+    if (event === "output") return;
+  }
+  throw lost();
+}
+
+async function begun(graph, input, signal) {
+  try {
+    return await postJson(`${graph}/events`, input, signal);
+  } catch (error) {
+    if (error.status === 404 || error.status === 405) return null;
+    throw error;
+  }
+}
+
+/** Yield the text of each event; comments, which keep the connection alive, come as events without a name. */
+async function* blocks(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  try {
+    for (;;) {
+      const { done, value } = await heard(reader);
+      if (done) return;
+      // A line may end in two characters that come in two pieces.
+      const pieces = (text + value).replace(/\r\n/g, "\n").split("\n\n");
+      text = pieces.pop();
+      yield* pieces;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+async function heard(reader) {
+  let timer;
+  const silence = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(lost()), SILENCE_MS);
+  });
+  try {
+    return await Promise.race([reader.read(), silence]);
+  } catch (error) {
+    throw error.name === "AbortError" || error.code ? error : lost();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function parsed(block) {
+  const lines = block.split("\n").map((line) => line.match(/^(\w+): ?(.*)$/s)).filter(Boolean);
+  const of = (name) => lines.filter((line) => line[1] === name).map((line) => line[2]);
+  const data = of("data").join("\n");
+  return { event: of("event")[0], data: data ? JSON.parse(data) : null };
+}

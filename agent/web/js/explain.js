@@ -1,0 +1,34 @@
+/** How an answer came about: what was assumed, notes, steps; and what it cost. */
+
+import { make } from "./dom.js";
+import { say } from "./language.js";
+import { auditSteps } from "./steps.js";
+
+/** Return the fold; `steps` is the list of steps that was shown while it ran, if one was. */
+export function explainFold(audit, steps) {
+  const parts = [named("assumed", audit.assumptions), named("notes", audit.notes), heading("steps")];
+  return make("details", { class: "explain" }, say(make("summary"), "explain"),
+    ...parts.flat(), steps?.childElementCount ? steps : auditSteps(audit));
+}
+
+/** Return the line of calls, tokens, money and time. */
+export function costLine(audit) {
+  const parts = [
+    say(make("span"), "calls", { count: audit.llm_calls }),
+    say(make("span"), "tokens", { read: audit.prompt_tokens, written: audit.completion_tokens }),
+    audit.llm_cost_usd === null ? say(make("span"), "price_unknown")
+      : make("span", {}, `$${audit.llm_cost_usd.toFixed(4)}`),
+    make("span", {}, `${(audit.latency_ms / 1000).toFixed(1)} s`),
+    say(make("span", { title: audit.trace_id }), "trace", { id: audit.trace_id.slice(0, 8) }),
+  ];
+  return make("p", { class: "cost" }, ...parts);
+}
+
+function named(key, texts) {
+  if (!texts.length) return [];
+  return [heading(key), make("ul", {}, ...texts.map((each) => make("li", { dir: "auto" }, each)))];
+}
+
+function heading(key) {
+  return say(make("h4"), key);
+}

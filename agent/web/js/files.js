@@ -1,0 +1,61 @@
+/** Files that are asked: picked, or dropped anywhere on the page. */
+
+import { request } from "./api.js";
+import { announce } from "./announce.js";
+import { choose, readyText } from "./chosen.js";
+import { byId, make } from "./dom.js";
+import { text } from "./language.js";
+
+/** Take files from the button and from what is dropped. */
+export function addFiles() {
+  const input = byId("file");
+  byId("attach").addEventListener("click", () => input.click());
+  input.addEventListener("change", () => {
+    takeAll([...input.files]);
+    input.value = "";
+  });
+  addDrop();
+}
+
+function addDrop() {
+  const shade = byId("drop");
+  const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
+  document.addEventListener("dragover", (event) => {
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    shade.hidden = false;
+  });
+  document.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) shade.hidden = true;
+  });
+  document.addEventListener("drop", (event) => {
+    shade.hidden = true;
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    takeAll([...event.dataTransfer.files]);
+  });
+}
+
+async function takeAll(files) {
+  for (const file of files) await take(file);
+  byId("question").focus();
+}
+
+async function take(file) {
+  show(text("reading_file", { name: file.name }), "busy");
+  try {
+    const body = new FormData();
+    body.append("file", file);
+    const made = await (await request("files", { method: "POST", body })).json();
+    for (const dataset of made.datasets) choose({ name: made.name, ...dataset });
+    show("");
+    announce(made.datasets.map(readyText).join(". "));
+  } catch (error) {
+    show(error.status === 404 ? text("files_unsupported") : error.message, "error");
+  }
+}
+
+function show(words, kind = null) {
+  const line = words ? [make("p", { class: kind, role: kind === "error" ? "alert" : "status" }, words)] : [];
+  byId("file-state").replaceChildren(...line);
+}

@@ -1,0 +1,38 @@
+/** The key of a server that wants one: asked for when it does, kept in the tab alone. */
+
+import { byId } from "./dom.js";
+import { keep, kept } from "./kept.js";
+
+let asking = null;
+
+/** Return the headers that a request carries. */
+export function keyHeaders() {
+  const key = kept("key", "sessionStorage");
+  return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+/** Ask the user for a key; return whether one was given. Requests that want it at once share the question. */
+export function askKey() {
+  asking ??= asked().finally(() => {
+    asking = null;
+  });
+  return asking;
+}
+
+function asked() {
+  const dialog = byId("key-dialog");
+  const field = byId("key");
+  field.value = "";
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(taken(dialog.returnValue, field)), { once: true });
+  });
+}
+
+function taken(pressed, field) {
+  if (pressed !== "use" || !field.value.trim()) return false;
+  keep("key", field.value.trim(), "sessionStorage");
+  field.value = "";
+  return true;
+}

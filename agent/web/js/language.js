@@ -1,0 +1,58 @@
+/** The language of the page: the browser's, unless the user chooses. What was said is said anew when it changes. */
+
+import { keep, kept } from "./kept.js";
+import { TEXTS } from "./texts.js";
+
+export const LANGUAGES = ["en", "ru", "zh"];
+const said = new WeakMap();
+let language = [kept("language"), ...navigator.languages.map((each) => each.slice(0, 2))].find((each) =>
+  LANGUAGES.includes(each),
+) ?? "en";
+
+/** Return the language, as `lang` takes it. */
+export function current() {
+  return language;
+}
+
+/** Return a text of the page with `facts` in it; a key without a text comes back as it is. */
+export function text(key, facts = {}) {
+  const found = TEXTS[key]?.[language] ?? key;
+  return found.replace(/\{(\w+)\}/g, (whole, name) => facts[name] ?? whole);
+}
+
+/** Put a text into `element`, or into one of its attributes, in the language of the page from now on. Return it. */
+export function say(element, key, facts = {}, attribute = "") {
+  said.set(element, { ...said.get(element), [attribute]: [key, facts] });
+  element.setAttribute("data-said", "");
+  write(element, attribute, key, facts);
+  return element;
+}
+
+/** Say what the page's HTML names in `data-text`, `data-label`, `data-hint` and `data-title`. */
+export function sayAll() {
+  const attributes = { text: "", label: "aria-label", hint: "placeholder", title: "title" };
+  for (const [name, attribute] of Object.entries(attributes)) {
+    for (const element of document.querySelectorAll(`[data-${name}]`)) {
+      say(element, element.dataset[name], {}, attribute);
+    }
+  }
+  document.documentElement.lang = language;
+}
+
+/** Let `select` choose the language. */
+export function addLanguageSwitch(select) {
+  select.value = language;
+  select.addEventListener("change", () => {
+    keep("language", select.value);
+    language = select.value;
+    document.documentElement.lang = language;
+    for (const element of document.querySelectorAll("[data-said]")) {
+      for (const [attribute, [key, facts]] of Object.entries(said.get(element))) write(element, attribute, key, facts);
+    }
+  });
+}
+
+function write(element, attribute, key, facts) {
+  if (attribute) element.setAttribute(attribute, text(key, facts));
+  else element.textContent = text(key, facts);
+}

@@ -1,0 +1,49 @@
+/** What leaves the page: files and the clipboard. */
+
+import { announce } from "./announce.js";
+import { make } from "./dom.js";
+import { say, text } from "./language.js";
+
+const SHOWN_MS = 2000;
+
+/** Have the browser save `blob` under `name`. */
+export function saveFile(blob, name) {
+  const address = URL.createObjectURL(blob);
+  make("a", { href: address, download: name }).click();
+  URL.revokeObjectURL(address);
+}
+
+/** Return a button that copies what `content()` gives, and says whether that went well. */
+export function copyButton(content) {
+  const button = make("button", { type: "button", class: "quiet" });
+  say(button, "copy");
+  button.addEventListener("click", async () => {
+    const key = (await copied(content())) ? "copied" : "copy_failed";
+    say(button, key);
+    announce(text(key));
+    setTimeout(() => say(button, "copy"), SHOWN_MS);
+  });
+  return button;
+}
+
+async function copied(content) {
+  try {
+    await navigator.clipboard.writeText(content);
+    return true;
+  } catch {
+    return copiedBySelection(content);
+  }
+}
+
+/** Without TLS a page on another machine has no clipboard but by what is selected. */
+function copiedBySelection(content) {
+  const field = make("textarea", { class: "visually-hidden", "aria-hidden": "true" });
+  const focused = document.activeElement;
+  field.value = content;
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  focused?.focus();
+  return done;
+}

@@ -1,0 +1,41 @@
+/** The steps of a run as they end. */
+
+import { announce } from "./announce.js";
+import { make } from "./dom.js";
+import { say, text } from "./language.js";
+
+/** A line as the terminal shows it: a mark, what was done, the seconds, what came of it. */
+const LINE = /^([✓✗])\s+(\S+)\s+([\d.]+)\s*s\s*(.*)$/s;
+
+/** Return a list of steps with `add`, which takes what an event of a step has. */
+export function stepList() {
+  const list = make("ol", { class: "steps" });
+  say(list, "steps", {}, "aria-label");
+  return {
+    element: list,
+    add({ node, line, latency_ms }) {
+      // The analyst has steps that have done nothing worth a line.
+      if (!line) return;
+      const [, mark = "✓", name = node, , detail = ""] = line.match(LINE) ?? [];
+      list.append(stepItem({ name, failed: mark === "✗", latency_ms, detail }));
+      announce(text(name));
+    },
+  };
+}
+
+/** Return the list of the steps in an audit. */
+export function auditSteps(audit) {
+  const steps = audit.steps.filter((step) => step.node !== "plan" || step.calls.length);
+  const items = steps.map((step) => stepItem({
+    name: step.tool ?? step.node, failed: Boolean(step.error), latency_ms: step.latency_ms, detail: step.error ?? "",
+  }));
+  return say(make("ol", { class: "steps" }, ...items), "steps", {}, "aria-label");
+}
+
+function stepItem({ name, failed, latency_ms, detail }) {
+  return make("li", { class: failed ? "failed" : null },
+    make("span", { class: "mark", "aria-hidden": "true" }, failed ? "✗" : "✓"),
+    say(make("span", { class: "step" }), name),
+    make("span", { class: "detail", dir: "auto" }, detail),
+    make("span", { class: "time" }, `${(latency_ms / 1000).toFixed(1)} s`));
+}

@@ -1,0 +1,71 @@
+/** A table of an answer: sorted by its headers, copied, saved as CSV. */
+
+import { cellText, isNumeric, sorted } from "./cells.js";
+import { asCsv, asTabs } from "./csv.js";
+import { make } from "./dom.js";
+import { say } from "./language.js";
+import { copyButton, saveFile } from "./save.js";
+
+const FIRST_ROWS = 50;
+
+/** Return the view of `table`, an AnswerTable; its rows are copied and saved in the order in which they stand. */
+export function tableView(table) {
+  const shown = { table, rows: table.rows, column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
+  const body = make("tbody");
+  const heads = table.columns.map((name, column) => head(name, column, shown, () => draw(shown, body, heads)));
+  const grid = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
+  const region = make("div", { class: "scroll", role: "region", tabindex: "0" }, grid);
+  say(region, "table", {}, "aria-label");
+  draw(shown, body, heads);
+  return make("div", { class: "rows" }, region, moreButton(shown, () => draw(shown, body, heads)), tools(shown));
+}
+
+function head(name, column, shown, redraw) {
+  const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
+  const cell = make("th", { scope: "col", class: numeric(shown.table, column) ? "number" : null }, button);
+  say(button, "sort_by", { name }, "title");
+  button.addEventListener("click", () => {
+    shown.descending = shown.column === column && !shown.descending;
+    shown.column = column;
+    shown.rows = sorted([...shown.table.rows], column, shown.descending);
+    redraw();
+  });
+  return cell;
+}
+
+function draw(shown, body, heads) {
+  const numbers = shown.table.columns.map((_, column) => numeric(shown.table, column));
+  const rows = shown.all ? shown.rows : shown.rows.slice(0, FIRST_ROWS);
+  body.replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((value, column) => cell(value, numbers[column])))));
+  heads.forEach((each, column) => {
+    if (column === shown.column) each.setAttribute("aria-sort", shown.descending ? "descending" : "ascending");
+    else each.removeAttribute("aria-sort");
+  });
+}
+
+function cell(value, isNumber) {
+  return make("td", { class: isNumber ? "number" : value === null ? "none" : null }, cellText(value));
+}
+
+function numeric(table, column) {
+  return isNumeric(table.rows.map((row) => row[column]));
+}
+
+function moreButton(shown, redraw) {
+  if (shown.all) return null;
+  const button = make("button", { type: "button", class: "quiet more" });
+  button.addEventListener("click", () => {
+    shown.all = true;
+    button.remove();
+    redraw();
+  });
+  return say(button, "more_rows", { count: shown.rows.length });
+}
+
+function tools(shown) {
+  const current = () => ({ columns: shown.table.columns, rows: shown.rows });
+  const count = say(make("span", { class: "count" }), "row_count", { count: shown.rows.length });
+  const save = make("button", { type: "button", class: "quiet" });
+  save.addEventListener("click", () => saveFile(new Blob([asCsv(current())], { type: "text/csv" }), "datasphinx.csv"));
+  return make("div", { class: "tools" }, count, copyButton(() => asTabs(current())), say(save, "csv"));
+}

@@ -1,0 +1,65 @@
+/** One turn of a conversation: what the user said, and what came of it. */
+
+import { announce } from "./announce.js";
+import { byId, make } from "./dom.js";
+import { run } from "./events.js";
+import { say, text } from "./language.js";
+import { progressView } from "./progress.js";
+import { stepList } from "./steps.js";
+
+/** A turn on the page. `view(output, steps)` makes what is shown of an output. */
+export class Turn {
+  constructor(said, graph, input, view) {
+    Object.assign(this, { graph, input, view });
+    this.body = make("div", { class: "body" });
+    const words = make("p", { class: "said", dir: "auto" }, said);
+    this.element = make("article", { class: "turn" }, say(make("h2", { class: "visually-hidden" }), "you"), words, this.body);
+  }
+
+  /** Run it, and return its output, or null where none came. */
+  async run() {
+    const steps = stepList();
+    this.controller = new AbortController();
+    const progress = progressView(steps.element, () => this.stop());
+    this.body.replaceChildren(progress.element);
+    this.element.scrollIntoView({ block: "start" });
+    try {
+      const output = await this.output(steps);
+      this.show(this.view(output, steps.element), output.answer);
+      return output;
+    } catch (error) {
+      this.show(this.failure(error), "");
+      return null;
+    } finally {
+      progress.end();
+    }
+  }
+
+  /** Break it off; the server stops what it does for it. */
+  stop() {
+    this.controller.abort();
+  }
+
+  async output(steps) {
+    let output = null;
+    for await (const { event, data } of run(this.graph, this.input, this.controller.signal)) {
+      if (event === "step") steps.add(data);
+      if (event === "output") output = data;
+    }
+    return output;
+  }
+
+  /** Show what came, and lead there who is not typing something else. */
+  show(view, words) {
+    this.body.replaceChildren(view);
+    announce(words);
+    if (!byId("question").value) view.querySelector(".focus")?.focus({ preventScroll: true });
+    this.element.scrollIntoView({ block: "start" });
+  }
+
+  failure(error) {
+    const words = error.name === "AbortError" ? text("stopped") : error.message;
+    const again = make("button", { type: "button", class: "focus", on: { click: () => this.again() } });
+    return make("div", { class: "failure" }, make("p", { class: "error", role: "alert" }, words), say(again, "again"));
+  }
+}

@@ -1,0 +1,95 @@
+"""The page in a real Chromium, over a real server, over a fake model."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from agent.server import create_app
+from agent.services import Services
+from agent.settings import load_settings
+from tests.agent.page.said import Model
+from tests.agent.serving import running
+from tests.fake_openai import FakeOpenAI
+from tests.generated_docs import ROOT
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run", "--disable-quic",
+)  # fmt: skip
+BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
+PICTURES = ROOT / "build/screenshots"
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """The browser; where it is missing the tests are skipped, and in CI they fail."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        reason = "no Chromium on this machine (apt-get install chromium)"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+class Site(NamedTuple):
+    """A page in a browser, and what is behind it."""
+
+    page: Page
+    model: Model
+    base: str
+    wrong: list[str]
+    """What went wrong in the page; a test that means it to takes it out."""
+
+    def ask(self, question: str) -> None:
+        """Type a question and send it."""
+        self.page.get_by_label("Your question").fill(question)
+        self.page.keyboard.press("Enter")
+
+    def picture(self, name: str) -> Path:
+        """Make a picture of what is seen."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        path = PICTURES / f"{name}.png"
+        self.page.screenshot(path=path)
+        return path
+
+
+@pytest.fixture
+def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
+    """Opens the page, with settings of the browser and of the server.
+
+    `events=False` is a server that has LangServe's routes alone.
+    Nothing may go wrong in it unseen: an error or a breach of the page's policy fails the test.
+    """
+    with ExitStack() as stack:
+        wrong: list[str] = []
+
+        def open_page(model: Model | None = None, *, events: bool = True, **context: Any) -> Site:
+            model = model or Model()
+            fake = stack.enter_context(FakeOpenAI(default=model))
+            named = {name: context.pop(name) for name in ("clarify", "source", "sources") if name in context}
+            settings = load_settings(cache_dir=cache_dir, llm_base_url=fake.base_url, llm_model="fake", **named)
+            services = Services(settings, any_source=False)
+            base = stack.enter_context(running(create_app(services)))
+            opened = chromium.new_context(locale=context.pop("locale", "en-US"), reduced_motion="reduce", **context)
+            stack.callback(opened.close)
+            page = opened.new_page()
+            page.set_default_timeout(10_000)
+            page.on("pageerror", lambda error: wrong.append(str(error)))
+            page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
+            if not events:
+                page.route(BESIDE_LANGSERVE, lambda route: route.fulfill(status=404, body="{}"))
+            page.goto(base)
+            return Site(page, model, base, wrong)
+
+        yield open_page
+    # What the browser itself says of a request that failed is not of the page.
+    assert [each for each in wrong if not each.startswith("Failed to load resource")] == []

@@ -1,0 +1,82 @@
+"""What the model says in the tests of the page, by the schema that it is asked for."""
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tests.conftest import NO_AMBIGUITY, VALID
+
+QUESTION = "Which customers are the best? Show a bar chart."
+_NAMED = "FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name"
+BY_ORDERS = f"SELECT c.name, COUNT(*) AS orders {_NAMED} ORDER BY orders DESC, c.name LIMIT 5"
+BY_AMOUNT = f"SELECT c.name, ROUND(SUM(o.total_amount), 2) AS spent {_NAMED} ORDER BY spent DESC LIMIT 5"
+FEWER = BY_AMOUNT.replace("LIMIT 5", "LIMIT 3")
+ASKS = {
+    "summary": "The best customers are wanted.",
+    "no_ambiguity": False,
+    "ambiguity_type": "AmbQuestion",
+    "question": "What makes a customer the best?",
+    "options": [
+        {"label": "by orders", "reading": "those with the most orders", "sql": BY_ORDERS},
+        {"label": "by amount", "reading": "those who spent the most", "sql": BY_AMOUNT},
+    ],
+}
+ASKS_AGAIN = {
+    **ASKS,
+    "ambiguity_type": "AmbOutput",
+    "question": "How many customers do you want to see?",
+    "options": [{"label": "three", "reading": "the first three"}, {"label": "ten", "reading": "the first ten"}],
+}
+RETURNS = "Which accounts have the most returns? As a bar chart."
+_SPEC = {
+    "group_by": ["账号"],
+    "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}],
+    "sort": [{"by": "returns", "desc": True}],
+    "limit": 3,
+}
+_BARS = {"chart_type": "bar", "x": "账号", "y": "returns", "title": "Returns by account"}
+_END = "海蓝服饰 has the most returns, 820; 优品数码 follows with 774 and 安心母婴 with 714."
+
+
+class Model:
+    """Answers requests for a fake server: statements and reviews in turn, the last one again and again."""
+
+    def __init__(self, sql: str = FEWER, reviews: tuple[dict[str, Any], ...] = (ASKS, ASKS_AGAIN)) -> None:
+        self.calls = 0
+        self.sql, self.reviews = sql, list(reviews)
+        self.wait: threading.Event | None = None
+        """Where there is one, a statement is written when it is set."""
+        self.asked = threading.Event()
+        """Set when a statement has been asked for."""
+
+    def __call__(self, request: dict[str, Any]) -> dict[str, Any]:
+        schema = request.get("response_format", {}).get("json_schema", {}).get("name")
+        answers: dict[str | None, Callable[[], dict[str, Any]]] = {
+            "AmbiguityReview": lambda: self.reviews.pop(0) if self.reviews else NO_AMBIGUITY,
+            "SQLValidation": lambda: VALID,
+            "GeneratedSQL": self._statement,
+        }
+        return answers[schema]() if schema in answers else self._call(request)
+
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Let the analyst compute, then draw, then end."""
+        self.calls += 1
+        arguments: dict[str, Any] = {"answer": _END}
+        if self.calls == 1:
+            arguments = _query(request)
+        elif self.calls == 2:
+            arguments = {"result_id": "r1", "plot": _BARS}
+        return {"tool": ["run_query", "plot", "finish"][self.calls - 1], "arguments": json.dumps(arguments)}
+
+    def _statement(self) -> dict[str, Any]:
+        self.asked.set()
+        if self.wait:
+            self.wait.wait(10)
+        return {"sql": self.sql, "assumptions": ["cancelled orders count too"], "off_topic": False}
+
+
+def _query(request: dict[str, Any]) -> dict[str, Any]:
+    (function,) = [each["function"] for each in request["tools"] if each["function"]["name"] == "run_query"]
+    (dataset_id,) = function["parameters"]["properties"]["dataset_id"]["enum"]
+    return {"dataset_id": dataset_id, "query": _SPEC}

@@ -1,0 +1,119 @@
+"""What the page does when an answer does not come, and with servers that have less or want more."""
+
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import Model
+from tests.agent.serving import LANGSERVE_WARNING
+
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+
+COUNT = "SELECT COUNT(*) AS orders FROM orders"
+HOW_MANY = "How many orders were placed?"
+STEP = 'event: step\r\ndata: {"node": "plan", "line": "✓ plan 0.1 s  run_query", "latency_ms": 1}\r\n\r\n'
+
+Visit = Callable[..., Site]
+
+
+def events(page: Page, body: str) -> None:
+    """Have the next run end with what `body` holds."""
+    page.route(
+        "**/agent/events",
+        lambda route: route.fulfill(body=body, content_type="text/event-stream; charset=utf-8"),
+        times=1,
+    )
+
+
+def answered(page: Page) -> None:
+    expect(page.locator(".turn").last.locator(".figure")).to_have_text("3,000")
+
+
+@pytest.mark.parametrize("cut", ["", STEP, STEP + 'event: output\r\ndata: {"answer"'])
+def test_a_connection_that_is_lost(visit: Visit, cut: str) -> None:
+    site = visit(Model(COUNT))
+    if cut:
+        events(site.page, cut)
+    else:
+        site.page.route("**/agent/events", lambda route: route.abort("connectionreset"), times=1)
+    site.ask(HOW_MANY)
+    expect(site.page.get_by_role("alert")).to_contain_text("The connection was lost")
+    again = site.page.get_by_role("button", name="Try again")
+    expect(again).to_be_focused()
+    again.click()
+    expect(site.page.locator(".answer .figure")).to_be_visible()
+    expect(site.page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_problem_is_told_in_its_words(visit: Visit) -> None:
+    site = visit(Model(COUNT))
+    events(site.page, 'event: problem\ndata: {"title": "Busy", "detail": "Too many questions.", "status": 429}\n\n')
+    site.ask(HOW_MANY)
+    expect(site.page.get_by_role("alert")).to_have_text("Too many questions.")
+
+
+def test_a_limit_says_when_to_try_again(visit: Visit) -> None:
+    site = visit(Model(COUNT))
+    problem = json.dumps({"title": "Too many", "detail": "Slow down.", "status": 429, "code": "rate_limited"})
+    site.page.route(
+        "**/agent/events",
+        lambda route: route.fulfill(status=429, headers={"Retry-After": "7"}, body=problem),
+        times=1,
+    )
+    site.ask(HOW_MANY)
+    expect(site.page.get_by_role("alert")).to_have_text("Slow down. Try again in 7 s.")
+
+
+def test_steps_come_while_the_question_runs_and_escape_stops_it(visit: Visit) -> None:
+    model = Model(COUNT)
+    model.wait = threading.Event()
+    site = visit(model)
+    site.ask(HOW_MANY)
+    expect(site.page.locator(".progress .step").first).to_have_text("Find tables")
+    expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_disabled()
+    assert model.asked.wait(10)
+    site.picture("running")
+    site.page.keyboard.press("Escape")
+    expect(site.page.get_by_role("alert")).to_have_text("Stopped.")
+    model.wait.set()
+    expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+
+
+def test_a_server_without_events_answers_all_the_same(visit: Visit) -> None:
+    site = visit(Model(COUNT), events=False)
+    site.ask(HOW_MANY)
+    expect(site.page.locator(".answer .figure")).to_be_visible()
+    site.page.locator(".explain summary").click()
+    expect(site.page.locator(".explain .step")).to_contain_text(["Find tables", "Choose columns"])
+    site.page.locator("#file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
+    expect(site.page.get_by_role("alert")).to_have_text("This server takes no files.")
+
+
+def test_a_key_is_asked_for_and_sent_from_then_on(visit: Visit) -> None:
+    site = visit(Model(COUNT))
+    seen: list[str | None] = []
+
+    def guard(route: Route) -> None:
+        seen.append(route.request.headers.get("authorization"))
+        if seen[-1] == "Bearer secret":
+            route.fallback()
+        else:
+            route.fulfill(status=401, body="{}")
+
+    site.page.route("**/agent/events", guard)
+    site.ask(HOW_MANY)
+    site.page.get_by_label("Key", exact=True).fill("secret")
+    site.page.keyboard.press("Enter")
+    expect(site.page.locator(".answer .figure")).to_be_visible()
+    assert seen == [None, "Bearer secret"]
+
+
+def test_a_file_that_cannot_be_read_is_told(visit: Visit) -> None:
+    site = visit()
+    site.page.locator("#file").set_input_files({"name": "a.xlsx", "mimeType": "x/y", "buffer": b"PK\x03\x04broken"})
+    expect(site.page.get_by_role("alert")).to_contain_text("a.xlsx")
+    expect(site.page.locator(".chip")).to_have_count(0)

@@ -1,0 +1,114 @@
+"""The files of the page: none makes markup of text, all are shipped, and the browser is told what it may do."""
+
+import hashlib
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from agent.server import create_app
+from agent.services import Services
+from agent.settings import Settings
+from tests.agent.serving import LANGSERVE_WARNING, running
+from tests.generated_docs import ROOT
+
+WEB = ROOT / "agent/web"
+OWN = sorted(path for path in WEB.rglob("*") if path.suffix in {".js", ".html", ".css"} and "vendor" not in path.parts)
+ECHARTS = WEB / "vendor/echarts/echarts.esm.min.mjs"
+MAKES_MARKUP = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|createContextualFragment|DOMParser|srcdoc|"
+    r"\beval\b|new Function|javascript:|import\(\s*[^\"]",
+    re.IGNORECASE,
+)
+INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=", re.IGNORECASE)
+ELSEWHERE = re.compile(r"(?:src|href|from|import|url)\s*[=(]?\s*[\"'(](?:https?:)?//", re.IGNORECASE)
+MAX_LINES = 250
+
+every_file = pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+
+
+@every_file
+def test_no_file_makes_markup_of_text(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert MAKES_MARKUP.findall(text) == []
+    assert ELSEWHERE.findall(text) == []
+    assert path.suffix != ".html" or INLINE.findall(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["box.innerHTML = name", "el.insertAdjacentHTML('x', y)", "import(name)", "new Function(x)", "eval(x)"]
+)
+def test_the_rule_sees_what_makes_markup(text: str) -> None:
+    assert MAKES_MARKUP.search(text)
+
+
+@every_file
+def test_file_is_not_too_long(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+def test_echarts_is_what_its_package_has() -> None:
+    digest = hashlib.sha256(ECHARTS.read_bytes()).hexdigest()
+
+    assert digest == "28515f26aa57f87eb1e4ed4eb446927eaf329b5f5e02b4bfd4b0264fea40d1da"
+    assert {"LICENSE", "NOTICE"} <= {path.name for path in ECHARTS.parent.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_a_picture_in_the_docs_is_small(name: str) -> None:
+    assert (ROOT / f"docs/page-{name}.png").stat().st_size < 150_000
+
+
+def test_the_wheel_has_the_page(tmp_path: Path) -> None:
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        shipped = set(archive.namelist())
+
+    assert {path.relative_to(ROOT).as_posix() for path in WEB.rglob("*") if path.is_file()} <= shipped
+
+
+@pytest.fixture
+def http(settings: Settings) -> Iterator[httpx.Client]:
+    with running(create_app(Services(settings, any_source=False))) as base, httpx.Client(base_url=base) as client:
+        yield client
+
+
+@pytest.mark.filterwarnings(LANGSERVE_WARNING)
+def test_the_page_comes_with_a_policy_that_allows_its_own_files_alone(http: httpx.Client) -> None:
+    page = http.get("/")
+    policy = dict(part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; "))
+
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert policy["default-src"] == "'none'" and policy["script-src"] == policy["style-src"] == "'self'"
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert "unsafe" not in page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.filterwarnings(LANGSERVE_WARNING)
+def test_what_the_page_loads_is_there_as_what_it_is(http: httpx.Client) -> None:
+    found = re.findall(r"(?:src|href)=\"(static/[^\"]+)\"", http.get("/").text)
+    kinds = {path: http.get(f"/{path}").headers["Content-Type"].split(";")[0] for path in found}
+
+    assert kinds["static/js/main.js"] == "text/javascript"
+    assert kinds["static/page.css"] == "text/css"
+    assert kinds["static/icon.svg"] == "image/svg+xml"
+    assert http.get("/static/vendor/echarts/echarts.esm.min.mjs").headers["Content-Type"].startswith("text/javascript")
+
+
+@pytest.mark.filterwarnings(LANGSERVE_WARNING)
+def test_a_file_that_has_not_changed_is_not_sent_again(http: httpx.Client) -> None:
+    first = http.get("/static/page.css")
+    again = http.get("/static/page.css", headers={"If-None-Match": first.headers["ETag"]})
+
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+@pytest.mark.filterwarnings(LANGSERVE_WARNING)
+@pytest.mark.parametrize("path", ["../server.py", "%2e%2e/server.py", "..%2fserver.py", "js", "nothing.js"])
+def test_nothing_else_of_the_package_is_served(http: httpx.Client, path: str) -> None:
+    assert http.get(f"/static/{path}").status_code == 404

@@ -1,0 +1,93 @@
+"""The page without a mouse, and for those who hear it."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import ASKS, QUESTION, Model
+from tests.agent.serving import LANGSERVE_WARNING
+
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+
+NAMELESS = re.compile(r"- (?:button|textbox|combobox|region|img|list|link)(?=:|$| \[)", re.MULTILINE)
+Visit = Callable[..., Site]
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Go on by Tab until the control with this name has the focus."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('button') && document.activeElement.textContent") == name:
+            return
+    raise AssertionError(f"Tab does not lead to {name}")
+
+
+def test_the_whole_way_by_keys(visit: Visit) -> None:
+    page = visit(Model(reviews=(ASKS,))).page
+    expect(page.get_by_label("Your question")).to_be_focused()
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What makes a customer the best?")).to_be_focused()
+    page.keyboard.press("2")
+    expect(page.get_by_role("heading", name="Answer")).to_be_focused()
+
+    tab_to(page, "name")
+    page.keyboard.press("Enter")
+    expect(page.locator("th").first).to_have_attribute("aria-sort", "ascending")
+    assert page.locator("tbody td:first-child").all_text_contents()[0].startswith("Brown")
+    page.keyboard.press("Enter")
+    expect(page.locator("th").first).to_have_attribute("aria-sort", "descending")
+
+    tab_to(page, "Right")
+    page.keyboard.press("Enter")
+    expect(page.locator(".noted")).to_have_text("Noted: the answer is right.")
+    expect(page.locator(".noted")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Your question")).to_be_focused()
+    expect(page.get_by_label("Your question")).to_have_value("")
+
+
+def test_an_answer_in_own_words(visit: Visit) -> None:
+    page = visit(Model(reviews=(ASKS,))).page
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    page.get_by_label("Or in your own words").fill("the 3 oldest")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn").last.locator(".said")).to_have_text("the 3 oldest")
+    expect(page.locator(".turn").last.locator(".answer tbody tr")).to_have_count(3)
+
+
+def test_enter_with_shift_begins_a_line(visit: Visit) -> None:
+    page = visit().page
+    page.keyboard.type("one")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("two")
+    expect(page.get_by_label("Your question")).to_have_value("one\ntwo")
+    expect(page.locator(".turn")).to_have_count(0)
+
+
+def test_who_types_on_keeps_the_focus(visit: Visit) -> None:
+    site = visit(Model(reviews=(ASKS,)))
+    site.ask(QUESTION)
+    site.page.keyboard.type("something else")
+    expect(site.page.locator(".option")).to_have_count(2)
+    expect(site.page.get_by_label("Your question")).to_be_focused()
+
+
+def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
+    site = visit(Model(reviews=(ASKS,)))
+    assert NAMELESS.findall(site.page.locator("body").aria_snapshot()) == []
+    site.ask(QUESTION)
+    expect(site.page.locator(".option")).to_have_count(2)
+    expect(site.page.locator("#announced")).to_contain_text("What makes a customer the best?")
+    assert NAMELESS.findall(site.page.locator("body").aria_snapshot()) == []
+    site.page.keyboard.press("1")
+    expect(site.page.locator(".chart canvas")).to_be_visible()
+    expect(site.page.get_by_role("img", name="Chart: Which customers are the best?")).to_be_visible()
+    site.page.locator(".explain summary").click()
+    snapshot = site.page.locator("body").aria_snapshot()
+    assert NAMELESS.findall(snapshot) == []
+    assert '- columnheader "name"' in snapshot

@@ -1,0 +1,175 @@
+"""The page on a phone, in the dark, in three languages; its table, its files and its pictures."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
+from tests.agent.serving import LANGSERVE_WARNING
+
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
+DESK = {"viewport": {"width": 1180, "height": 1120}}
+REGIONS = "Which region had the highest sales in 2025? Show a bar chart."
+SALES = (
+    "SELECT r.name AS region, ROUND(SUM(o.total_amount)) AS sales FROM orders AS o"
+    " JOIN customers AS c ON c.customer_id = o.customer_id JOIN regions AS r ON r.region_id = c.region_id"
+    " WHERE o.ordered_on BETWEEN '2025-01-01' AND '2025-12-31' AND o.status <> 'cancelled'"
+    " GROUP BY r.name ORDER BY sales DESC"
+)
+Visit = Callable[..., Site]
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing is wider than the screen."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def background(page: Page) -> tuple[int, ...]:
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return tuple(int(each) for each in colour.strip("rgb()").split(","))
+
+
+def test_a_phone_shows_everything_within_its_width(visit: Visit) -> None:
+    site = visit(Model(reviews=(ASKS,)), **PHONE)
+    page = site.page
+    assert fits(page)
+    site.picture("phone-welcome")
+    site.ask(QUESTION)
+    expect(page.locator(".option")).to_have_count(2)
+    assert fits(page)
+    site.picture("phone-asked-back")
+    page.locator(".option").nth(1).tap()
+    expect(page.locator(".chart canvas")).to_be_visible()
+    page.locator(".explain summary").tap()
+    assert fits(page)
+    site.picture("phone-chart")
+    small = page.locator("button:visible").evaluate_all("all => all.filter(each => each.offsetHeight < 36).length")
+    assert small == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_colours_of_the_system(visit: Visit, scheme: str) -> None:
+    site = visit(Model(SALES, reviews=()), color_scheme=scheme, **DESK)
+    site.ask(REGIONS)
+    expect(site.page.locator(".chart canvas")).to_be_visible()
+    site.picture(scheme)
+    assert (sum(background(site.page)) < 200) is (scheme == "dark")
+
+
+def test_the_switch_of_colours_holds(visit: Visit) -> None:
+    site = visit(Model(SALES, reviews=()), color_scheme="light")
+    site.ask(REGIONS)
+    expect(site.page.locator(".chart canvas")).to_be_visible()
+    site.page.get_by_label("Colours").select_option("Dark")
+    assert sum(background(site.page)) < 200
+    site.page.reload()
+    assert sum(background(site.page)) < 200
+    site.page.get_by_label("Colours").select_option("System")
+    assert sum(background(site.page)) > 600
+
+
+@pytest.mark.parametrize(
+    ("locale", "lead"),
+    [
+        ("en-GB", "Ask your data a question"),
+        ("ru-RU", "Задайте вопрос своим данным"),
+        ("zh-CN", "向您的数据提问"),
+        ("fr-FR", "Ask your data a question"),
+    ],
+)
+def test_the_language_of_the_browser(visit: Visit, locale: str, lead: str) -> None:
+    site = visit(locale=locale, **PHONE)
+    expect(site.page.locator(".welcome h2")).to_have_text(lead)
+    assert fits(site.page)
+    assert site.page.evaluate("document.documentElement.lang") == (locale[:2] if locale != "fr-FR" else "en")
+
+
+def test_the_switch_of_languages_says_what_is_there_anew(visit: Visit) -> None:
+    site = visit(Model(SALES, reviews=()))
+    site.ask(REGIONS)
+    expect(site.page.locator(".cost")).to_contain_text("model calls: 2")
+    site.page.get_by_label("Language").select_option("Русский")
+    expect(site.page.locator(".cost")).to_contain_text("вызовов модели: 2")
+    expect(site.page.get_by_role("button", name="Верно")).to_be_visible()
+    site.picture("russian")
+    site.page.reload()
+    expect(site.page.get_by_role("button", name="Спросить")).to_be_visible()
+
+
+def test_every_text_is_there_in_three_languages(visit: Visit) -> None:
+    texts: dict[str, dict[str, str]] = visit().page.evaluate(
+        "import('./static/js/texts.js').then(found => found.TEXTS)"
+    )
+
+    assert len(texts) > 60
+    assert [key for key, each in texts.items() if set(each) != {"en", "ru", "zh"} or not all(each.values())] == []
+    assert [key for key, each in texts.items() if len({_facts(text) for text in each.values()}) > 1] == []
+
+
+def _facts(text: str) -> frozenset[str]:
+    return frozenset(part.split("}")[0] for part in text.split("{")[1:])
+
+
+@pytest.fixture
+def table(visit: Visit) -> Site:
+    """A page with a table of five customers and a chart."""
+    site = visit(Model(BY_AMOUNT, reviews=()), permissions=["clipboard-read", "clipboard-write"])
+    site.ask("Show customers by what they spent as a bar chart")
+    expect(site.page.locator(".chart canvas")).to_be_visible()
+    return site
+
+
+def column(page: Page, at: int) -> list[str]:
+    return page.locator(f"tbody td:nth-child({at})").all_text_contents()
+
+
+def test_a_table_is_sorted_copied_and_saved_as_it_is_shown(table: Site) -> None:
+    page = table.page
+    page.get_by_role("columnheader", name="spent").get_by_role("button").click()
+    amounts = [float(each.replace(",", "")) for each in column(page, 2)]
+    assert amounts == sorted(amounts) and len(amounts) == 5
+
+    page.locator(".rows").get_by_role("button", name="Copy").click()
+    expect(page.locator(".rows").get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert copied[0] == "name\tspent" and copied[1] == f"{column(page, 1)[0]}\t{amounts[0]}"
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    saved = Path(download.value.path()).read_bytes().decode("utf-8-sig").split("\r\n")
+    assert saved[:2] == ["name,spent", f"{column(page, 1)[0]},{amounts[0]}"]
+
+
+def test_a_statement_is_copied_as_it_ran(table: Site) -> None:
+    table.page.locator(".sql").get_by_role("button", name="Copy").click()
+    expect(table.page.locator(".sql").get_by_role("button", name="Copied")).to_be_visible()
+    assert table.page.evaluate("navigator.clipboard.readText()") == BY_AMOUNT
+    assert "SELECT" in table.page.locator(".sql .keyword").all_text_contents()
+
+
+def test_a_chart_is_saved_as_a_picture(table: Site) -> None:
+    with table.page.expect_download() as download:
+        table.page.get_by_role("button", name="Save as PNG").click()
+    with Image.open(io.BytesIO(Path(download.value.path()).read_bytes())) as picture:
+        assert (picture.format, picture.size) == ("PNG", (2400, 1400))
+        colours: Any = picture.convert("RGB").getcolors(maxcolors=1 << 24)
+        assert len(colours) > 10
+
+
+def test_a_source_is_chosen_by_name(visit: Visit) -> None:
+    site = visit(Model("SELECT COUNT(*) AS things FROM things", reviews=()), sources={"books": "sqlite:///books.db"})
+    sent: list[dict[str, Any]] = []
+    site.page.on("request", lambda each: sent.append(each.post_data_json) if each.url.endswith("/events") else None)
+    site.page.get_by_label("What is asked").select_option("books")
+    site.ask("How many things are there?")
+    expect(site.page.locator(".turn")).to_have_count(1)
+    expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+    assert [(each["question"], each["source"]) for each in sent] == [("How many things are there?", "books")]
