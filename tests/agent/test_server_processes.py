@@ -1,5 +1,6 @@
 """`datasphinx serve` as processes: several on one database, and one that is killed in the middle of a conversation."""
 
+import asyncio
 import signal
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from tests.agent.audit.stores import fresh_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.serving import ASKED, COUNT
+from tests.benchmarks.service import measured
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.round_robin import RoundRobin
 from tests.server_process import listens, server_process
@@ -128,3 +130,12 @@ def test_a_server_that_is_told_to_stop_answers_what_it_was_asked(
 
         assert asked.result()["sql"] == COUNT["sql"]
         assert server.process.wait(20) == 0
+
+
+def test_many_at_once_get_their_own_answers_on_their_own_threads(tmp_path: Path) -> None:
+    figures = asyncio.run(measured(tmp_path, questions=40, processes=2, delay_s=0.05))
+
+    for asked in (figures["questions"], figures["follow_ups"]):
+        assert (asked["asked"], asked["threads"], asked["wrong"]) == (40, 40, {})
+    assert (figures["questions"]["calls"], figures["follow_ups"]["calls"]) == (80, 0)
+    assert max(figures["server_most_mb"]) < 1000
