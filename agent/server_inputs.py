@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -23,6 +24,18 @@ _MAX_BATCH = 100
 _MAX_DATASETS = 20
 _DATASETS = "Ids of the datasets to ask; on a thread left out: those asked before."
 
+
+def _storable(asked: Any) -> Any:
+    """Refuse what no thread can keep: whole numbers of more than 64 bits."""
+    parts = [asked]
+    while parts:
+        part = parts.pop()
+        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        if isinstance(part, int) and not -(2**63) <= part < 2**63:
+            raise ValueError("a number in it is too large")
+    return asked
+
+
 _ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
 _Answer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_ANSWER)]
 _SHARED: dict[str, Any] = {
@@ -35,7 +48,7 @@ _SHARED: dict[str, Any] = {
         Field(None, description="In place of a question: the answer to the one that came back on the thread."),
     ),
     "clarification": (
-        ClarifyingQuestion | None,
+        Annotated[ClarifyingQuestion, AfterValidator(_storable)] | None,
         Field(None, description="The question that came back, as it came, where the answer names no thread."),
     ),
     "output_type": (

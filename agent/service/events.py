@@ -23,6 +23,11 @@ logger = logging.getLogger("datasphinx")
 
 _KEEP_ALIVE_S = 15.0
 _KEEP_ALIVE = b": keep-alive\n\n"
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {"event": {"enum": ["step", "output", "problem"]}, "data": {"type": "string"}},
+}
 _SHOWN = ("relevant_tables", "sql_request", "sql_error_info", "used_stop_words", "validation", "error")
 """What is told of a node's update: no rows."""
 
@@ -31,7 +36,7 @@ def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the routes of `graphs`: the body is an input, the answer a stream of `step` and one `output`."""
     router = APIRouter(tags=["questions"])
     for served in graphs:
-        content: Any = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+        content: Any = {200: {"content": {"text/event-stream": {"schema": _EVENT}}}}
         router.post(
             f"/{served.graph}/events",
             name=f"{served.graph}_events",

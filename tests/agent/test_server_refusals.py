@@ -72,6 +72,19 @@ def test_a_refusal_says_which_input_is_wrong(served: Served) -> None:
     assert "input.source" in problem["detail"] and "other.sqlite" not in str(problem)
 
 
+@pytest.mark.parametrize("large", [2**63, -(2**63) - 1])
+def test_a_number_that_no_thread_can_keep_is_refused(served: Served, large: int) -> None:
+    preview = {"rows": 1, "more": False, "first": [{"deep": large}]}
+    asked = {
+        "question": "?", "ambiguity_type": "AmbOutput", "about": "?", "earlier": [], "rejected_sql": [],
+        "options": [{"label": "a", "reading": "a", "preview": preview}],
+    }  # fmt: skip
+    answer = {"clarification": asked, "clarification_answer": "1"}
+    for route, body in (("invoke", {"input": answer}), ("batch", {"inputs": [answer]}), ("events", answer)):
+        response = served.http.post(f"/agent/{route}", json=body)
+        assert (response.status_code, response.json()["code"]) == (422, "input_invalid"), route
+
+
 def test_the_longest_question_is_read(cache_dir: Path) -> None:
     with serving(cache_dir, max_question_chars=100) as server:
         assert server.invoke(question="How many orders?".ljust(100, "!"))["error"] is None
