@@ -10,6 +10,7 @@ import typer
 from agent.cli_ask import ask
 from agent.cli_eval import eval_app
 from agent.cli_examples import examples_app
+from agent.cli_key import key_app
 from agent.cli_options import AsJson, LogJson, settings_of
 from agent.cli_trace import trace_app
 from agent.cli_train import train
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.add_typer(eval_app, name="eval")
 app.add_typer(examples_app, name="examples")
+app.add_typer(key_app, name="key")
 app.add_typer(trace_app, name="trace")
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look at the databases that can be asked.")
 app.add_typer(source_app, name="source")

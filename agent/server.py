@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from agent.audit.store import open_store
 from agent.conversation.threads import open_threads
-from agent.errors import DriverMissing
+from agent.errors import ConfigurationError, DriverMissing
 from agent.services import Services
 from agent.settings import Settings
 
@@ -80,14 +80,22 @@ def create_app(services: Services | None = None) -> "FastAPI":
 
 
 def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None = None) -> None:
-    """Serve until interrupted. There is no login: let another address than loopback be reached only through one.
+    """Serve until interrupted; on another address than loopback only those who have keys.
 
     Raises:
+        ConfigurationError: the address is another than loopback, and there are no keys.
         DriverMissing, ConfigurationError: as `create_app` says.
         RecordUnavailable, ThreadsUnavailable: the record of runs, or what keeps threads, cannot be used.
     """
     services = Services(settings, any_source=False)
     app = create_app(services)
+    from agent.service.origin import is_loopback
+
+    if not services.settings.api_keys and not is_loopback(host):
+        reason = (
+            f"without keys only this machine may ask, and {host} can be reached from others; see `datasphinx key new`"
+        )
+        raise ConfigurationError("DATASPHINX_API_KEYS", reason)
     # What cannot be used shows now, and not with the first question.
     if services.settings.record:
         open_store(services.settings).head()

@@ -15,6 +15,7 @@ from pydantic import (
 from agent.clarify.hearing import LONGEST_ANSWER
 from agent.clarify.types import ClarifyingQuestion, Feedback
 from agent.conversation.threads import THREAD_ID
+from agent.service.tenant import asking
 from agent.settings import Settings
 from agent.state import Clarify, OutputType
 
@@ -44,6 +45,9 @@ _SHARED: dict[str, Any] = {
     "clarify": (Clarify | None, Field(None, description="When to ask back.")),
 }
 _DatasetId = Annotated[str, StringConstraints(pattern=r"^ds_[0-9a-f]{16}$")]
+
+
+_SourceName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class _Said(BaseModel):
@@ -107,13 +111,13 @@ def analyst_question(settings: Settings) -> type[BaseModel]:
 
 
 def _named_source(settings: Settings, description: str) -> Any:
-    """Return the field for the name of a configured source."""
-    named: Any = Literal[tuple(settings.sources)]
+    """Return the field for the name of a configured source; where tenants ask, each has names of its own."""
+    named: Any = _SourceName if settings.api_keys else Literal[tuple(settings.sources)]
     return named | None, Field(None, description=description)
 
 
 def body_check(question: type[BaseModel]) -> Any:
-    """Return a dependency that holds the body of a request against the schema of an input.
+    """Return a dependency that holds the body of a request against the schema of an input, and counts its questions.
 
     LangServe does so too, but answers 500 for some of what a client may get wrong, in /batch above all.
     """
@@ -129,9 +133,10 @@ def body_check(question: type[BaseModel]) -> Any:
             return
         expected = many if request.url.path.endswith("/batch") else one
         try:
-            expected.model_validate_json(await request.body())
+            read = expected.model_validate_json(await request.body())
         except ValidationError as error:
             raise RequestValidationError(error.errors()) from error
+        await asking().admit(len(getattr(read, "inputs", (read,))))
 
     return Depends(check)
 

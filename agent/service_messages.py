@@ -23,4 +23,14 @@ SERVICE_TEXTS: dict[str, dict[Literal["en", "ru", "zh"], str]] = {
         "ru": "Диаграммы {chart_id} нет. Её идентификатор приходит с ответом, в `charts`.",
         "zh": "没有图表 {chart_id}。其标识随回答返回，位于 `charts` 中。",
     },
+    "key_missing": {
+        "en": "This server wants a key: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`.",
+        "ru": "Серверу нужен ключ: отправьте его как `Authorization: Bearer KEY` или `X-API-Key: KEY`.",
+        "zh": "此服务器需要密钥：请以 `Authorization: Bearer KEY` 或 `X-API-Key: KEY` 发送。",
+    },
+    "limit_reached": {
+        "en": "The limit of {limit} is reached. Try again in {seconds} s.",
+        "ru": "Достигнут предел: {limit}. Повторите через {seconds} с.",
+        "zh": "已达到上限：{limit}。请在 {seconds} 秒后重试。",
+    },
 }

@@ -32,6 +32,7 @@ _COMMANDS = (
     ("examples", "list"),
     ("examples", "remove"),
     ("examples", "import"),
+    ("key", "new"),
     ("trace", "list"),
     ("trace", "show"),
     ("trace", "verify"),

@@ -42,6 +42,7 @@ FACES = {
     "agent.cli_eval",
     "agent.cli_eval_options",
     "agent.cli_examples",
+    "agent.cli_key",
     "agent.cli_trace",
     "agent.cli_train",
     "agent.demo",

@@ -35,8 +35,9 @@ class Sink(Protocol):
 class Recorder:
     """Records runs into a sink, without secrets; with no sink it only logs. Safe to share between threads."""
 
-    def __init__(self, sink: Sink | None, secrets: Sequence[str] = ()) -> None:
-        """Take where events go, and the texts that none of them may hold."""
+    def __init__(self, sink: Sink | None, secrets: Sequence[str] = (), tenant: str = "") -> None:
+        """Take where events go, the texts that none of them may hold, and whose runs these are, where that counts."""
+        self._whose = {"tenant": tenant} if tenant else {}
         self._sink = sink
         self._secrets = secrets
         self._lock = threading.Lock()
@@ -49,7 +50,7 @@ class Recorder:
         Raises:
             RecordUnavailable: that cannot be recorded.
         """
-        self.add(trace_id, "run", body)
+        self.add(trace_id, "run", {**body, **self._whose})
         with self._lock:
             lost = self._lost.get(trace_id)
         if lost:

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.conversation.threads import PLAIN_VALUES, Threads, config_of, key_of
+from agent.conversation.threads import PLAIN_VALUES, Threads, config_of
 from agent.errors import ThreadBusy, ThreadUnknown
 from agent.sql.limits import Cancellation
 
@@ -35,7 +35,7 @@ class ThreadRun:
         self.kept_as: str | None = None
         """The id of what the run has left on the thread, once it is kept."""
         self._threads, self._is_new = threads, thread_id is None
-        self._key = key_of(graph, self.thread_id)
+        self._key = threads.key(graph, self.thread_id)
         self._before: dict[str, Any] = {}
         self._cancellation = Cancellation()
         self._held, self._turn, self._is_closed = ExitStack(), threading.Lock(), False

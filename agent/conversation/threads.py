@@ -24,11 +24,13 @@ PLAIN_VALUES = JsonPlusSerializer(allowed_msgpack_modules=None)
 class Threads(ABC):
     """Keeps threads by their key. Nothing is opened before it is needed; safe to share between threads.
 
-    `name` is what users see of the store, `lasts` whether another process finds its threads. Both methods, and what is
+    `name` is what users see of the store, `lasts` whether another process finds its threads, `owner` whose they are:
+    nobody else finds them, also where a database holds those of several. Both methods, and what is
     done inside them, raise `ThreadsUnavailable` where the store cannot be used.
     """
 
     lasts = True
+    owner = ""
 
     def __init__(self, name: str) -> None:
         """Take the name."""
@@ -41,6 +43,10 @@ class Threads(ABC):
     @abstractmethod
     def saver(self) -> AbstractContextManager[BaseCheckpointSaver[Any]]:
         """Give the open store, with its tables, for a moment: reading or writing."""
+
+    def key(self, graph: str, thread_id: str) -> str:
+        """Return what a thread is kept under: the graphs have threads of their own."""
+        return f"{self.owner}.{graph}-{thread_id}" if self.owner else f"{graph}-{thread_id}"
 
     def last(self, key: str) -> CheckpointTuple | None:
         """Return the thread as its last run left it; None where there is none."""
@@ -63,7 +69,7 @@ class Threads(ABC):
         """Return which of `graphs` the thread is on; None where there is no such thread."""
         if not re.fullmatch(THREAD_ID, thread_id):
             return None
-        return next((graph for graph in graphs if self.last(key_of(graph, thread_id))), None)
+        return next((graph for graph in graphs if self.last(self.key(graph, thread_id))), None)
 
 
 class ThreadsInMemory(Threads):
@@ -87,13 +93,19 @@ class ThreadsInMemory(Threads):
         yield self._saver
 
 
-def open_threads(settings: Settings, *, must_last: bool = True) -> Threads:
+def open_threads(settings: Settings, *, must_last: bool = True, owner: str = "") -> Threads:
     """Return the store that `settings` name; unless it `must_last`, one in memory where its packages are missing.
 
     Raises:
         ConfigurationError: `threads_url` is not the URL of a PostgreSQL database.
         DriverMissing: the extra `threads`, or `postgres`, is not installed.
     """
+    threads = _opened(settings, must_last=must_last)
+    threads.owner = owner
+    return threads
+
+
+def _opened(settings: Settings, *, must_last: bool) -> Threads:
     if settings.threads_url:
         from agent.conversation.postgres_threads import PostgresThreads
 
@@ -106,11 +118,6 @@ def open_threads(settings: Settings, *, must_last: bool = True) -> Threads:
         if must_last:
             raise
         return ThreadsInMemory()
-
-
-def key_of(graph: str, thread_id: str) -> str:
-    """Return what a thread is kept under: the graphs have threads of their own."""
-    return f"{graph}-{thread_id}"
 
 
 def config_of(key: str) -> RunnableConfig:

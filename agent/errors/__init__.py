@@ -68,6 +68,8 @@
         ├── RequestTimeout           the server took too long                 seconds
         ├── OriginRefused            a page of another site asks              origin
         ├── ChartUnknown             no chart is kept under this id           chart_id
+        ├── KeyMissing               a server with keys is asked without one
+        ├── LimitReached             a tenant has asked as much as it may     limit, seconds
         ├── QuestionFailed           a graph gave no answer, and no facts     reason
         └── InternalError            a defect of datasphinx itself            reason, trace_id
 
@@ -118,7 +120,7 @@ from agent.errors.questions import (
     SqlNotGenerated,
 )
 from agent.errors.record import RecordUnavailable, TraceUnknown
-from agent.errors.service import ChartUnknown, OriginRefused, RequestTimeout, RequestTooLarge
+from agent.errors.service import ChartUnknown, KeyMissing, LimitReached, OriginRefused, RequestTimeout, RequestTooLarge
 from agent.errors.sources import (
     AccountCanWrite,
     DriverMissing,
@@ -172,6 +174,8 @@ __all__ = [
     "InternalError",
     "InvalidOutputType",
     "InvalidQuestion",
+    "KeyMissing",
+    "LimitReached",
     "ModelAnswerUnreadable",
     "ModelRejected",
     "ModelUnreachable",

@@ -36,3 +36,19 @@ class ChartUnknown(Terminal):
 
     code = "chart_unknown"
     chart_id: str
+
+
+@dataclass(eq=False)
+class KeyMissing(Terminal):
+    """A request to a server with keys has none, or one that is nobody's."""
+
+    code = "key_missing"
+
+
+@dataclass(eq=False)
+class LimitReached(Terminal):
+    """A tenant has asked as much as it may; in `seconds` it may go on."""
+
+    code = "limit_reached"
+    limit: str
+    seconds: int

@@ -2,7 +2,8 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -58,6 +59,7 @@ class ModelClient:
         self.embedded = embedded
         self.profile: Literal["standard", "embedded"] = "embedded" if embedded else "standard"
         self._settings = settings
+        self._heard: Callable[[ModelCall], None] = lambda call: None
         self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
         self._spell_out = False
         self._logprobs = Logprobs(logprobs)
@@ -65,6 +67,12 @@ class ModelClient:
         self._modes: tuple[str, ...] = (
             MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
         )
+
+    def within(self, settings: Settings, heard: Callable[[ModelCall], None]) -> "ModelClient":
+        """Return this client for questions that `settings` bound; `heard` is told of each call."""
+        other = copy(self)
+        other._settings, other._heard = settings, heard
+        return other
 
     def ask(self, schema: type[Answer], messages: list[BaseMessage], tools: Tools = ()) -> Answer:
         """Return the model's answer as `schema`, after one repair attempt where the first cannot be read.
@@ -160,6 +168,7 @@ class ModelClient:
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
             step.calls.append(call)
+            self._heard(call)
             step.event("llm", {**asked, **call, **reply_body(reply)})
         if reply.error:
             raise reply.error

@@ -9,7 +9,6 @@ from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 
 from agent.charts.drawn import png_of_option
-from agent.conversation.threads import key_of
 from agent.errors import ChartUnknown
 from agent.service.tenant import Tenant, asking
 from agent.state import AnswerChart
@@ -46,7 +45,7 @@ def _chart(tenant: Tenant, chart_id: str) -> AnswerChart | None:
         return None
     thread_id, kept_as, number = named.groups()
     for graph in tenant.graphs:
-        run = tenant.threads.run(key_of(graph, thread_id), kept_as)
+        run = tenant.threads.run(tenant.threads.key(graph, thread_id), kept_as)
         charts = run.checkpoint["channel_values"].get("charts") or [] if run else []
         if int(number) <= len(charts):
             chart: AnswerChart = charts[int(number) - 1]

@@ -44,6 +44,7 @@ def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
 def _endpoint(served: ServedGraph) -> Any:
     async def events(request: Request, given: Any) -> StreamingResponse:
         """Ask, and hear of each step as it ends; closing the connection cancels the run and its statement."""
+        await asking().admit(1)
         seconds = asking().services.settings.request_timeout_s
         body = given.model_dump(exclude_none=True)
         lines = _kept_alive(_lines(served.events(body), request.scope, seconds))

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 
 from agent.health import readiness
 from agent.service.apart import apart
-from agent.service.tenant import Tenant
+from agent.service.tenant import Tenant, somebody_asks
 
 
 def health_routes(server: Tenant) -> APIRouter:
@@ -24,6 +24,7 @@ def health_routes(server: Tenant) -> APIRouter:
         """Whether the model, the databases and the stores answer, each with what is wrong; no model is asked."""
         async with one_at_a_time:
             found = await apart(lambda: readiness(server.services, server.threads))
-        return JSONResponse(found, 200 if found["status"] == "ready" else 503)
+        shown = found if somebody_asks() else {"status": found["status"]}
+        return JSONResponse(shown, 200 if found["status"] == "ready" else 503)
 
     return router

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from agent.errors import DatasphinxError, InputInvalid, InternalError
+from agent.errors import DatasphinxError, InputInvalid, InternalError, KeyMissing, LimitReached
 from agent.messages import Language
 from agent.service.headers import security_headers
 
@@ -21,6 +21,7 @@ logger = logging.getLogger("datasphinx")
 MEDIA_TYPE = "application/problem+json"
 
 _STATUS = {
+    "key_missing": 401,
     "origin_refused": 403,
     "source_not_found": 404,
     "thread_unknown": 404,
@@ -35,6 +36,7 @@ _STATUS = {
     "file_too_large": 413,
     "archive_suspicious": 413,
     "file_unreadable": 415,
+    "limit_reached": 429,
     "internal_error": 500,
     "configuration": 500,
     "driver_missing": 501,
@@ -78,7 +80,12 @@ def status_of(code: str) -> int:
 
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     """Return the response for `error` to the request of `scope`."""
-    return _response(status_of(error.code), error.code, error.message(_language(scope)), scope)
+    response = _response(status_of(error.code), error.code, error.message(_language(scope)), scope)
+    if isinstance(error, KeyMissing):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, LimitReached):
+        response.headers["Retry-After"] = str(error.seconds)
+    return response
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -9,7 +9,6 @@ from starlette.concurrency import run_in_threadpool
 
 from agent.clarify.types import Feedback
 from agent.conversation.reply import status_of
-from agent.conversation.threads import key_of
 from agent.errors import InputInvalid, ThreadUnknown
 from agent.served_graph import PlainJSON, ServedGraph
 from agent.service.tenant import Tenant, asking
@@ -38,6 +37,7 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
         found = await _found(thread_id, lambda _, graph, __: {"graph": graph})
         if found["graph"] != agent.graph:
             raise InputInvalid("feedback", "answers about files take none; ask again in other words")
+        await asking().admit(1)
         output = await agent.ainvoke({"feedback": dict(given), "thread_id": thread_id})
         plain: dict[str, Any] = PlainJSON().dumpd(output)
         return plain
@@ -64,7 +64,7 @@ async def _found(thread_id: str, read: Callable[[Tenant, str, str], dict[str, An
 
 
 def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
-    found = tenant.threads.last(key_of(graph, thread_id))
+    found = tenant.threads.last(tenant.threads.key(graph, thread_id))
     if found is None:
         raise ThreadUnknown(thread_id)
     state = found.checkpoint["channel_values"]
@@ -79,7 +79,7 @@ def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
 
 
 def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
-    runs = tenant.threads.runs(key_of(graph, thread_id), _MOST_RUNS)
+    runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MOST_RUNS)
     return {"thread_id": thread_id, "graph": graph, "runs": [_run(each) for each in runs]}
 
 

@@ -3,17 +3,27 @@
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agent.service.access import Access
 from agent.service.bounds import Bounds
 from agent.service.headers import Headers
 from agent.service.origin import OwnMachine
 from agent.service.tenant import Tenant, answer_for
+from agent.service.tenants import Tenants
 
 
 def add_walls(app: FastAPI, server: Tenant) -> None:
-    """Put the walls before the routes of `app`; the last that is added is the outermost."""
-    app.add_middleware(Bounds, settings=server.services.settings)
-    app.add_middleware(ForOne, tenant=server)
-    app.add_middleware(OwnMachine)
+    """Put the walls before the routes of `app`; the last that is added is the outermost.
+
+    Raises:
+        ConfigurationError: as `Tenants` says.
+    """
+    settings = server.services.settings
+    app.add_middleware(Bounds, settings=settings)
+    if settings.api_keys:
+        app.add_middleware(Access, tenants=Tenants(server.services))
+    else:
+        app.add_middleware(ForOne, tenant=server)
+        app.add_middleware(OwnMachine)
     app.add_middleware(Headers)
 
 
