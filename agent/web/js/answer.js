@@ -8,15 +8,15 @@ import { say } from "./language.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
 
-/** Return the view of an output that has an answer or an error; its heading, of class `focus`, takes the focus. */
-export function answerView(output, steps) {
+/** Return the view of an output with an answer or an error to what was `said`; its heading, of class `focus`, takes the focus. */
+export function answerView(output, steps, said) {
   const single = ["number", "string"].includes(output.output_type);
   const tables = single ? [] : output.tables.filter((table) => table.rows.length);
   return make("div", { class: "answer" },
     say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"),
     figure(output),
     words(output, tables),
-    ...output.charts.map(chartView),
+    ...output.charts.map((chart) => chartView(chart, said)),
     ...tables.map(tableView),
     output.sql ? sqlView(output.sql) : null,
     explainFold(output.audit, steps),

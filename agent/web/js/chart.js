@@ -8,14 +8,14 @@ import { onTheme } from "./theme.js";
 const SAVED = { width: 1200, height: 700 };
 const SHARPNESS = 2;
 
-/** Return the view of `chart`, an AnswerChart: its title and notes as text, the picture below. */
-export function chartView(chart) {
+/** Return the view of `chart`, an AnswerChart: its title, unless that is what was `said`, and notes as text; the picture. */
+export function chartView(chart, said = "") {
   const { text: title = "", subtext = "" } = chart.option.title ?? {};
   const box = make("div", { class: "chart", role: "img" });
   say(box, "chart", { title: title || chart.type }, "aria-label");
   const save = make("button", { type: "button", class: "quiet" });
   save.addEventListener("click", () => savePicture(chart.option, box));
-  const caption = make("figcaption", {}, make("strong", {}, title), subtext ? make("span", {}, subtext) : null);
+  const caption = make("figcaption", {}, title === said ? null : make("strong", {}, title), subtext ? make("span", {}, subtext) : null);
   const view = make("figure", {}, caption, box, make("div", { class: "tools" }, say(save, "png")));
   drawWhenShown(box, chart.option);
   return view;

@@ -43,7 +43,7 @@ export class Conversation {
     for (const old of this.list.querySelectorAll(".feedback, .failure button")) old.remove();
     for (const old of this.list.querySelectorAll("fieldset")) old.disabled = true;
     document.body.classList.add("talking");
-    const turn = new Turn(said, this.graph, input, (output, steps) => this.view(output, steps));
+    const turn = new Turn(said, this.graph, input, (output, steps) => this.view(output, steps, said));
     turn.again = () => this.go(turn);
     this.list.append(turn.element);
     this.go(turn);
@@ -59,7 +59,7 @@ export class Conversation {
     if (output) this.thread = output.error?.code === "thread_unknown" ? null : output.thread_id;
   }
 
-  view(output, steps) {
+  view(output, steps, said) {
     const thread_id = output.thread_id;
     if (output.clarification) {
       // After an error the question back is still open.
@@ -67,7 +67,7 @@ export class Conversation {
       return clarificationView(output.clarification, why, (given, shown) =>
         this.begin(shown, { thread_id, clarification_answer: given }));
     }
-    const view = answerView(output, steps);
+    const view = answerView(output, steps, said);
     if (!output.error && this.graph === "agent") view.append(this.feedback(thread_id));
     return view;
   }

@@ -32,7 +32,8 @@ function asked() {
 
 function taken(pressed, field) {
   if (pressed !== "use" || !field.value.trim()) return false;
-  keep("key", field.value.trim(), "sessionStorage");
+  // A header takes no other letters, and no key has any.
+  keep("key", field.value.replace(/[^\x21-\x7e]/g, "?"), "sessionStorage");
   field.value = "";
   return true;
 }

@@ -28,9 +28,10 @@ function fit() {
 }
 
 function keys(event) {
+  if (event.target.closest("dialog")) return;
   if (event.key === "Escape") conversation.stop();
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input, textarea, select, dialog *")) return;
+  if (event.target.matches("input, textarea, select")) return;
   if (event.key === "/") {
     event.preventDefault();
     question.focus();

@@ -24,6 +24,8 @@ FLAGS = (
     "--disable-sync", "--no-first-run", "--disable-quic",
 )  # fmt: skip
 BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
+SETTINGS = {"api_keys", "clarify", "source", "sources"}
+"""What a test may set of the server."""
 PICTURES = ROOT / "build/screenshots"
 
 
@@ -75,7 +77,7 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
         def open_page(model: Model | None = None, *, events: bool = True, **context: Any) -> Site:
             model = model or Model()
             fake = stack.enter_context(FakeOpenAI(default=model))
-            named = {name: context.pop(name) for name in ("clarify", "source", "sources") if name in context}
+            named = {name: context.pop(name) for name in SETTINGS & context.keys()}
             settings = load_settings(cache_dir=cache_dir, llm_base_url=fake.base_url, llm_model="fake", **named)
             services = Services(settings, any_source=False)
             base = stack.enter_context(running(create_app(services)))

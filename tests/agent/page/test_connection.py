@@ -5,8 +5,9 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
+from agent.service.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 from tests.agent.serving import LANGSERVE_WARNING
@@ -93,23 +94,37 @@ def test_a_server_without_events_answers_all_the_same(visit: Visit) -> None:
     expect(site.page.get_by_role("alert")).to_have_text("This server takes no files.")
 
 
-def test_a_key_is_asked_for_and_sent_from_then_on(visit: Visit) -> None:
-    site = visit(Model(COUNT))
-    seen: list[str | None] = []
-
-    def guard(route: Route) -> None:
-        seen.append(route.request.headers.get("authorization"))
-        if seen[-1] == "Bearer secret":
-            route.fallback()
-        else:
-            route.fulfill(status=401, body="{}")
-
-    site.page.route("**/agent/events", guard)
-    site.ask(HOW_MANY)
-    site.page.get_by_label("Key", exact=True).fill("secret")
+def test_a_key_is_asked_for_until_it_is_right_and_holds_in_the_tab(visit: Visit) -> None:
+    key = new_key()
+    site = visit(Model(COUNT), api_keys={"acme": hash_of(key)})
+    field = site.page.get_by_label("Key", exact=True)
+    for wrong in ("not the key", "ключ"):
+        expect(field).to_be_focused()
+        field.fill(wrong)
+        site.page.keyboard.press("Enter")
+        expect(field).to_have_value("")
+    site.picture("key")
+    field.fill(key)
     site.page.keyboard.press("Enter")
+    expect(field).to_be_hidden()
+    site.ask(HOW_MANY)
     expect(site.page.locator(".answer .figure")).to_be_visible()
-    assert seen == [None, "Bearer secret"]
+    site.page.reload()
+    site.ask(HOW_MANY)
+    expect(site.page.locator(".answer .figure")).to_be_visible()
+    expect(field).to_be_hidden()
+
+
+def test_who_gives_no_key_is_told_that_one_is_wanted(visit: Visit) -> None:
+    site = visit(Model(COUNT), api_keys={"acme": hash_of(new_key())})
+    field = site.page.get_by_label("Key", exact=True)
+    expect(field).to_be_focused()
+    site.page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+    site.ask(HOW_MANY)
+    expect(field).to_be_focused()
+    site.page.keyboard.press("Escape")
+    expect(site.page.locator(".failure .error")).to_contain_text("key")
 
 
 def test_a_file_that_cannot_be_read_is_told(visit: Visit) -> None:
