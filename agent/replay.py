@@ -54,11 +54,13 @@ class _Kept:
         self.events.extend(events)
 
 
-def replay(store: Store, trace_id: str, settings: Settings, source: str | None = None) -> Replay:
+def replay(
+    store: Store, trace_id: str, settings: Settings, source: str | None = None, *, any_source: bool = True
+) -> Replay:
     """Run the question of a trace with the recorded outputs of the model, and return what differs.
 
     No model is asked, nor an endpoint for embeddings. `source` is asked in place of the recorded one, whose password
-    is not on the record; one that stands in `settings` is found there.
+    is not on the record; one that stands in `settings` is found there, and with `any_source` off no other is opened.
 
     Raises:
         TraceUnknown: there is no such trace, or its beginning is not on the record.
@@ -81,6 +83,7 @@ def replay(store: Store, trace_id: str, settings: Settings, source: str | None =
     services = Services(
         now,
         model=RecordedModel((body for kind, body in contents if kind == "llm"), now, embedded),
+        any_source=any_source,
         recorder=Recorder(kept, secrets_of(settings)),
         examples=RecordedExamples([body for kind, body in contents if kind == "examples"]),
         validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},

@@ -50,4 +50,4 @@ def _events(tenant: Tenant, trace_id: str) -> list[StoredEvent]:
 def _again(tenant: Tenant, trace_id: str) -> dict[str, Any]:
     _events(tenant, trace_id)
     settings = tenant.services.settings
-    return replay(open_store(settings), trace_id, settings).as_json()
+    return replay(open_store(settings), trace_id, settings, any_source=False).as_json()

@@ -209,6 +209,19 @@ def test_a_tenant_sees_its_sources_and_its_rows(cache_dir: Path, tmp_path: Path)
     assert not [schema for schema in schemas if '"other"' in schema]
 
 
+@pytest.mark.parametrize("field", ["agent", "analyst"])
+def test_a_replay_opens_no_database_that_the_question_could_not(cache_dir: Path, tmp_path: Path, field: str) -> None:
+    (tmp_path / "other").mkdir()
+    other = url(make_table(tmp_path / "other", "thing TEXT", [["secret"]], table="things"))
+    sources = {"shop": url(make_table(tmp_path, "kind TEXT", [["boot"]], table="shoes"))}
+    with serving(cache_dir, api_keys=KEYS, sources=sources) as server, as_(server, ACME) as acme:
+        given = {"input": {"question": "Which things?", "source": other}}
+        output = acme.post(f"/{field}/invoke", json=given).json()["output"]
+        replayed = acme.post(f"/traces/{output['audit']['trace_id']}/replay")
+    assert output["error"]["code"] == "source_not_found"
+    assert (replayed.status_code, replayed.json()["same"]) == (200, True), replayed.text
+
+
 # How much
 
 
