@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from agent import exit_codes
-from agent.conversation.threads import key_of, open_threads
+from agent.conversation.threads import open_threads
 from agent.settings import load_settings
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.audit.stores import fresh_url
@@ -247,7 +247,8 @@ def test_a_password_is_not_kept_with_the_thread(
 def test_another_run_on_the_thread(model: FakeOpenAI, run: Run) -> None:
     thread = asked_back(run, model)
     answer = ("ask", "--thread", thread, "--answer", "1")
-    with open_threads(load_settings()).alone(key_of("agent", thread)) as is_ours:
+    threads = open_threads(load_settings())
+    with threads.alone(threads.key("agent", thread)) as is_ours:
         assert is_ours
         code, _, err = run(*answer)
     assert code == exit_codes.DOMAIN and "is being answered" in err
