@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from agent.catalog.describe import one_line
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, Model
 from tests.agent.serving import LANGSERVE_WARNING
@@ -76,7 +77,8 @@ def test_a_question_back(visit: Visit) -> None:
     site.ask(f"Which customers are the best? {attack}")
     expect(site.page.locator(".option")).to_have_count(2)
 
-    assert site.page.locator(".option .reading").first.text_content() == attack
+    # What no reader would see is taken out before; all the rest comes as it is.
+    assert site.page.locator(".option .reading").first.text_content() == one_line(attack, len(attack))
     assert attack in (site.page.locator(".said").text_content() or "")
     unharmed(site.page)
 
