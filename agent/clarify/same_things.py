@@ -7,23 +7,29 @@ Place = tuple[str, str]
 
 
 class SameThings:
-    """The columns of a catalog, put together as foreign keys join them."""
+    """The columns of a catalog as foreign keys join them; of its tables only those are read that keys lead to."""
 
     def __init__(self, catalog: Catalog) -> None:
-        """Follow the foreign keys of `catalog`, declared and inferred."""
-        self._above: dict[Place, Place] = {}
-        for key, table in catalog.tables.items():
-            for foreign_key in table.foreign_keys:
-                for own, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False):
-                    self._above.setdefault(self._root((key, own)), self._root((foreign_key.target, target)))
+        """Take the catalog whose foreign keys, declared and inferred, are followed."""
+        self._catalog = catalog
 
     def hold(self, table: str, column: str, other_table: str, other_column: str) -> bool:
-        """Return whether both columns are one, or joined by keys."""
-        return self._root((table, column)) == self._root((other_table, other_column))
+        """Return whether both columns are one, or lead to one by keys."""
+        return not self._led_to((table, column)).isdisjoint(self._led_to((other_table, other_column)))
 
-    def _root(self, place: Place) -> Place:
-        seen = {place}
-        while (above := self._above.get(place, place)) not in seen:
-            place = above
-            seen.add(place)
-        return place
+    def _led_to(self, place: Place) -> set[Place]:
+        found, waiting = {place}, [place]
+        while waiting:
+            new = [target for target in self._targets(*waiting.pop()) if target not in found]
+            found.update(new)
+            waiting += new
+        return found
+
+    def _targets(self, key: str, column: str) -> list[Place]:
+        table = self._catalog.tables.get(key)
+        return [
+            (foreign_key.target, target)
+            for foreign_key in (table.foreign_keys if table else ())
+            for own, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False)
+            if own == column
+        ]
