@@ -7,8 +7,8 @@ from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 from agent.audit.step import Audit, merge_audit
-from agent.clarify.types import Clarification, ClarifyingQuestion, Turn
-from agent.state import AnswerChart, AnswerTable, Clarify, OutputType
+from agent.clarify.types import Clarification, Clarify, ClarifyingQuestion, Turn
+from agent.state import AnswerChart, AnswerTable, OutputType
 from agent.tools.tool import KeptResult
 
 

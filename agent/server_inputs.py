@@ -14,11 +14,11 @@ from pydantic import (
 )
 
 from agent.clarify.hearing import LONGEST_ANSWER
-from agent.clarify.types import ClarifyingQuestion, Feedback
+from agent.clarify.types import Clarify, ClarifyingQuestion, Feedback
 from agent.conversation.threads import THREAD_ID
 from agent.service.tenant import asking
 from agent.settings import Settings
-from agent.state import Clarify, OutputType
+from agent.state import OutputType
 
 _MAX_BATCH = 100
 _MAX_DATASETS = 20

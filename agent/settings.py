@@ -18,6 +18,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from agent.clarify.types import Clarify
 from agent.errors import ConfigurationError
 from agent.models.embedded import MOST_CANDIDATES
 from agent.service_settings import ServiceSettings
@@ -101,7 +102,7 @@ class Settings(ServiceSettings):
         3, ge=1, le=10, description="Tries at finding tables before a question is off topic."
     )
     max_sql_generations: int = Field(3, ge=1, le=10, description="Tries at a statement before a question is given up.")
-    clarify: Literal["never", "auto", "always"] = Field(
+    clarify: Clarify = Field(
         "auto",
         description="When to ask back: `never`; `auto`: where something shows that the question is ambiguous; "
         "`always`: the model looks at each question. Nobody is asked where readings do not differ in result.",

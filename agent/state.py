@@ -7,11 +7,10 @@ from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 from agent.audit.step import Audit, merge_audit
-from agent.clarify.types import Ambiguity, Clarification, ClarifyingQuestion, Feedback, Turn
+from agent.clarify.types import Ambiguity, Clarification, Clarify, ClarifyingQuestion, Feedback, Turn
 from agent.sql.result import Result
 
 OutputType = Literal["number", "string", "dataframe", "plot"]
-Clarify = Literal["never", "auto", "always"]
 
 
 class Validation(TypedDict):

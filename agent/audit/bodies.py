@@ -7,6 +7,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from agent import state
 from agent.audit.canonical import result_hashes, value_hash
 from agent.audit.step import Audit
 from agent.models.embedded import EmbeddedOptions
@@ -69,17 +70,8 @@ _INPUTS = (
 )
 """Inputs of the graphs."""
 
-CARRIED_ON = (
-    "turns",
-    "clarifications",
-    "clarification_count",
-    "rejected_sql",
-    "readings",
-    "ambiguities",
-    "relevant_tables",
-    "relevant_tables_with_rel_columns",
-)
-"""What a run may carry on from the thread; rows are not on the record."""
+CARRIED_ON = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result"))
+"""What else a run may carry on from the thread; rows are not on the record."""
 
 _STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")
 

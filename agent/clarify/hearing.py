@@ -6,9 +6,8 @@ from typing import Any, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from agent.clarify.types import Clarification, ClarifyingQuestion, Feedback
+from agent.clarify.types import Clarification, Clarify, ClarifyingQuestion, Feedback
 from agent.errors import InputInvalid, NothingAnswered, NothingAsked, OptionUnknown
-from agent.state import Clarify
 
 _FORM = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_FORM)(ClarifyingQuestion))

@@ -1,8 +1,11 @@
 """What is asked back and said, as the state, the inputs and the outputs hold it."""
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
+
+Clarify = Literal["never", "auto", "always"]
+"""When to ask back."""
 
 
 class Preview(TypedDict):

@@ -17,6 +17,7 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 
 from agent.audit.record import Recorder
+from agent.clarify.types import Clarify
 from agent.evals.datasets.dataset import Dataset
 from agent.evals.datasets.readings import read_readings
 from agent.evals.experiments.asking import asking_of
@@ -28,7 +29,6 @@ from agent.evals.limits import measuring
 from agent.models.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
-from agent.state import Clarify
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ROOT / "tests/fixtures/clarification/questions.jsonl"

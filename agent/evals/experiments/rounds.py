@@ -8,6 +8,7 @@ NO AMBIGUITY. Where the published program stops at once, a statement is generate
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent.clarify.types import Clarify
 from agent.evals.experiments.entries import Chosen, Said, last_call, review_in, shown, statements_in
 from agent.evals.experiments.log import QuestionLog, Round
 from agent.evals.experiments.method import NO_AMBIGUITY, Method
@@ -15,7 +16,6 @@ from agent.evals.experiments.oracle import Feedback
 from agent.evals.experiments.session import Session, Turn
 from agent.evals.report import Outcome
 from agent.exit_codes import UNREACHABLE, exit_code_of
-from agent.state import Clarify
 
 
 @dataclass

@@ -8,10 +8,11 @@ from typing import Any, Protocol, cast
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.audit.events import Event
+from agent.clarify.types import Clarify
 from agent.evals.experiments.transcript import listening
 from agent.graph import build_graph
 from agent.services import Services
-from agent.state import Clarify, Output
+from agent.state import Output
 
 
 @dataclass(frozen=True)
