@@ -81,8 +81,6 @@ def test_a_name_that_several_values_hold(shop: Source) -> None:
 def test_a_value_of_two_columns_counts_unless_one_is_named(shop: Source) -> None:
     cities = {row[0] for row in shop.execute("SELECT DISTINCT city FROM customers")["rows"]}
     both = cities & {row[0] for row in shop.execute("SELECT DISTINCT country FROM customers")["rows"]}
-    if not both:
-        pytest.skip("no city of the sample is called as a country")
     (name, *_) = sorted(both)
 
     assert ("AmbValue", name) in found(f"How many customers are in {name}?", shop)

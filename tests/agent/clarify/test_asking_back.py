@@ -239,7 +239,7 @@ def test_own_words_go_to_generation(talking: Talking) -> None:
     assert f"Clarified: {ASKS['question']} - those who signed up first" in talk.prompts("GeneratedSQL")[0]
 
 
-def test_a_statement_that_fails_after_all_goes_to_generation(talking: Talking) -> None:
+def test_a_reading_that_fails_in_the_database_is_no_option(talking: Talking) -> None:
     slow = {"label": "by id", "reading": "by id", "sql": "SELECT abs(-9223372036854775808) FROM customers"}
     talk = talking([{**ASKS, "options": [ORDERS, AMOUNT, slow]}], [COUNT])
 
