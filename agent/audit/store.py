@@ -3,8 +3,10 @@
 import sqlite3
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -51,7 +53,11 @@ _head = table("datasphinx_head", column("id"), column("position"), column("hash"
 # What every event costs is built once.
 _CLAIM = update(_head).values(position=_head.c.position + bindparam("count"))
 _END = select(_head.c.position, _head.c.hash)
-_LAST_OF_RUN = select(func.max(_events.c.sequence)).where(_events.c.trace_id == bindparam("trace"))
+_LAST_OF_RUNS = (
+    select(_events.c.trace_id, func.max(_events.c.sequence))
+    .where(_events.c.trace_id.in_(bindparam("traces", expanding=True)))
+    .group_by(_events.c.trace_id)
+)
 _INSERT = insert(_events)
 _SEAL = update(_head).values(hash=bindparam("last"))
 
@@ -66,19 +72,43 @@ class Store:
         """Take the SQLAlchemy URL; `name` is what users see of it: without its password."""
         self.name = without_password(url)
         self._url = url
-        # Writers of a SQLite file that wait for each other inside SQLite do so without an order, and some for long.
-        self._turn = threading.Lock() if url.startswith("sqlite") else nullcontext()
+        self._turn = threading.Lock()
+        self._waiting: deque[_Entry] = deque()
 
     def append(self, events: Sequence[Event]) -> None:
-        """Put `events` at the end of the chain, all of them or none."""
-        with self._turn, self._transaction(writes=True) as connection:
+        """Put `events` at the end of the chain, all of them or none, and return when they are there.
+
+        There is one end, and one writer at a time: whoever has the turn writes for all who wait for it, in one
+        transaction (group commit).
+        """
+        entry = _Entry(events)
+        self._waiting.append(entry)
+        with self._turn:
+            if not entry.is_done:
+                self._write_all(_taken(self._waiting))
+        if entry.error:
+            raise entry.error
+
+    def _write_all(self, entries: Sequence["_Entry"]) -> None:
+        error: Exception | None = None
+        try:
+            self._write([event for entry in entries for event in entry.events])
+        except Exception as failed:
+            error = failed
+        except BaseException:
+            # This thread is stopped; the next one writes for the others.
+            self._waiting.extendleft(reversed(entries))
+            raise
+        for entry in entries:
+            entry.is_done, entry.error = True, error
+
+    def _write(self, events: Sequence[Event]) -> None:
+        with self._transaction(writes=True) as connection:
             # The update comes first: until the commit all other writers wait here for the end of the chain.
             connection.execute(_CLAIM, {"count": len(events)})
             position, previous = connection.execute(_END).one()
-            last = {
-                trace_id: connection.execute(_LAST_OF_RUN, {"trace": trace_id}).scalar() or 0
-                for trace_id in {event.trace_id for event in events}
-            }
+            last = dict.fromkeys((event.trace_id for event in events), 0)
+            last |= {trace_id: number for trace_id, number in connection.execute(_LAST_OF_RUNS, {"traces": list(last)})}
             rows = _rows(events, position - len(events), previous, last)
             connection.execute(_INSERT, rows)
             connection.execute(_SEAL, {"last": rows[-1]["hash"]})
@@ -160,6 +190,19 @@ def open_store(settings: Settings) -> Store:
 def sqlite_url(folder: Path) -> str:
     """Return the URL of the record in the data directory `folder`."""
     return URL.create("sqlite", database=str(folder / "record.sqlite")).render_as_string()
+
+
+@dataclass
+class _Entry:
+    """What one caller puts at the end; once it is done, with the error of the transaction that it was part of."""
+
+    events: Sequence[Event]
+    is_done: bool = False
+    error: Exception | None = None
+
+
+def _taken(waiting: "deque[_Entry]") -> list[_Entry]:
+    return [waiting.popleft() for _ in range(len(waiting))]
 
 
 @contextmanager
