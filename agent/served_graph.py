@@ -38,8 +38,11 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         return asyncio.run(self.ainvoke(input, config))
 
     async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
-        """Return the output of one question; an error of the domain is in its `error`."""
-        *_, reply = [each async for each in self.astream(input, config)]
+        """Return the output of one question; an error of the domain is in its `error`.
+
+        Of `config`, LangServe's handler for each event of each node costs as much as the nodes, and nobody reads it.
+        """
+        *_, reply = [each async for each in self.astream(input)]
         return cast(Reply, reply)
 
     async def astream(

@@ -1,7 +1,9 @@
 """A graph whose conversations are kept on threads: one run at a time on each, and nothing of one that is broken off."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -11,6 +13,9 @@ from agent.conversation.thread_run import ThreadRun
 from agent.conversation.threads import Threads
 
 _HOW: dict[str, Any] = {"stream_mode": ["updates", "values"], "durability": "exit"}
+
+_CLOSING = ThreadPoolExecutor(16, "datasphinx-closing")
+"""Threads of their own: a run that nobody waits for is stopped also where all others are taken."""
 
 Event = tuple[Literal["step"], dict[str, Any]] | tuple[Literal["output"], Reply]
 """`{node: update}` of a node that has ended, or what comes out at last."""
@@ -33,34 +38,51 @@ class Conversations:
         self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
     ) -> Iterator[Event]:
         """Yield each node as it ends, and at last the output, when it is kept."""
-        run, state = self._run(thread_id), {}
+        return self._events(self._run(thread_id), given, config)
+
+    async def astream(
+        self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
+    ) -> AsyncGenerator[Event]:
+        """Yield what `stream` yields, from a thread of its own; where nobody reads on, the run ends.
+
+        A run keeps its thread from the first node to the last: to change it for each node costs more than most nodes.
+        """
+        run, loop, heard = self._run(thread_id), asyncio.get_running_loop(), asyncio.Queue[Event | Exception | None]()
+
+        def tell(each: Event | Exception | None) -> None:
+            loop.call_soon_threadsafe(heard.put_nowait, each)
+
+        def work() -> None:
+            try:
+                for event in self._events(run, given, config):
+                    tell(event)
+                tell(None)
+            except Exception as error:
+                tell(error)
+
+        working = asyncio.create_task(asyncio.to_thread(work))
         try:
+            while each := await heard.get():
+                if isinstance(each, Exception):
+                    raise each
+                yield each
+            await working
+        finally:
+            if not working.done():
+                # To its end also where nobody waits for it any more.
+                await asyncio.shield(loop.run_in_executor(_CLOSING, run.close))
+
+    def _events(self, run: ThreadRun, given: Mapping[str, Any], config: RunnableConfig | None) -> Iterator[Event]:
+        state: dict[str, Any] = {}
+        with closing(run):
             run.open()
             for mode, chunk in self._on(run).stream(dict(given), run.config(config), **_HOW):
+                run.check()
                 if mode == "values":
                     state = chunk
                 elif step := _steps(chunk):
                     yield "step", step
             run.keep()
-        finally:
-            run.close()
-        yield "output", reply_of(state, run.thread_id, run.kept_as)
-
-    async def astream(
-        self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
-    ) -> AsyncGenerator[Event]:
-        """Yield what `stream` yields."""
-        run, state = self._run(thread_id), {}
-        try:
-            await _to_its_end(run.open)
-            async for mode, chunk in self._on(run).astream(dict(given), run.config(config), **_HOW):
-                if mode == "values":
-                    state = chunk
-                elif step := _steps(chunk):
-                    yield "step", step
-            await _to_its_end(run.keep)
-        finally:
-            await _to_its_end(run.close)
         yield "output", reply_of(state, run.thread_id, run.kept_as)
 
     def _run(self, thread_id: str | None) -> ThreadRun:
@@ -73,8 +95,3 @@ class Conversations:
 def _steps(chunk: Mapping[str, Any]) -> dict[str, Any]:
     """Return the nodes of `chunk` that have done something."""
     return {node: update for node, update in chunk.items() if update and not node.startswith("__")}
-
-
-async def _to_its_end(work: Callable[[], None]) -> None:
-    """Do `work` in a thread of its own, to its end also where nobody waits for it any more."""
-    await asyncio.shield(asyncio.to_thread(work))

@@ -24,8 +24,8 @@ _METADATA = ("source", "step", "parents")
 class ThreadRun:
     """One run, which works on a copy of its thread in memory: only what it leaves when it has ended is kept.
 
-    So a run that is broken off, by whatever, leaves the thread as it was. `open` comes first and `close` last; each may
-    be called in another thread of the process, and waits for the one before.
+    So a run that is broken off, by whatever, leaves the thread as it was. `open` comes first and `keep` last, in one
+    thread of the process; `close` may come at any time from any, waits for what the other is at, and ends the run.
     """
 
     def __init__(self, threads: Threads, graph: str, thread_id: str | None) -> None:
@@ -38,7 +38,7 @@ class ThreadRun:
         self._key = threads.key(graph, self.thread_id)
         self._before: dict[str, Any] = {}
         self._cancellation = Cancellation()
-        self._held, self._turn, self._is_closed = ExitStack(), threading.Lock(), False
+        self._held, self._turn = ExitStack(), threading.Lock()
 
     def config(self, given: RunnableConfig | None) -> RunnableConfig:
         """Return `given` for this run."""
@@ -49,12 +49,14 @@ class ThreadRun:
         """Claim the thread and copy it.
 
         Raises:
+            StatementCancelled: it is closed.
             ThreadUnknown: there is no such thread.
             ThreadBusy: another run on it has not ended.
             ThreadsUnavailable: the store cannot be used.
         """
         with self._turn:
-            if self._is_new or self._is_closed:
+            self.check()
+            if self._is_new:
                 return
             if not self._held.enter_context(self._threads.alone(self._key)):
                 raise ThreadBusy(self.thread_id)
@@ -69,10 +71,12 @@ class ThreadRun:
         """Keep what the run has left.
 
         Raises:
+            StatementCancelled: it is closed.
             ThreadBusy: the claim was lost, and somebody else has run on the thread.
             ThreadsUnavailable: the store cannot be used.
         """
         with self._turn:
+            self.check()
             left = self.memory.get_tuple(config_of(self._key))
             assert left
             before, config = self._before.get("channel_versions", {}), config_of(self._key)
@@ -91,9 +95,16 @@ class ThreadRun:
                 saver.put(config, left.checkpoint, metadata, changed)
             self.kept_as = left.checkpoint["id"]
 
+    def check(self) -> None:
+        """Go on where the run is not closed.
+
+        Raises:
+            StatementCancelled: it is.
+        """
+        self._cancellation.check()
+
     def close(self) -> None:
         """Stop what still works for the run, and let the next one have the thread."""
         self._cancellation.cancel()
         with self._turn:
-            self._is_closed = True
             self._held.close()
