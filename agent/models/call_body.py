@@ -10,9 +10,13 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.audit.canonical import digest, value_hash
 from agent.errors import DatasphinxError, InternalError
 from agent.failure import failure_of
+from agent.models.formats import form_of
 
 FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
 """Errors of an endpoint that does not know the form in which it was asked to answer."""
+
+
+_BREAKS_OFF = {"length": "limit of tokens", "content_filter": "content filter"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ def asked_body(schema: str, model: str, options: dict[str, Any], messages: Seque
     return {
         "schema": schema,
         "model": model,
-        "mode": "tools" if tools else options.get("response_format", {}).get("type", "text"),
+        "mode": "tools" if tools else form_of(options).get("type", "text"),
         "temperature": options.get("temperature"),
         "seed": options.get("seed"),
         "grammar_hash": digest(grammar) if grammar else None,
@@ -65,12 +69,8 @@ def problem_of(answer: AIMessage) -> str:
     if refusal:
         return f"the model refused: {refusal}"
     reason = answer.response_metadata.get("finish_reason")
-    return broken_off(reason == "length") if reason in ("length", "content_filter") else ""
-
-
-def broken_off(by_length: bool) -> str:
-    """Return that an answer was broken off, by the limit of tokens or by a filter."""
-    return f"the answer was broken off by the {'limit of tokens' if by_length else 'content filter'}"
+    limit = _BREAKS_OFF.get(str(reason))
+    return f"the answer was broken off by the {limit}" if limit else ""
 
 
 def _error_body(error: Exception | None) -> dict[str, Any]:

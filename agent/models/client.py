@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -14,9 +14,18 @@ from langchain_core.messages import BaseMessage
 from agent.audit.cost import cost_usd
 from agent.audit.step import ModelCall, current_step
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, broken_off, problem_of, reply_body
+from agent.models.call_body import FORMAT_REFUSED, Reply, asked_body, problem_of, reply_body
 from agent.models.embedded import EmbeddedOptions
-from agent.models.formats import MODES, Tools, call_as_answer, repair_messages, request_of, spelt_out
+from agent.models.formats import (
+    MODES,
+    Tools,
+    body_options,
+    call_as_answer,
+    json_schema_options,
+    repair_messages,
+    request_of,
+    spelt_out,
+)
 from agent.models.logprobs import Logprobs
 from agent.models.parse import Answer, read_answer
 from agent.models.schemas import GeneratedSQL
@@ -27,7 +36,6 @@ _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|(prompt|input|request) is too (long|large)|too many tokens",
     re.I,
 )
-_BROKEN_OFF = (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError)
 # What langchain-openai raises for a body that is cut, has no choices, or is not a chat completion.
 _BROKEN_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
 _TIMEOUT_STATUS = 408
@@ -123,10 +131,9 @@ class ModelClient:
         name = schema[0] if schema else GeneratedSQL.__name__
         options: dict[str, Any] = {"temperature": temperature, "seed": seed}
         if grammar:
-            options["extra_body"] = {"grammar": grammar}
+            options |= body_options({"grammar": grammar})
         if schema:
-            form = {"name": name, "strict": True, "schema": schema[1]}
-            options["response_format"] = {"type": "json_schema", "json_schema": form}
+            options |= json_schema_options(*schema)
         try:
             text, problem = self._invoke(name, options, messages)
         except FORMAT_REFUSED as error:
@@ -180,10 +187,6 @@ class ModelClient:
             answer = self._logprobs.answer(self.chat, options, messages)
         except FORMAT_REFUSED as error:
             return Reply(usage=(0, 0), error=error)
-        except _BROKEN_OFF as error:
-            spent = error.completion.usage if error.completion else None
-            usage = _usage(spent.model_dump() if spent else None, "prompt_tokens", "completion_tokens")
-            return Reply(problem=broken_off(isinstance(error, openai.LengthFinishReasonError)), usage=usage)
         except _BROKEN_BODY as error:
             return Reply(problem=f"the answer was broken off or malformed ({type(error).__name__})")
         except (openai.APIError, TimeoutError, ConnectionError) as error:
@@ -192,7 +195,8 @@ class ModelClient:
             return Reply(usage=(0, 0) if isinstance(error, openai.APIStatusError) else None, error=failure)
         except Exception as error:
             return Reply(error=error)
-        usage = _usage(answer.usage_metadata, "input_tokens", "output_tokens")
+        spent = answer.usage_metadata
+        usage = (spent["input_tokens"], spent["output_tokens"]) if spent else None
         text, perplexity = call_as_answer(answer) or answer.text, self._logprobs.perplexity(answer)
         return Reply(text, problem_of(answer), usage, perplexity=perplexity)
 
@@ -233,10 +237,6 @@ def _read(text: str, problem: str, schema: type[Answer]) -> Answer:
     if problem:
         raise ValueError(problem)
     return read_answer(text, schema)
-
-
-def _usage(counts: Mapping[str, Any] | None, prompt: str, completion: str) -> tuple[int, int] | None:
-    return (counts[prompt], counts[completion]) if counts else None
 
 
 def _is_too_long(error: openai.APIStatusError) -> bool:

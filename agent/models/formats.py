@@ -26,11 +26,31 @@ def request_of(schema: type[BaseModel], mode: str, tools: Tools) -> dict[str, An
     if mode == "tools":
         return {"tools": list(tools), "tool_choice": "required"}
     if mode == "json_object":
-        return {"response_format": {"type": "json_object"}}
+        return body_options({"response_format": {"type": "json_object"}})
     if mode == "text":
         return {}
-    wanted = {"name": schema.__name__, "strict": True, "schema": _strict_schema(schema)}
-    return {"response_format": {"type": "json_schema", "json_schema": wanted}}
+    return json_schema_options(schema.__name__, _strict_schema(schema))
+
+
+def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a request for JSON that keeps to `schema`."""
+    wanted = {"name": name, "strict": True, "schema": schema}
+    return body_options({"response_format": {"type": "json_schema", "json_schema": wanted}})
+
+
+def body_options(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a request whose body has `fields`.
+
+    They go out as they are: what is no field of its own for the client of OpenAI's is not converted part by part, which
+    takes longer than all the rest of a call.
+    """
+    return {"extra_body": fields}
+
+
+def form_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the `response_format` of a request with these options, empty where it has none."""
+    form: dict[str, Any] = options.get("extra_body", {}).get("response_format", {})
+    return form
 
 
 @cache

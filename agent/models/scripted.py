@@ -13,6 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import BaseModel, PrivateAttr
 
 from agent.errors import ModelUnreachable
+from agent.models.formats import form_of
 from agent.models.schemas import AnalystStep
 
 Scripted = BaseModel | Mapping[str, Any] | str | Exception | Callable[[list[BaseMessage]], Any]
@@ -67,7 +68,7 @@ class ScriptedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        name = kwargs.get("response_format", {}).get("json_schema", {}).get("name", "text")
+        name = form_of(kwargs).get("json_schema", {}).get("name", "text")
         name = AnalystStep.__name__ if kwargs.get("tools") else name
         answer = self._next(name, messages)
         if isinstance(answer, Exception):

@@ -7,6 +7,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from agent.audit.step import Step, current_step, new_audit
 from agent.errors import ModelAnswerUnreadable, ModelUnreachable
 from agent.models.client import ModelClient
+from agent.models.formats import json_schema_options
 from agent.models.schemas import GeneratedSQL, SQLValidation
 from agent.models.scripted import ScriptedModel
 from agent.settings import load_settings
@@ -103,7 +104,7 @@ def test_unreadable_answers_are_repaired_once() -> None:
 
 def test_tokens_are_counted_by_characters() -> None:
     model = ScriptedModel({"GeneratedSQL": [ONE]})
-    usage = model.bind(response_format={"json_schema": {"name": "GeneratedSQL"}}).invoke(MESSAGES).usage_metadata
+    usage = model.bind(**json_schema_options("GeneratedSQL", {})).invoke(MESSAGES).usage_metadata
     assert usage is not None
     assert usage["input_tokens"] == len("You write SQL.How many?") // 4
     assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
@@ -149,7 +150,7 @@ def test_a_queue_is_a_copy() -> None:
 
 
 async def _ask(model: ScriptedModel) -> str:
-    answer = await model.bind(response_format={"json_schema": {"name": "GeneratedSQL"}}).ainvoke(MESSAGES)
+    answer = await model.bind(**json_schema_options("GeneratedSQL", {})).ainvoke(MESSAGES)
     return str(answer.content)
 
 
