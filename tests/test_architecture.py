@@ -132,6 +132,7 @@ MAY_RUN_STATEMENTS = (
     "agent/audit/migrations.py",
     "agent/audit/store.py",
     "agent/examples/store.py",
+    "agent/conversation/postgres_claims.py",
     "agent/conversation/postgres_threads.py",
 )
 """The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants
@@ -193,6 +194,7 @@ MAY_CONNECT = {
     "agent/audit/store.py": {"sqlite3"},
     "agent/examples/store.py": set(),
     "agent/conversation/sqlite_threads.py": {"sqlite3"},
+    "agent/conversation/postgres_claims.py": {"psycopg"},
     "agent/conversation/postgres_threads.py": {"psycopg"},
 }
 """Who may open or use a connection, and the drivers each may import."""

@@ -1,12 +1,9 @@
 """The database that holds the record: SQLite by default, any that SQLAlchemy reaches."""
 
 import sqlite3
-import threading
 import weakref
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,6 +28,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from agent.audit.canonical import canonical
 from agent.audit.events import Event, StoredEvent, chained_hash
+from agent.audit.group_commit import GroupCommit
 from agent.audit.migrations import StoreTooNew, is_current, migrate
 from agent.errors import RecordUnavailable, TraceUnknown
 from agent.settings import Settings
@@ -72,35 +70,12 @@ class Store:
         """Take the SQLAlchemy URL; `name` is what users see of it: without its password."""
         self.name = without_password(url)
         self._url = url
-        self._turn = threading.Lock()
-        self._waiting: deque[_Entry] = deque()
+        # Writers of a SQLite file that wait for each other inside SQLite do so without an order, and some for long.
+        self._end = GroupCommit(self._write)
 
     def append(self, events: Sequence[Event]) -> None:
-        """Put `events` at the end of the chain, all of them or none, and return when they are there.
-
-        There is one end, and one writer at a time: whoever has the turn writes for all who wait for it, in one
-        transaction (group commit).
-        """
-        entry = _Entry(events)
-        self._waiting.append(entry)
-        with self._turn:
-            if not entry.is_done:
-                self._write_all(_taken(self._waiting))
-        if entry.error:
-            raise entry.error
-
-    def _write_all(self, entries: Sequence["_Entry"]) -> None:
-        error: Exception | None = None
-        try:
-            self._write([event for entry in entries for event in entry.events])
-        except Exception as failed:
-            error = failed
-        except BaseException:
-            # This thread is stopped; the next one writes for the others.
-            self._waiting.extendleft(reversed(entries))
-            raise
-        for entry in entries:
-            entry.is_done, entry.error = True, error
+        """Put `events` at the end of the chain, all of them or none."""
+        self._end.put(events)
 
     def _write(self, events: Sequence[Event]) -> None:
         with self._transaction(writes=True) as connection:
@@ -190,19 +165,6 @@ def open_store(settings: Settings) -> Store:
 def sqlite_url(folder: Path) -> str:
     """Return the URL of the record in the data directory `folder`."""
     return URL.create("sqlite", database=str(folder / "record.sqlite")).render_as_string()
-
-
-@dataclass
-class _Entry:
-    """What one caller puts at the end; once it is done, with the error of the transaction that it was part of."""
-
-    events: Sequence[Event]
-    is_done: bool = False
-    error: Exception | None = None
-
-
-def _taken(waiting: "deque[_Entry]") -> list[_Entry]:
-    return [waiting.popleft() for _ in range(len(waiting))]
 
 
 @contextmanager

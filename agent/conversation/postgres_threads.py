@@ -2,14 +2,18 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
+from sqlalchemy.pool import QueuePool
 
+from agent.conversation.postgres_claims import Claims, try_lock, unlock
 from agent.conversation.threads import PLAIN_VALUES, Threads
 from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
 from agent.sql.redact import without_password, without_secrets
@@ -21,13 +25,14 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 5
 _ANSWER_S = 10
+_CONNECTIONS = 8
 _LIMITS = f"-c statement_timeout={_ANSWER_S}s -c lock_timeout={_ANSWER_S}s"
 _TABLES = "tables"
 """The key that stands for the making of tables."""
 
 
 class PostgresThreads(Threads):
-    """Threads in a database. Each use opens a connection of its own; a run on a thread holds one to its end."""
+    """Threads in a database. A process has one connection for its claims, and a few for whoever reads or writes."""
 
     def __init__(self, url: str) -> None:
         """Take the URL, in SQLAlchemy's spelling or PostgreSQL's; nothing is connected yet.
@@ -42,29 +47,28 @@ class PostgresThreads(Threads):
         except ImportError as error:
             raise DriverMissing("langgraph-checkpoint-postgres", "postgres") from error
         super().__init__(without_password(url))
-        self._conninfo = _conninfo(url)
-        self._failures: tuple[type[Exception], ...] = (psycopg.Error, OSError, TimeoutError)
+        self._failures: tuple[type[Exception], ...] = (psycopg.Error, OSError, TimeoutError, PoolExhausted)
+        connect = partial(_connected, _conninfo(url))
+        self._claims = Claims(connect)
+        self._pool = QueuePool(cast(Any, connect), pool_size=_CONNECTIONS, max_overflow=0, timeout=_ANSWER_S)
+        weakref.finalize(self, self._pool.dispose)
         self._turn = threading.Lock()
         self._is_set_up = False
 
     @contextmanager
     def alone(self, key: str) -> Iterator[bool]:
-        """Hold an advisory lock of the database, which goes with its connection."""
-        with self._failing():
-            connection = self._connected()
-        try:
+        """Hold an advisory lock of the database."""
+        with ExitStack() as held:
             with self._failing():
-                is_ours = _try_lock(connection, key)
+                is_ours = held.enter_context(self._claims.of(key))
             yield is_ours
-        finally:
-            connection.close()
 
     @contextmanager
     def saver(self) -> "Iterator[PostgresSaver]":
         """Give the connected database; its tables are made the first time."""
         from langgraph.checkpoint.postgres import PostgresSaver
 
-        with self._failing(), self._connected() as connection:
+        with self._failing(), self._lent() as connection:
             saver = PostgresSaver(connection, serde=PLAIN_VALUES)
             with self._turn:
                 if not self._is_set_up:
@@ -72,11 +76,22 @@ class PostgresThreads(Threads):
                     self._is_set_up = True
             yield saver
 
-    def _connected(self) -> "Connection[DictRow]":
-        import psycopg
-        from psycopg.rows import dict_row
-
-        return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=0, row_factory=dict_row)
+    @contextmanager
+    def _lent(self) -> "Iterator[Connection[DictRow]]":
+        """Give a connection that is alive, for this thread alone."""
+        for left in reversed(range(_CONNECTIONS + 1)):
+            lent = self._pool.connect()
+            connection: Any = lent.dbapi_connection
+            try:
+                connection.execute("SELECT 1")
+                break
+            except self._failures:
+                # Those that were open may all be dead; a new one says itself whether the database can be reached.
+                lent.invalidate()
+                if not left:
+                    raise
+        with closing(lent):
+            yield connection
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -85,6 +100,13 @@ class PostgresThreads(Threads):
         except self._failures as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
             raise ThreadsUnavailable(self.name, without_secrets(reason).rstrip(".")) from error
+
+
+def _connected(conninfo: str) -> "Connection[DictRow]":
+    import psycopg
+    from psycopg.rows import dict_row
+
+    return psycopg.connect(conninfo, autocommit=True, prepare_threshold=0, row_factory=dict_row)
 
 
 def _conninfo(text: str) -> str:
@@ -115,14 +137,11 @@ def _set_up(saver: "PostgresSaver", connection: "Connection[DictRow]") -> None:
         if made and made["version"] == len(saver.MIGRATIONS) - 1:
             return
     until = time.monotonic() + _ANSWER_S
-    while not _try_lock(connection, _TABLES):
+    while not try_lock(connection, _TABLES):
         if time.monotonic() > until:
             raise TimeoutError("another process has been making the tables for too long")
         time.sleep(0.05)
-    saver.setup()
-
-
-def _try_lock(connection: "Connection[DictRow]", key: str) -> bool:
-    number = int.from_bytes(sha256(f"datasphinx threads {key}".encode()).digest()[:8], "big", signed=True)
-    row = connection.execute("SELECT pg_try_advisory_lock(%s) AS is_ours", (number,)).fetchone()
-    return bool(row and row["is_ours"])
+    try:
+        saver.setup()
+    finally:
+        unlock(connection, _TABLES)

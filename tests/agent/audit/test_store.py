@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, Connection, Integer, MetaData, Table, create_engine, event, inspect, text
+from sqlalchemy import Column, Connection, Integer, MetaData, Table, create_engine, inspect, text
 
 from agent.audit.events import BEGINNING
 from agent.audit.migrations import MIGRATIONS, StoreTooNew, migrate
@@ -70,41 +70,6 @@ def test_many_writers_make_one_chain(url: str) -> None:
     done = verify(store)
     assert (done.events, done.findings) == (40, [])
     assert [event.content["number"] for event in store.run("3" * 32)] == list(range(10))
-
-
-def test_those_who_wait_for_their_turn_are_written_in_one_transaction(tmp_path: Path) -> None:
-    store, begun = Store(sqlite_url(tmp_path)), []
-    store.append([happened("first")])
-    event.listen(store._engine, "begin", begun.append)
-    writers = [threading.Thread(target=store.append, args=([happened(str(name) * 32)],)) for name in range(8)]
-    with store._turn:
-        for writer in writers:
-            writer.start()
-        while len(store._waiting) < len(writers):
-            threading.Event().wait(0.001)
-    for writer in writers:
-        writer.join()
-    assert len(begun) == 1
-    assert [each.sequence for name in range(8) for each in store.run(str(name) * 32)] == [1] * 8
-
-
-def test_each_of_those_who_wait_hears_that_it_cannot_be_written(tmp_path: Path) -> None:
-    store, heard = Store(f"sqlite:///{tmp_path}"), []
-
-    def write(name: int) -> None:
-        with pytest.raises(RecordUnavailable):
-            store.append([happened(str(name) * 32)])
-        heard.append(name)
-
-    writers = [threading.Thread(target=write, args=(name,)) for name in range(8)]
-    with store._turn:
-        for writer in writers:
-            writer.start()
-        while len(store._waiting) < len(writers):
-            threading.Event().wait(0.001)
-    for writer in writers:
-        writer.join()
-    assert sorted(heard) == list(range(8))
 
 
 def _write_once(url: str, trace: str, failures: "multiprocessing.Queue[str]") -> None:
