@@ -2,8 +2,9 @@
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,8 @@ class SqliteThreads(Threads):
         self.path = data_dir / "threads.sqlite"
         self._locks = data_dir / "threads"
         self._turn = threading.Lock()
-        self._is_set_up = False
+        self._saver: SqliteSaver | None = None
+        self._open_file: tuple[int, int] | None = None
         super().__init__(str(self.path))
 
     @contextmanager
@@ -58,31 +60,41 @@ class SqliteThreads(Threads):
 
     @contextmanager
     def saver(self) -> "Iterator[SqliteSaver]":
-        """Give the open file; it is made, and its tables with it, the first time."""
-        with self._failing():
-            self._set_up()
-            with self._opened() as saver:
-                yield saver
+        """Give the open file, to one thread of the process at a time; it is made, with its tables, the first time.
 
-    def _set_up(self) -> None:
+        Writers that wait for each other inside SQLite do so without an order, and some for long.
+        """
+        with self._failing(), self._turn:
+            yield self._opened()
+
+    def _opened(self) -> "SqliteSaver":
+        """Return the open file; a new one where it is not the one that is there now."""
+        file = self._file()
+        if self._saver is None or file is None or file != self._open_file:
+            self._saver, self._open_file = self._set_up(), self._file()
+        return self._saver
+
+    def _file(self) -> tuple[int, int] | None:
+        """Return what tells the file from one that was put in its place."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _set_up(self) -> "SqliteSaver":
         from filelock import FileLock
-
-        with self._turn:
-            if self._is_set_up and self.path.exists():
-                return
-            self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # It holds questions and rows: nobody else on this machine has to read them.
-            self.path.touch(mode=0o600, exist_ok=True)
-            with FileLock(self._locks / "tables.lock", timeout=_WAIT_S, mode=0o600), self._opened() as saver:
-                saver.setup()
-            self._is_set_up = True
-
-    @contextmanager
-    def _opened(self) -> "Iterator[SqliteSaver]":
         from langgraph.checkpoint.sqlite import SqliteSaver
 
-        with closing(sqlite3.connect(self.path, timeout=_WAIT_S, check_same_thread=False)) as connection:
-            yield SqliteSaver(connection, serde=PLAIN_VALUES)
+        self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # It holds questions and rows: nobody else on this machine has to read them.
+        self.path.touch(mode=0o600, exist_ok=True)
+        connection = sqlite3.connect(self.path, timeout=_WAIT_S, check_same_thread=False)
+        weakref.finalize(self, connection.close)
+        saver = SqliteSaver(connection, serde=PLAIN_VALUES)
+        with FileLock(self._locks / "tables.lock", timeout=_WAIT_S, mode=0o600):
+            saver.setup()
+        return saver
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
