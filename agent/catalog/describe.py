@@ -54,7 +54,8 @@ def quoted_key(table: Table, quote: Callable[[str], str]) -> str:
 
 def one_line(text: str, limit: int = _SHOWN_CHARS) -> str:
     """Return `text` without line breaks and control characters, cut to `limit` characters."""
-    flat = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    printable = text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+    flat = " ".join(printable.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 

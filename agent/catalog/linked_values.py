@@ -162,7 +162,7 @@ def _variants(span: _Span) -> list[str]:
     return [text, *singular, f"{text}s"]
 
 
-def _is_meant(span: _Span, match: ValueMatch, schema: list[set[str]]) -> bool:
+def _is_meant(span: _Span, match: ValueMatch, schema: list[frozenset[str]]) -> bool:
     if span.is_quoted:
         return True
     if len(span.text) == 1:
@@ -172,17 +172,17 @@ def _is_meant(span: _Span, match: ValueMatch, schema: list[set[str]]) -> bool:
     return span.is_name and match.kind == "exact" or not _names_schema(span, schema)
 
 
-def _schema(selection: Mapping[str, Sequence[str]]) -> list[set[str]]:
+def _schema(selection: Mapping[str, Sequence[str]]) -> list[frozenset[str]]:
     """Return the words of each column with those of its table."""
     return [words(table) | words(column) for table, columns in selection.items() for column in columns]
 
 
-def _names_schema(span: _Span, schema: list[set[str]]) -> bool:
+def _names_schema(span: _Span, schema: list[frozenset[str]]) -> bool:
     said = words(span.text)
     return any(said <= name for name in schema)
 
 
-def _may_be_misspelt(span: _Span, schema: list[set[str]]) -> bool:
+def _may_be_misspelt(span: _Span, schema: list[frozenset[str]]) -> bool:
     """True for names and quoted texts, and for Russian words, whose endings change; not where the schema has them."""
     if span.is_quoted:
         return True

@@ -34,14 +34,15 @@ _DATA_PHRASES = re.compile(
 )
 
 
-def words(text: str) -> set[str]:
+@lru_cache(maxsize=10_000)
+def words(text: str) -> frozenset[str]:
     """Return the stems of the words in `text`; identifiers are split at underscores and capitals.
 
     Chinese text gives each pair of neighbouring characters, since it has no spaces between words.
     """
     spaced = _CAMEL.sub(" ", text.replace("_", " "))
     stems = {stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", spaced))}
-    return stems | set(han_pairs(text))
+    return frozenset(stems.union(han_pairs(text)))
 
 
 def spelt_words(text: str) -> list[str]:
@@ -75,7 +76,7 @@ def is_data_word(word: str) -> bool:
     return stem(word) in _DATA_STEMS
 
 
-def content_words(question: str) -> set[str]:
+def content_words(question: str) -> frozenset[str]:
     """Return the stems of the words in `question` that can name something: without articles, pronouns and the like."""
     return words(question) - _FUNCTION_STEMS - _DATA_STEMS
 

@@ -1,7 +1,7 @@
 """AmbTableColumn: words of a question that fit several columns about equally well."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from agent.catalog.describe import Selection
@@ -57,7 +57,7 @@ def _properties(table: Table, selection: Selection, word: str) -> list[Column]:
     ]
 
 
-def _fit(table: Table, column: Column, asked: set[str]) -> _Fit:
+def _fit(table: Table, column: Column, asked: Set[str]) -> _Fit:
     own, tables = words(column.name), words(table.name)
     beyond = own - asked - tables
     return _Fit(len((own | tables) & asked) - _UNSAID * len(beyond), table, column)

@@ -93,7 +93,7 @@ def _is_open(question: str, catalog: Catalog, selection: Selection) -> bool:
     return tables > 1 and bool(_SHOW.search(question)) or bool(_WHO_OF_MANY.search(question))
 
 
-def _columns_named(question: str, catalog: Catalog, selection: Selection) -> set[str]:
+def _columns_named(question: str, catalog: Catalog, selection: Selection) -> frozenset[str]:
     """Return the stems of `question` that stand in names of columns and in no name of a table."""
     tables = {word for key in selection for word in words(key)}
     columns = {word for key in selection if key in catalog.tables for name in selection[key] for word in words(name)}

@@ -49,14 +49,13 @@ _MAX_PRINTINGS = 4
 
 
 def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
-    """Return the statements in `sql`; none for white space and remarks.
+    """Return the statements in `sql`, for the caller alone; none for white space and remarks.
 
     Raises:
         ValueError: it cannot be parsed; the text says where.
     """
     try:
-        trees = sqlglot.parse(sql, dialect=faithful(dialect))
-        return tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon))
+        return tuple(tree.copy() for tree in _parsed(sql, dialect))
     except SqlglotError as error:
         details = getattr(error, "errors", None)
         first = details[0] if details else {"description": str(error).splitlines()[0]}
@@ -64,6 +63,12 @@ def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
         raise ValueError(f"{first['description']}{where}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+
+
+@lru_cache(maxsize=256)
+def _parsed(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
+    trees = sqlglot.parse(sql, dialect=faithful(dialect))
+    return tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon))
 
 
 def check(sql: str, dialect: str, tables: Collection[str] | None) -> tuple[Finding, ...]:

@@ -10,6 +10,9 @@ _KEY_VALUE = re.compile(
 )
 _BEARER = re.compile(r"(\bBearer\s+)[\w.~+/=-]{6,}", re.I)
 
+_PATTERNS = {"://": _URL_PASSWORD, "=": _KEY_VALUE, "bearer": _BEARER}
+"""By what each can be found by, in lower case."""
+
 SHORTEST_SECRET = 6
 """Characters: what is shorter stands in ordinary words, and is no secret."""
 
@@ -24,6 +27,9 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, "***")
-    for pattern in (_URL_PASSWORD, _KEY_VALUE, _BEARER):
-        text = pattern.sub(r"\1***", text)
+    # All that is recorded comes by here; little of it has a mark, and the patterns are slow to find nothing.
+    lower = text.lower()
+    for mark, pattern in _PATTERNS.items():
+        if mark in lower:
+            text = pattern.sub(r"\1***", text)
     return text
