@@ -23,6 +23,11 @@ SERVICE_TEXTS: dict[str, dict[Literal["en", "ru", "zh"], str]] = {
         "ru": "Диаграммы {chart_id} нет. Её идентификатор приходит с ответом, в `charts`.",
         "zh": "没有图表 {chart_id}。其标识随回答返回，位于 `charts` 中。",
     },
+    "run_unknown": {
+        "en": "The thread has no run {run_id}. The ids stand in its history.",
+        "ru": "В этой беседе нет запуска {run_id}. Идентификаторы — в её истории.",
+        "zh": "该会话中没有运行 {run_id}。标识见其历史记录。",
+    },
     "key_missing": {
         "en": "This server wants a key: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`.",
         "ru": "Серверу нужен ключ: отправьте его как `Authorization: Bearer KEY` или `X-API-Key: KEY`.",

@@ -68,6 +68,7 @@
         ├── RequestTimeout           the server took too long                 seconds
         ├── OriginRefused            a page of another site asks              origin
         ├── ChartUnknown             no chart is kept under this id           chart_id
+        ├── RunUnknown               the thread has no run of this id         run_id
         ├── KeyMissing               a server with keys is asked without one
         ├── LimitReached             a tenant has asked as much as it may     limit, seconds
         ├── QuestionFailed           a graph gave no answer, and no facts     reason
@@ -120,7 +121,15 @@ from agent.errors.questions import (
     SqlNotGenerated,
 )
 from agent.errors.record import RecordUnavailable, TraceUnknown
-from agent.errors.service import ChartUnknown, KeyMissing, LimitReached, OriginRefused, RequestTimeout, RequestTooLarge
+from agent.errors.service import (
+    ChartUnknown,
+    KeyMissing,
+    LimitReached,
+    OriginRefused,
+    RequestTimeout,
+    RequestTooLarge,
+    RunUnknown,
+)
 from agent.errors.sources import (
     AccountCanWrite,
     DriverMissing,
@@ -198,6 +207,7 @@ __all__ = [
     "Retryable",
     "RowRuleNotApplied",
     "RowRuleParameterMissing",
+    "RunUnknown",
     "SheetNotFound",
     "SourceBusy",
     "SourceEmpty",

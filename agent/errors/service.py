@@ -39,6 +39,14 @@ class ChartUnknown(Terminal):
 
 
 @dataclass(eq=False)
+class RunUnknown(Terminal):
+    """The thread has no run of this id."""
+
+    code = "run_unknown"
+    run_id: str
+
+
+@dataclass(eq=False)
 class KeyMissing(Terminal):
     """A request to a server with keys has none, or one that is nobody's."""
 

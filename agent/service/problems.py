@@ -29,6 +29,7 @@ _STATUS = {
     "file_unknown": 404,
     "dataset_unknown": 404,
     "chart_unknown": 404,
+    "run_unknown": 404,
     "thread_busy": 409,
     "nothing_asked": 409,
     "nothing_answered": 409,

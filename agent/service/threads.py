@@ -1,6 +1,7 @@
 """Routes: conversations as they are kept, and feedback on their last answer."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -8,13 +9,16 @@ from langgraph.checkpoint.base import CheckpointTuple
 from starlette.concurrency import run_in_threadpool
 
 from agent.clarify.types import Feedback
-from agent.conversation.reply import status_of
-from agent.errors import InputInvalid, ThreadUnknown
+from agent.conversation.reply import reply_of, status_of
+from agent.errors import InputInvalid, RunUnknown, ThreadUnknown
 from agent.served_graph import PlainJSON, ServedGraph
 from agent.service.tenant import Tenant, asking
 
 ThreadId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
+RunId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 _MOST_RUNS = 100
+_SAID = ("feedback", "clarification_answer", "question")
+"""What a run may begin with; the first that there is was said, and the others are of the thread."""
 
 
 def threads_routes(agent: ServedGraph) -> APIRouter:
@@ -30,6 +34,11 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
     async def history(thread_id: ThreadId) -> dict[str, Any]:
         """The last 100 runs of a conversation, the newest first, each with its trace."""
         return await _found(thread_id, _history)
+
+    @router.get("/runs/{run_id}")
+    async def run(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
+        """What came out of one run, as it came out then, by its id in the history."""
+        return await _found(thread_id, partial(_output, run_id))
 
     @router.post("/feedback")
     async def feedback(thread_id: ThreadId, given: Feedback) -> dict[str, Any]:
@@ -83,11 +92,18 @@ def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
     return {"thread_id": thread_id, "graph": graph, "runs": [_run(each) for each in runs]}
 
 
+def _output(run_id: str, tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
+    found = tenant.threads.run(tenant.threads.key(graph, thread_id), run_id)
+    if found is None:
+        raise RunUnknown(run_id)
+    return {**reply_of(found.checkpoint["channel_values"], thread_id, run_id)}
+
+
 def _run(kept: CheckpointTuple) -> dict[str, Any]:
     state: Mapping[str, Any] = kept.checkpoint["channel_values"]
-    audit = state.get("audit") or {}
+    audit, given = state.get("audit") or {}, state.get("given") or {}
+    said = next(({name: given[name]} for name in _SAID if given.get(name) is not None), {})
     figures = ("trace_id", "recorded", "llm_calls", "llm_cost_usd", "latency_ms")
     shown = {name: state.get(name) for name in ("question", "answer", "sql", "error")}
-    return {"time": kept.checkpoint["ts"], "status": status_of(state), **shown} | {
-        name: audit.get(name) for name in figures
-    }
+    head = {"id": kept.checkpoint["id"], "time": kept.checkpoint["ts"], "said": said, "status": status_of(state)}
+    return {**head, **shown} | {name: audit.get(name) for name in figures}

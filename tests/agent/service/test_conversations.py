@@ -12,6 +12,7 @@ from tests.agent.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 UNKNOWN = "0" * 32
+RUN = "00000000-0000-0000-0000-000000000000"
 BY_MONTH = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 
 
@@ -34,8 +35,23 @@ def test_a_thread_shows_what_was_asked_and_answered(cache_dir: Path) -> None:
     assert before["clarification"] == asked["clarification"]
     assert (after["status"], after["clarification"]) == ("ok", None)
     assert [(turn["sql"], turn["answer"]) for turn in after["turns"]] == [(output["sql"], output["answer"])]
+    said = [run["said"] for run in history["runs"]]
+    assert said == [{"clarification_answer": "1"}, {"question": BEST}]
     traces = [(run["status"], run["trace_id"]) for run in history["runs"]]
     assert traces == [("ok", output["audit"]["trace_id"]), ("clarification", asked["audit"]["trace_id"])]
+
+
+def test_each_run_is_there_as_it_came_out(charted: Served) -> None:
+    first = charted.invoke(question="How many orders are there by status? Show a bar chart.")
+    thread = first["thread_id"]
+    given = {"accepted": False, "comment": "fewer"}
+    others = [charted.invoke(thread_id=thread, feedback=given), charted.invoke(thread_id=thread, **ASKED)]
+    runs = charted.http.get(f"/threads/{thread}/history").json()["runs"]
+
+    assert first["charts"] and first["tables"]
+    found = [charted.http.get(f"/threads/{thread}/runs/{run['id']}").json() for run in reversed(runs)]
+    assert found == [first, *others]
+    assert runs[1]["said"] == {"feedback": given}
 
 
 def test_feedback_brings_another_answer(cache_dir: Path) -> None:
@@ -59,16 +75,25 @@ def test_feedback_that_is_none(served: Served, body: dict[str, Any]) -> None:
     [
         ("GET", f"/threads/{UNKNOWN}", "thread_unknown"),
         ("GET", f"/threads/{UNKNOWN}/history", "thread_unknown"),
+        ("GET", f"/threads/{UNKNOWN}/runs/{RUN}", "thread_unknown"),
         ("POST", f"/threads/{UNKNOWN}/feedback", "thread_unknown"),
         ("GET", f"/traces/{UNKNOWN}", "trace_unknown"),
         ("POST", f"/traces/{UNKNOWN}/replay", "trace_unknown"),
         ("GET", "/charts/1.png", "chart_unknown"),
-        ("GET", f"/charts/{UNKNOWN}-{'-'.join(['0' * n for n in (8, 4, 4, 4, 12)])}-1.png", "chart_unknown"),
+        ("GET", f"/charts/{UNKNOWN}-{RUN}-1.png", "chart_unknown"),
     ],
 )
 def test_what_is_not_there(served: Served, method: str, path: str, code: str) -> None:
     response = served.http.request(method, path, json={"accepted": True} if method == "POST" else None)
     assert (response.status_code, response.json()["code"]) == (404, code)
+
+
+def test_a_run_that_the_thread_does_not_have(served: Served) -> None:
+    thread, other = (served.invoke(**ASKED)["thread_id"] for _ in range(2))
+    (run,) = served.http.get(f"/threads/{other}/history").json()["runs"]
+    for path in (f"/threads/{thread}/runs/{run['id']}", f"/threads/{thread}/runs/{RUN}"):
+        response = served.http.get(path)
+        assert (response.status_code, response.json()["code"]) == (404, "run_unknown")
 
 
 @pytest.mark.parametrize("path", ["/threads/x", "/traces/x", f"/threads/{UNKNOWN}%0a", "/threads/..%2fx/history"])

@@ -142,9 +142,11 @@ def test_nothing_of_another_is_found(keyed: Served) -> None:
         made = acme.post("/files", files={"file": ("returns.csv", io.BytesIO(RETURNS.encode()))}).json()
         thread, trace = output["thread_id"], output["audit"]["trace_id"]
         dataset = made["datasets"][0]["dataset_id"]
+        run = acme.get(f"/threads/{thread}/history").json()["runs"][0]["id"]
         paths = [
             ("GET", f"/threads/{thread}"),
             ("GET", f"/threads/{thread}/history"),
+            ("GET", f"/threads/{thread}/runs/{run}"),
             ("POST", f"/threads/{thread}/feedback"),
             ("GET", f"/traces/{trace}"),
             ("POST", f"/traces/{trace}/replay"),
