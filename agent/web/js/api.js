@@ -9,8 +9,11 @@ import { lost, problemOf } from "./problem.js";
  * Throws a Problem, or what the signal's abort throws.
  */
 export async function request(path, options = {}) {
-  const response = await attempt(path, options);
-  if (response.status === 401 && (await askKey())) return request(path, options);
+  const key = keyHeaders();
+  const response = await attempt(path, { ...options, headers: { ...options.headers, ...key } });
+  // Another request may have been given a key meanwhile.
+  const isOld = key.Authorization !== keyHeaders().Authorization;
+  if (response.status === 401 && (isOld || (await askKey()))) return request(path, options);
   if (!response.ok) throw Object.assign(await problemOf(response), { status: response.status });
   return response;
 }
@@ -24,7 +27,7 @@ export function postJson(path, body, signal) {
 async function attempt(path, options) {
   try {
     // Errors come in the language of the page.
-    const headers = { "Accept-Language": current(), ...options.headers, ...keyHeaders() };
+    const headers = { "Accept-Language": current(), ...options.headers };
     return await fetch(path, { ...options, headers });
   } catch (error) {
     throw error.name === "AbortError" ? error : lost();

@@ -2,9 +2,12 @@
 
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
+import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 
+/** Those that are asked, and those that the server keeps. */
 const datasets = new Map();
+let kept = [];
 
 /** Return the graph to ask and what the input names: datasets by id, or a source if one was chosen. */
 export function where() {
@@ -13,18 +16,35 @@ export function where() {
   return { graph: "agent", named: source ? { source } : {} };
 }
 
-/** Fill the list with the server's sources and the datasets it keeps; a server without them has none to choose. */
-export async function loadSources() {
+/** Let the user choose among what the server has; at first what `named` names is chosen. Return when it can be asked. */
+export function addSources(named) {
   const select = byId("source");
-  const [sources, kept] = await Promise.all([listed("sources", "sources"), listed("datasets", "datasets")]);
-  if (sources.length) select.append(group("sources_databases", sources.map(sourceItem)));
-  if (kept.length) select.append(group("sources_files", kept.map(datasetItem)));
   select.addEventListener("change", () => {
     const dataset = kept.find((each) => select.value === keptValue(each));
     if (!dataset) return;
     select.value = "";
     choose(dataset);
   });
+  return load(named);
+}
+
+/** Fill the list with the server's sources and the datasets it keeps, and again with a key where it is refused. */
+async function load(named) {
+  const select = byId("source");
+  const [sources, found] = await Promise.all([listed("sources", "sources"), listed("datasets", "datasets")]);
+  if (!sources || !found) onceKeyGiven(() => load(named));
+  const before = select.value;
+  for (const old of select.querySelectorAll("optgroup")) old.remove();
+  if (sources?.length) select.append(group("sources_databases", sources.map(sourceItem)));
+  if (found?.length) select.append(group("sources_files", found.map(datasetItem)));
+  kept = found ?? [];
+  chooseNamed(before || datasets.size ? { source: before } : named);
+}
+
+function chooseNamed({ source = "", datasets: ids = [] }) {
+  const select = byId("source");
+  if ([...select.options].some((each) => each.value === source)) select.value = source;
+  for (const dataset of kept) if (ids.includes(dataset.dataset_id)) choose(dataset);
 }
 
 /** Ask `dataset` from now on, beside those that were chosen before. */
@@ -56,11 +76,12 @@ function nameOf(dataset) {
   return `${dataset.name ?? dataset.dataset_id}${sheet ? ` · ${sheet}` : ""}`;
 }
 
+/** Return what the server lists; none where it has no such list, null where it did not answer. */
 async function listed(path, name) {
   try {
     return (await (await request(path)).json())[name] ?? [];
-  } catch {
-    return [];
+  } catch (error) {
+    return error.status === 404 ? [] : null;
   }
 }
 

@@ -6,8 +6,14 @@ import { clarificationView } from "./clarification.js";
 import { byId, make } from "./dom.js";
 import { run } from "./events.js";
 import { feedbackView } from "./feedback.js";
-import { text } from "./language.js";
-import { Turn } from "./turn.js";
+import { keep, kept } from "./kept.js";
+import { keptRuns, rejected } from "./restored.js";
+import { failureView, Turn } from "./turn.js";
+
+/** Return the thread that the tab goes on with and what it is about, or null. */
+export function keptConversation() {
+  return JSON.parse(kept("conversation", "sessionStorage"));
+}
 
 export class Conversation {
   /** Show the turns in `list`; `where()` says what is asked. */
@@ -34,19 +40,58 @@ export class Conversation {
   /** Forget the conversation. */
   restart() {
     this.stop();
-    Object.assign(this, { thread: null, place: null, running: null });
+    this.goOn(null);
+    Object.assign(this, { place: null, running: null });
     this.list.replaceChildren();
     document.body.classList.remove("talking");
   }
 
+  /** Show the conversation that was kept, once `ready`; one that the server does not have is forgotten. */
+  async restore({ thread, graph, named }, ready) {
+    const controller = new AbortController();
+    const running = { stop: () => controller.abort() };
+    Object.assign(this, { thread, graph, place: JSON.stringify([graph, named]), running });
+    document.body.classList.add("talking");
+    try {
+      await ready;
+      const runs = await keptRuns(thread, controller.signal);
+      if (this.running === running) this.showKept(runs);
+    } catch (error) {
+      if (this.running !== running) return;
+      if (error.status === 404) return this.restart();
+      this.list.replaceChildren(failureView(error, () => this.restore({ thread, graph, named })));
+    }
+    this.running = null;
+  }
+
+  showKept(runs) {
+    this.list.replaceChildren();
+    for (const { said, output, chosen, accepted } of runs) {
+      if (accepted) {
+        this.list.querySelector(".turn:last-child .feedback")?.replaceChildren(noted(output.answer));
+        continue;
+      }
+      if (chosen) this.list.querySelector(`.turn:last-child .option:nth-child(${chosen})`).classList.add("chosen");
+      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, null, said));
+    }
+    const last = this.list.lastElementChild;
+    last?.scrollIntoView({ block: "start" });
+    last?.querySelector(".asked-back .focus")?.focus({ preventScroll: true });
+  }
+
   begin(said, input) {
+    const turn = this.add(new Turn(said, this.graph, input, (output, steps) => this.view(output, steps, said)));
+    turn.again = () => this.go(turn);
+    this.go(turn);
+  }
+
+  /** Add a turn; nothing can be said to those before it any more. */
+  add(turn) {
     for (const old of this.list.querySelectorAll(".feedback, .failure button")) old.remove();
     for (const old of this.list.querySelectorAll("fieldset")) old.disabled = true;
     document.body.classList.add("talking");
-    const turn = new Turn(said, this.graph, input, (output, steps) => this.view(output, steps, said));
-    turn.again = () => this.go(turn);
     this.list.append(turn.element);
-    this.go(turn);
+    return turn;
   }
 
   async go(turn) {
@@ -56,7 +101,14 @@ export class Conversation {
     if (this.running !== turn) return;
     this.running = null;
     byId("ask").disabled = false;
-    if (output) this.thread = output.error?.code === "thread_unknown" ? null : output.thread_id;
+    if (output) this.goOn(output.error?.code === "thread_unknown" ? null : output.thread_id);
+  }
+
+  /** Go on with `thread` from now on, also where the page is loaded again. */
+  goOn(thread) {
+    this.thread = thread;
+    const [graph, named] = JSON.parse(this.place) ?? [];
+    keep("conversation", thread && JSON.stringify({ thread, graph, named }), "sessionStorage");
   }
 
   view(output, steps, said) {
@@ -75,23 +127,27 @@ export class Conversation {
   feedback(thread_id) {
     const view = feedbackView({
       accept: () => this.accept(view, { thread_id, feedback: { accepted: true } }),
-      reject: (comment) => this.begin([text("wrong"), comment].filter(Boolean).join(": "),
+      reject: (comment) => this.begin(rejected({ comment }),
         { thread_id, feedback: { accepted: false, ...(comment && { comment }) } }),
     });
     return view;
   }
 
   async accept(view, input) {
-    const noted = make("p", { class: "noted", role: "status", tabindex: "-1" });
-    view.replaceChildren(noted);
+    const words = noted();
+    view.replaceChildren(words);
     try {
       for await (const { event, data } of run(this.graph, input)) {
-        if (event === "output") noted.textContent = data.answer;
+        if (event === "output") words.textContent = data.answer;
       }
     } catch (error) {
-      noted.textContent = error.message;
+      words.textContent = error.message;
     }
-    announce(noted.textContent);
-    noted.focus({ preventScroll: true });
+    announce(words.textContent);
+    words.focus({ preventScroll: true });
   }
+}
+
+function noted(words = "") {
+  return make("p", { class: "noted", role: "status", tabindex: "-1" }, words);
 }

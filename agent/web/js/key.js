@@ -3,12 +3,18 @@
 import { byId } from "./dom.js";
 import { keep, kept } from "./kept.js";
 
+const GIVEN = "datasphinx-key";
 let asking = null;
 
 /** Return the headers that a request carries. */
 export function keyHeaders() {
   const key = kept("key", "sessionStorage");
   return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+/** Call `listener` once, when the user gives a key. */
+export function onceKeyGiven(listener) {
+  document.addEventListener(GIVEN, listener, { once: true });
 }
 
 /** Ask the user for a key; return whether one was given. Requests that want it at once share the question. */
@@ -35,5 +41,6 @@ function taken(pressed, field) {
   // A header takes no other letters, and no key has any.
   keep("key", field.value.replace(/[^\x21-\x7e]/g, "?"), "sessionStorage");
   field.value = "";
+  document.dispatchEvent(new Event(GIVEN));
   return true;
 }

@@ -1,9 +1,9 @@
 /** The page: what is on it comes to life. */
 
 import "./trusted.js";
-import { loadSources, where } from "./chosen.js";
+import { addSources, where } from "./chosen.js";
 import { chooseByKey } from "./clarification.js";
-import { Conversation } from "./conversation.js";
+import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
 import { addFiles } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
@@ -12,7 +12,8 @@ import { addThemeSwitch } from "./theme.js";
 const conversation = new Conversation(byId("turns"), where);
 const question = byId("question");
 
-function send() {
+async function send() {
+  await restored;
   const words = question.value.trim();
   if (words && conversation.ask(words)) {
     question.value = "";
@@ -61,5 +62,7 @@ sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
 addFiles();
-loadSources();
 question.focus();
+const before = keptConversation();
+const ready = addSources(before?.named ?? {});
+const restored = before && conversation.restore(before, ready);

@@ -28,7 +28,7 @@ export class Turn {
       this.show(this.view(output, steps.element), output.answer);
       return output;
     } catch (error) {
-      this.show(this.failure(error), "");
+      this.show(failureView(error, () => this.again()), "");
       return null;
     } finally {
       progress.end();
@@ -57,9 +57,11 @@ export class Turn {
     this.element.scrollIntoView({ block: "start" });
   }
 
-  failure(error) {
-    const words = error.name === "AbortError" ? text("stopped") : error.message;
-    const again = make("button", { type: "button", class: "focus", on: { click: () => this.again() } });
-    return make("div", { class: "failure" }, make("p", { class: "error", role: "alert" }, words), say(again, "again"));
-  }
+}
+
+/** Return the view of an error in place of what was to come; its button, of class `focus`, calls `again`. */
+export function failureView(error, again) {
+  const words = error.name === "AbortError" ? text("stopped") : error.message;
+  const button = make("button", { type: "button", class: "focus", on: { click: again } });
+  return make("div", { class: "failure" }, make("p", { class: "error", role: "alert" }, words), say(button, "again"));
 }

@@ -30,10 +30,6 @@ def events(page: Page, body: str) -> None:
     )
 
 
-def answered(page: Page) -> None:
-    expect(page.locator(".turn").last.locator(".figure")).to_have_text("3,000")
-
-
 @pytest.mark.parametrize("cut", ["", STEP, STEP + 'event: output\r\ndata: {"answer"'])
 def test_a_connection_that_is_lost(visit: Visit, cut: str) -> None:
     site = visit(Model(COUNT))
