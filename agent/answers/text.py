@@ -1,5 +1,6 @@
 """Results in words and figures, without a model: every figure is a value of the result."""
 
+import re
 from typing import Any
 
 from agent.catalog.describe import one_line
@@ -9,6 +10,8 @@ from agent.sql.result import Result
 _GROUPING = {"en": ",", "ru": "\u00a0", "zh": ","}
 _DECIMAL_POINT = {"en": ".", "ru": ",", "zh": "."}
 _CELL_CHARS = 80
+_LABEL = re.compile(r"(^|[^a-z])(id|ids|year|code|zip)([^a-z]|$)|год|номер|код|индекс|年|号|码", re.IGNORECASE)
+"""Names of columns whose integers are no measures: the page has the same (`agent/web/js/measures.js`)."""
 
 
 def format_value(value: Any, language: Language) -> str:
@@ -52,7 +55,7 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
 
 
 def _single(column: str, value: Any, language: Language) -> str:
-    shown = format_value(value, language)
+    shown = (format_cell if _LABEL.search(column) else format_value)(value, language)
     if not column.isidentifier():
         return shown
     return render("single_value", language, column=column.replace("_", " "), value=shown)

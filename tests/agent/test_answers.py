@@ -218,6 +218,22 @@ def test_figures_are_written_as_the_language_does(
     assert answers == [f"top n: {en}", f"top n: {ru}", f"top n：{zh}"]
 
 
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("year", "year: 2025"),
+        ("best_year", "best year: 2025"),
+        ("customer_id", "customer id: 2025"),
+        ("Год", "Год: 2025"),
+        ("年份", "年份: 2025"),
+        ("paid", "paid: 2,025"),
+        ("codes", "codes: 2,025"),
+    ],
+)
+def test_year_or_id_is_not_grouped(scripted: Scripted, column: str, told: str) -> None:
+    assert ask(scripted, f'SELECT 2025 AS "{column}"')["answer"] == told
+
+
 def test_column_without_a_name_of_its_own_is_not_told(scripted: Scripted) -> None:
     output = ask(scripted, "SELECT COUNT(*) FROM orders")
 

@@ -1,10 +1,11 @@
 /** An answer: what it says, the chart, the rows and the statement that prove it. */
 
-import { numberText } from "./cells.js";
 import { chartView } from "./chart.js";
 import { make } from "./dom.js";
 import { costLine, explainFold } from "./explain.js";
 import { say } from "./language.js";
+import { isLabel } from "./measures.js";
+import { numberText } from "./numbers.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
 
@@ -17,16 +18,16 @@ export function answerView(output, steps, said) {
     figure(output),
     words(output, tables),
     ...output.charts.map((chart) => chartView(chart, said)),
-    ...tables.map(tableView),
+    ...tables.map((table) => tableView(table, output.sql)),
     output.sql ? sqlView(output.sql) : null,
     explainFold(output.audit, steps),
     costLine(output.audit));
 }
 
-function figure(output) {
-  if (output.output_type !== "number") return null;
-  const value = typeof output.value === "number" ? numberText(output.value) : String(output.value);
-  return make("p", { class: "figure" }, value);
+function figure({ output_type, value, tables }) {
+  if (output_type !== "number") return null;
+  const plain = isLabel(tables[0]?.columns[0] ?? "");
+  return say(make("p", { class: "figure" }), () => (plain ? String(value) : numberText(value)));
 }
 
 function words(output, tables) {

@@ -1,21 +1,16 @@
 /** Values of a result: how they are written and in what order they come. */
 
 import { current } from "./language.js";
+import { numberText } from "./numbers.js";
 
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
-/** Return a value of a table as text. Whole numbers may be years and ids, and are not grouped; NULL is a dash. */
-export function cellText(value) {
+/** Return a value as text; NULL is a dash. Digits are grouped in fractions and measures: other integers may be years and ids. */
+export function cellText(value, isMeasure = false) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "object") return JSON.stringify(value);
-  if (typeof value !== "number" || Number.isInteger(value)) return String(value);
-  return numberText(value);
-}
-
-/** Return a number that stands alone, grouped as in the language of the page. */
-export function numberText(value) {
-  if (value !== 0 && Math.abs(value) < 0.0001) return value.toPrecision(4);
-  return new Intl.NumberFormat(current(), { maximumFractionDigits: 4 }).format(value);
+  const isFraction = typeof value === "number" && !Number.isInteger(value);
+  return isMeasure || isFraction ? numberText(value) : String(value);
 }
 
 /** Return whether all values of a column are numbers, also such as come as text because a double would round them. */
@@ -37,7 +32,8 @@ export function sorted(rows, column, descending) {
   return [...ordered, ...rows.filter((row) => row[column] === null)];
 }
 
-function isNumber(value) {
+/** Return whether a value is a number, or text of one. */
+export function isNumber(value) {
   return typeof value === "number" || (typeof value === "string" && DECIMAL.test(value));
 }
 

@@ -14,8 +14,9 @@ export function current() {
   return language;
 }
 
-/** Return a text of the page with `facts` in it; a key without a text comes back as it is. */
+/** Return a text of the page with `facts` in it; a key without a text comes back as it is, and one that is a function gives it. */
 export function text(key, facts = {}) {
+  if (typeof key === "function") return key();
   const found = TEXTS[key]?.[language] ?? key;
   return found.replace(/\{(\w+)\}/g, (whole, name) => facts[name] ?? whole);
 }

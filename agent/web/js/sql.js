@@ -21,6 +21,11 @@ export function sqlView(sql) {
   return make("div", { class: "sql" }, make("pre", { tabindex: "0", "aria-label": "SQL" }, code), copy);
 }
 
+/** Return the words, signs and spaces of a statement, which together are the statement. */
+export function tokensOf(sql) {
+  return sql.match(TOKEN) ?? [];
+}
+
 function pieces(sql) {
   const lines = !sql.includes("\n");
   let depth = 0;

@@ -4,13 +4,19 @@ import { cellText, isNumeric, sorted } from "./cells.js";
 import { asCsv, asTabs } from "./csv.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
+import { isMeasure } from "./measures.js";
+import { isCut } from "./numbers.js";
 import { copyButton, saveFile } from "./save.js";
 
 const FIRST_ROWS = 50;
 
-/** Return the view of `table`, an AnswerTable; its rows are copied and saved in the order in which they stand. */
-export function tableView(table) {
-  const shown = { table, rows: table.rows, column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
+/**
+ * Return the view of `table`, an AnswerTable of the statement `sql`.
+ * Its rows are copied and saved in the order in which they stand, and with all digits.
+ */
+export function tableView(table, sql) {
+  const kinds = table.columns.map((name, column) => kindOf(name, table.rows.map((row) => row[column]), sql));
+  const shown = { table, kinds, rows: table.rows, column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
   const body = make("tbody");
   const heads = table.columns.map((name, column) => head(name, column, shown, () => draw(shown, body, heads)));
   const grid = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
@@ -22,7 +28,7 @@ export function tableView(table) {
 
 function head(name, column, shown, redraw) {
   const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
-  const cell = make("th", { scope: "col", class: numeric(shown.table, column) ? "number" : null }, button);
+  const cell = make("th", { scope: "col", class: shown.kinds[column].isNumeric ? "number" : null }, button);
   say(button, "sort_by", { name }, "title");
   button.addEventListener("click", () => {
     shown.descending = shown.column === column && !shown.descending;
@@ -34,21 +40,23 @@ function head(name, column, shown, redraw) {
 }
 
 function draw(shown, body, heads) {
-  const numbers = shown.table.columns.map((_, column) => numeric(shown.table, column));
   const rows = shown.all ? shown.rows : shown.rows.slice(0, FIRST_ROWS);
-  body.replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((value, column) => cell(value, numbers[column])))));
+  body.replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((value, column) => cell(value, shown.kinds[column])))));
   heads.forEach((each, column) => {
     if (column === shown.column) each.setAttribute("aria-sort", shown.descending ? "descending" : "ascending");
     else each.removeAttribute("aria-sort");
   });
 }
 
-function cell(value, isNumber) {
-  return make("td", { class: isNumber ? "number" : value === null ? "none" : null }, cellText(value));
+function cell(value, { isNumeric, isMeasure }) {
+  const kind = isNumeric ? "number" : value === null ? "none" : null;
+  const box = make("td", { class: kind, title: isCut(value) ? value : null });
+  return say(box, () => cellText(value, isMeasure));
 }
 
-function numeric(table, column) {
-  return isNumeric(table.rows.map((row) => row[column]));
+function kindOf(name, values, sql) {
+  const measured = isMeasure(name, values, sql);
+  return { isMeasure: measured, isNumeric: measured || isNumeric(values) };
 }
 
 function moreButton(shown, redraw) {

@@ -1,0 +1,39 @@
+/** Numbers as they are written in the language of the page. */
+
+import { current } from "./language.js";
+
+const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
+/** The decimal digits that a double holds for sure. */
+const SURE = 15;
+const PLACES = 4;
+
+/**
+ * Return a number, or a text of digits where a double would round it, with its digits grouped.
+ * None is lost but those of a fraction without an end, which is cut to four places.
+ */
+export function numberText(value) {
+  const digits = typeof value === "number" ? shortDigits(value) : value;
+  const [, sign, whole, fraction] = PLAIN.exec(digits) ?? [];
+  if (whole === undefined) return digits;
+  const format = new Intl.NumberFormat(current());
+  const point = format.formatToParts(0.5).find((part) => part.type === "decimal").value;
+  return sign + format.format(BigInt(whole)) + (fraction ? point + fraction : "");
+}
+
+/** Return whether a value is shown with fewer digits than it has. */
+export function isCut(value) {
+  return typeof value === "number" && shortDigits(value) !== String(value);
+}
+
+/** What a double holds beyond its sure digits comes from computing: 0.1 + 0.2 is 0.3, and 1 / 3 has no end. */
+function shortDigits(value) {
+  if (length(String(value)) <= SURE) return String(value);
+  const sure = String(Number(value.toPrecision(SURE)));
+  if (length(sure) < SURE) return sure;
+  return Math.abs(value) < 10 ** -PLACES ? value.toPrecision(PLACES) : String(Number(value.toFixed(PLACES)));
+}
+
+/** Return how many significant digits a number is written with. */
+function length(digits) {
+  return digits.replace(/e.*/, "").replace(/[-.]/g, "").replace(/^0+/, "").length;
+}
