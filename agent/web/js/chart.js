@@ -1,7 +1,10 @@
 /** A chart of an answer, drawn by ECharts, which is fetched with the first one. */
 
+import { cellText } from "./cells.js";
 import { make } from "./dom.js";
-import { say } from "./language.js";
+import { onLanguage, say } from "./language.js";
+import { isLabel } from "./measures.js";
+import { numberText } from "./numbers.js";
 import { saveFile } from "./save.js";
 import { onTheme } from "./theme.js";
 
@@ -27,16 +30,34 @@ function drawWhenShown(box, option) {
     const echarts = await library();
     drawn?.dispose();
     drawn = echarts.init(box, colours(box));
-    drawn.setOption(onScreen(plain(option, box)));
+    drawn.setOption(onScreen(plain(inLanguage(option), box)));
   };
   const failed = () => box.replaceChildren(say(make("p"), "chart_failed"));
   // The box has a size once it is in the page.
   new ResizeObserver(() => (drawn ? drawn.resize() : draw().catch(failed))).observe(box);
   onTheme(() => drawn && draw());
+  onLanguage(() => drawn && draw());
 }
 
 function library() {
   return import("../vendor/echarts/echarts.esm.min.mjs");
+}
+
+/** Return an option whose numbers are written as the language does, at the axes and in tooltips. */
+export function inLanguage(option) {
+  const axes = ["xAxis", "yAxis"].filter((name) => option[name]?.type === "value");
+  const written = Object.fromEntries(axes.map((name) => [name, withNumbers(option[name])]));
+  return { ...option, ...written, ...(option.tooltip && { tooltip: { ...option.tooltip, valueFormatter: cellsText } }) };
+}
+
+function withNumbers(axis) {
+  const form = axis.axisLabel?.formatter ?? "{value}";
+  const formatter = (value) => form.replace("{value}", () => (isLabel(axis.name ?? "") ? String(value) : numberText(value)));
+  return { ...axis, axisLabel: { ...axis.axisLabel, formatter } };
+}
+
+function cellsText(value) {
+  return Array.isArray(value) ? value.map(cellsText).join(", ") : typeof value === "number" ? numberText(value) : cellText(value);
 }
 
 /** One series has the page's own colour, and no legend, since the axis names it. */
@@ -63,7 +84,7 @@ function onScreen(option) {
 async function savePicture(option, box) {
   const echarts = await library();
   const picture = echarts.init(make("div"), colours(box), SAVED);
-  picture.setOption({ ...plain(option, box), animation: false, backgroundColor: getComputedStyle(document.body).backgroundColor });
+  picture.setOption({ ...plain(inLanguage(option), box), animation: false, backgroundColor: getComputedStyle(document.body).backgroundColor });
   picture.renderToCanvas({ pixelRatio: SHARPNESS }).toBlob((blob) => {
     saveFile(blob, "datasphinx.png");
     picture.dispose();

@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { say } from "./language.js";
+import { secondsText } from "./numbers.js";
 import { auditSteps } from "./steps.js";
 
 /** Return the fold; `steps` is the list of steps that was shown while it ran, if one was. */
@@ -18,7 +19,7 @@ export function costLine(audit) {
     say(make("span"), "tokens", { read: audit.prompt_tokens, written: audit.completion_tokens }),
     audit.llm_cost_usd === null ? say(make("span"), "price_unknown")
       : make("span", {}, `$${audit.llm_cost_usd.toFixed(4)}`),
-    make("span", {}, `${(audit.latency_ms / 1000).toFixed(1)} s`),
+    say(make("span"), () => secondsText(audit.latency_ms)),
     say(make("span", { title: audit.trace_id }), "trace", { id: audit.trace_id.slice(0, 8) }),
   ];
   return make("p", { class: "cost" }, ...parts);

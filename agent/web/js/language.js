@@ -4,6 +4,7 @@ import { keep, kept } from "./kept.js";
 import { TEXTS } from "./texts.js";
 
 export const LANGUAGES = ["en", "ru", "zh"];
+const CHANGED = "datasphinx-language";
 const said = new WeakMap();
 let language = [kept("language"), ...navigator.languages.map((each) => each.slice(0, 2))].find((each) =>
   LANGUAGES.includes(each),
@@ -40,6 +41,11 @@ export function sayAll() {
   document.documentElement.lang = language;
 }
 
+/** Call `listener` whenever the language changes. */
+export function onLanguage(listener) {
+  document.addEventListener(CHANGED, listener);
+}
+
 /** Let `select` choose the language. */
 export function addLanguageSwitch(select) {
   select.value = language;
@@ -50,6 +56,7 @@ export function addLanguageSwitch(select) {
     for (const element of document.querySelectorAll("[data-said]")) {
       for (const [attribute, [key, facts]] of Object.entries(said.get(element))) write(element, attribute, key, facts);
     }
+    document.dispatchEvent(new Event(CHANGED));
   });
 }
 

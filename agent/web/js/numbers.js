@@ -1,6 +1,6 @@
 /** Numbers as they are written in the language of the page. */
 
-import { current } from "./language.js";
+import { current, text } from "./language.js";
 
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
 /** The decimal digits that a double holds for sure. */
@@ -18,6 +18,12 @@ export function numberText(value) {
   const format = new Intl.NumberFormat(current());
   const point = format.formatToParts(0.5).find((part) => part.type === "decimal").value;
   return sign + format.format(BigInt(whole)) + (fraction ? point + fraction : "");
+}
+
+/** Return seconds with one place, as text. */
+export function secondsText(milliseconds) {
+  const tenths = new Intl.NumberFormat(current(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  return text("seconds", { count: tenths.format(milliseconds / 1000) });
 }
 
 /** Return whether a value is shown with fewer digits than it has. */

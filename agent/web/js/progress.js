@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { say } from "./language.js";
+import { secondsText } from "./numbers.js";
 
 const TICK_MS = 100;
 
@@ -10,7 +11,7 @@ export function progressView(steps, stop) {
   const clock = make("span", { class: "time" });
   const began = performance.now();
   const tick = () => {
-    clock.textContent = `${((performance.now() - began) / 1000).toFixed(1)} s`;
+    clock.textContent = secondsText(performance.now() - began);
   };
   const timer = setInterval(tick, TICK_MS);
   tick();

@@ -3,9 +3,13 @@
 import { announce } from "./announce.js";
 import { make } from "./dom.js";
 import { say, text } from "./language.js";
+import { secondsText } from "./numbers.js";
 
 /** A line as the terminal shows it: a mark, what was done, the seconds, what came of it. */
 const LINE = /^([✓✗])\s+(\S+)\s+([\d.]+)\s*s\s*(.*)$/s;
+
+/** What is planned, where that is no name of a tool. */
+const SAID = { "told what is wrong": "told_wrong" };
 
 /** Return a list of steps with `add`, which takes what an event of a step has. */
 export function stepList() {
@@ -36,6 +40,14 @@ function stepItem({ name, failed, latency_ms, detail }) {
   return make("li", { class: failed ? "failed" : null },
     make("span", { class: "mark", "aria-hidden": "true" }, failed ? "✗" : "✓"),
     say(make("span", { class: "step" }), name),
-    make("span", { class: "detail", dir: "auto" }, detail),
-    make("span", { class: "time" }, `${(latency_ms / 1000).toFixed(1)} s`));
+    say(make("span", { class: "detail", dir: "auto" }), () => detailText(name, detail)),
+    say(make("span", { class: "time" }), () => secondsText(latency_ms)));
+}
+
+/** Return what came of a step: counts and plans in the language of the page, what is of the data or the model as it is. */
+function detailText(name, detail) {
+  const [, count, what] = detail.match(/^(\d+) (rows|columns)$/) ?? [];
+  if (count) return text(what === "rows" ? "row_count" : "column_count", { count });
+  if (name === "plot") return detail.replace(/^(\w+) of r\d+$/, "$1");
+  return name === "plan" ? text(SAID[detail] ?? detail) : detail;
 }

@@ -98,7 +98,7 @@ def test_a_source_that_was_chosen_is_chosen_still(visit: Visit, cache_dir: Path)
     shop = f"sqlite:///{next(cache_dir.rglob('*.sqlite*'))}"
     site = visit(Model(COUNT, reviews=()), sources={"first": shop, "second": shop})
     sent = sent_by(site.page)
-    site.page.get_by_label("What is asked").select_option("second")
+    site.page.get_by_label("Data source").select_option("second")
     ask(site, HOW_MANY)
     site.page.reload()
     site.ask(HOW_MANY)

@@ -50,7 +50,7 @@ def test_another_source_is_another_conversation(visit: Visit, cache_dir: Any) ->
     site = visit(Model(COUNT, reviews=()), sources={"first": shop, "second": shop})
     sent = sent_by(site.page)
     for source in ("first", "first", "second"):
-        site.page.get_by_label("What is asked").select_option(source)
+        site.page.get_by_label("Data source").select_option(source)
         ask(site, HOW_MANY)
     assert [(each["source"], "thread_id" in each) for each in sent] == [
         ("first", False), ("first", True), ("second", False),
@@ -84,9 +84,9 @@ def test_a_file_is_dropped_and_left_out_again(visit: Visit) -> None:
     expect(page.locator("#drop")).to_be_hidden()
     expect(page.locator(".chip")).to_contain_text("rows: 2, columns: 2")
     expect(page.locator("#announced")).to_contain_text("cities.csv is ready")
-    page.get_by_role("button", name="Do not ask cities.csv").click()
+    page.get_by_role("button", name="Remove cities.csv").click()
     expect(page.locator(".chip")).to_have_count(0)
-    expect(page.get_by_label("What is asked")).to_be_visible()
+    expect(page.get_by_label("Data source")).to_be_visible()
 
 
 def test_a_file_that_is_kept_is_chosen_from_the_list(visit: Visit) -> None:
@@ -95,7 +95,7 @@ def test_a_file_that_is_kept_is_chosen_from_the_list(visit: Visit) -> None:
     expect(site.page.locator(".chip")).to_be_visible()
     site.page.reload()
     expect(site.page.locator(".chip")).to_have_count(0)
-    site.page.get_by_label("What is asked").select_option(label="a.csv")
+    site.page.get_by_label("Data source").select_option(label="a.csv")
     expect(site.page.locator(".chip bdi")).to_have_text("a.csv")
 
 

@@ -50,6 +50,17 @@ def test_the_whole_way_by_keys(visit: Visit) -> None:
     expect(page.get_by_label("Your question")).to_have_value("")
 
 
+def test_what_has_the_focus_is_not_behind_the_question(visit: Visit) -> None:
+    page = visit(Model(reviews=()), viewport={"width": 390, "height": 600}).page
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator(".chart canvas")).to_be_visible()
+    for name in ("Save as PNG", "Save as CSV", "Not what I meant"):
+        tab_to(page, name)
+        focused = page.evaluate("document.activeElement.getBoundingClientRect().bottom")
+        assert focused <= page.evaluate("document.getElementById('composer').getBoundingClientRect().top"), name
+
+
 def test_an_answer_in_own_words(visit: Visit) -> None:
     page = visit(Model(reviews=(ASKS,))).page
     page.keyboard.type(QUESTION)

@@ -1,6 +1,7 @@
 """The page on a phone, in the dark, in three languages; its table, its files and its pictures."""
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,11 +69,11 @@ def test_the_switch_of_colours_holds(visit: Visit) -> None:
     site = visit(Model(SALES, reviews=()), color_scheme="light")
     site.ask(REGIONS)
     expect(site.page.locator(".chart canvas")).to_be_visible()
-    site.page.get_by_label("Colours").select_option("Dark")
+    site.page.get_by_label("Theme").select_option("Dark")
     assert sum(background(site.page)) < 200
     site.page.reload()
     assert sum(background(site.page)) < 200
-    site.page.get_by_label("Colours").select_option("System")
+    site.page.get_by_label("Theme").select_option("System")
     assert sum(background(site.page)) > 600
 
 
@@ -89,6 +90,7 @@ def test_the_language_of_the_browser(visit: Visit, locale: str, lead: str) -> No
     site = visit(locale=locale, **PHONE)
     expect(site.page.locator(".welcome h2")).to_have_text(lead)
     assert fits(site.page)
+    assert site.page.locator("#ask").evaluate("each => each.offsetHeight") < 50
     assert site.page.evaluate("document.documentElement.lang") == (locale[:2] if locale != "fr-FR" else "en")
 
 
@@ -99,6 +101,9 @@ def test_the_switch_of_languages_says_what_is_there_anew(visit: Visit) -> None:
     site.page.get_by_label("Language").select_option("Русский")
     expect(site.page.locator(".cost")).to_contain_text("вызовов модели: 2")
     expect(site.page.get_by_role("button", name="Верно")).to_be_visible()
+    expect(site.page.locator(".cost")).to_contain_text(re.compile(r"\d,\d с"))
+    site.page.locator(".explain summary").click()
+    expect(site.page.locator(".explain .step + .detail", has_text="строк")).to_have_text(re.compile(r"строк: \d+"))
     site.picture("russian")
     site.page.reload()
     expect(site.page.get_by_role("button", name="Спросить")).to_be_visible()
@@ -168,7 +173,7 @@ def test_a_source_is_chosen_by_name(visit: Visit) -> None:
     site = visit(Model("SELECT COUNT(*) AS things FROM things", reviews=()), sources={"books": "sqlite:///books.db"})
     sent: list[dict[str, Any]] = []
     site.page.on("request", lambda each: sent.append(each.post_data_json) if each.url.endswith("/events") else None)
-    site.page.get_by_label("What is asked").select_option("books")
+    site.page.get_by_label("Data source").select_option("books")
     site.ask("How many things are there?")
     expect(site.page.locator(".turn")).to_have_count(1)
     expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()

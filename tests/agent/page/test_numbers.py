@@ -25,6 +25,11 @@ SHOWN = """async ([value, language]) => {
   document.querySelector("#language").dispatchEvent(new Event("change"));
   return (await import("./static/js/numbers.js")).numberText(value);
 }"""
+CHARTED = """async (option) => {
+  const { xAxis, yAxis, tooltip } = (await import("./static/js/chart.js")).inLanguage(option);
+  const shown = tooltip.valueFormatter([1234, "<b>"]);
+  return [xAxis.axisLabel.formatter(2024), yAxis.axisLabel.formatter(12345.5), shown];
+}"""
 MEASURED = """async ([name, values, sql]) => (await import("./static/js/measures.js")).isMeasure(name, values, sql)"""
 Visit = Callable[..., Site]
 
@@ -97,6 +102,16 @@ def test_no_digit_is_lost(page: Page) -> None:
         (1e21, "en"): "1e+21",
     }
     assert {each: page.evaluate(SHOWN, list(each)) for each in shown} == shown
+
+
+def test_a_chart_has_its_numbers_in_the_language(page: Page) -> None:
+    option = {
+        "xAxis": {"type": "value", "name": "year"},
+        "yAxis": {"type": "value", "name": "sales", "axisLabel": {"formatter": "{value} %"}},
+        "tooltip": {"trigger": "axis"},
+    }
+    page.get_by_label("Language").select_option("Русский")
+    assert page.evaluate(CHARTED, option) == ["2024", "12\u00a0345,5 %", "1\u00a0234, <b>"]
 
 
 def test_a_measure_has_fractions_or_is_counted_summed_or_averaged(page: Page) -> None:
