@@ -12,7 +12,9 @@ export function feedbackView({ accept, reject }) {
   wrong.addEventListener("click", () => {
     form.hidden = !form.hidden;
     wrong.setAttribute("aria-expanded", String(!form.hidden));
-    if (!form.hidden) form.querySelector("input").focus();
+    if (form.hidden) return;
+    form.querySelector("input").focus();
+    form.scrollIntoView({ block: "nearest" });
   });
   const view = make("div", { class: "feedback", role: "group" }, right, wrong, form);
   return say(view, "feedback", {}, "aria-label");
