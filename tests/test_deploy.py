@@ -140,7 +140,7 @@ def test_the_files_that_services_are_given_are_there() -> None:
 
 def test_two_servers_share_what_they_keep() -> None:
     app = SERVICES["app"]
-    known = {f"DATASPHINX_{name.upper()}" for name in Settings.model_fields} | {"DATASPHINX_API_KEYS"}
+    known = {f"DATASPHINX_{name.upper()}" for name in Settings.model_fields}
 
     assert app["deploy"]["replicas"] == 2
     assert set(app["environment"]) <= known
