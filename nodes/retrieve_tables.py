@@ -3,8 +3,9 @@
 from typing import Any
 
 from agent.catalog.retrieval import link_source, link_tables
-from agent.errors import OffTopic, SourceEmpty
+from agent.errors import OffTopic
 from agent.failure import failure_of
+from agent.filled_source import filled_source
 from agent.question import clean_question
 from agent.services import Services
 from agent.state import State
@@ -21,9 +22,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
     name = state.get("source") or link_source(question, services)
-    source = services.source(name)
-    if not source.catalog.tables:
-        raise SourceEmpty(source.database.name)
+    source = filled_source(services, name)
     attempt = state.get("table_counter", 0) + 1
     found = link_tables(question, source, services, attempt)
     if state.get("error") and set(found) <= set(state.get("relevant_tables") or ()):

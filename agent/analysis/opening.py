@@ -8,7 +8,8 @@ from typing import Any
 from agent.analyst_state import AnalystState, ToolCall
 from agent.clarify.hearing import hear
 from agent.datasets.registry import Registry
-from agent.errors import DataMissing, FileUnknown, SourceEmpty, SourcesNotTogether
+from agent.errors import DataMissing, FileUnknown, SourcesNotTogether
+from agent.filled_source import filled_source
 from agent.queryspec.dialect import spec_dialect
 from agent.question import clean_question
 from agent.services import Services
@@ -57,10 +58,8 @@ def _opening_of_database(question: str, state: AnalystState, services: Services)
     """Return the same for the tables of a database: those that the index ranks best are the datasets."""
     if state.get("files") or state.get("datasets"):
         raise SourcesNotTogether(without_password(str(state["source"])), "files")
-    source = services.source(state["source"])
+    source = filled_source(services, state["source"])
     spec_dialect(source.catalog.dialect)
-    if not source.catalog.tables:
-        raise SourceEmpty(source.database.name)
     ranked = source.index.rank(question, limit=_TABLES_OF_DATABASE) or list(source.catalog.tables)[:_TABLES_OF_DATABASE]
     tables = source.index.with_neighbours(ranked)[: 2 * _TABLES_OF_DATABASE]
     return {

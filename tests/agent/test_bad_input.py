@@ -246,6 +246,15 @@ def test_empty_file_and_empty_database_have_no_table(scripted: Scripted, tmp_pat
         assert path.name in output["answer"]
 
 
+def test_a_database_that_was_empty_is_asked_when_it_has_a_table(scripted: Scripted, tmp_path: Path) -> None:
+    path, agent = empty_database(tmp_path), scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS n FROM orders"}]})
+    assert agent.ask(HOW_MANY, source=url(path))["error"]["code"] == "source_empty"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER)")
+
+    assert agent.ask(HOW_MANY, source=url(path))["value"] == 0
+
+
 @pytest.mark.parametrize("name", ["with space.sqlite", "hash#tag.sqlite", "50%.sqlite", "имя.sqlite", "it's.sqlite"])
 def test_file_with_an_odd_name(scripted: Scripted, tmp_path: Path, name: str) -> None:
     source = make_database(tmp_path, "CREATE TABLE t (a INTEGER)", "INSERT INTO t VALUES (7)", name=name)
