@@ -39,4 +39,4 @@ def new(
         typer.echo(json.dumps({"tenant": tenant, "key": key, "hash": hash_of(key)}))
         return
     typer.echo(f"key, for the tenant alone: {key}")
-    typer.echo(f"DATASPHINX_API_KEYS={json.dumps({tenant: [hash_of(key)]})}")
+    typer.echo(f"DATASPHINX_API_KEYS='{json.dumps({tenant: [hash_of(key)]})}'")

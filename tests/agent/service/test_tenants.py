@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import shlex
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -126,7 +127,10 @@ def test_wrong_settings_show_at_the_start(cache_dir: Path, wrong: dict[str, Any]
 def test_a_new_key_is_printed_once_with_its_hash(run: Run) -> None:
     code, out, _ = run("key", "new", "acme")
     key = out.splitlines()[0].rpartition(" ")[2]
-    assert code == 0 and json.loads(out.splitlines()[1].partition("=")[2]) == {"acme": [hash_of(key)]}
+    # As a shell, a file of settings and compose read it.
+    (given,) = shlex.split(out.splitlines()[1])
+    assert (code, given.partition("=")[0]) == (0, "DATASPHINX_API_KEYS")
+    assert json.loads(given.partition("=")[2]) == {"acme": [hash_of(key)]}
     code, out, _ = run("key", "new", "acme", "--json")
     made = json.loads(out)
     assert made["hash"] == hash_of(made["key"]) and made["key"] != key
