@@ -6,6 +6,7 @@ const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
 /** The decimal digits that a double holds for sure. */
 const SURE = 15;
 const PLACES = 4;
+const formats = new Map();
 
 /**
  * Return a number, or a text of digits where a double would round it, with its digits grouped.
@@ -15,8 +16,7 @@ export function numberText(value) {
   const digits = typeof value === "number" ? shortDigits(value) : value;
   const [, sign, whole, fraction] = PLAIN.exec(digits) ?? [];
   if (whole === undefined) return digits;
-  const format = new Intl.NumberFormat(current());
-  const point = format.formatToParts(0.5).find((part) => part.type === "decimal").value;
+  const { format, point } = formatOf(current());
   return sign + format.format(BigInt(whole)) + (fraction ? point + fraction : "");
 }
 
@@ -37,6 +37,16 @@ function shortDigits(value) {
   const sure = String(Number(value.toPrecision(SURE)));
   if (length(sure) < SURE) return sure;
   return Math.abs(value) < 10 ** -PLACES ? value.toPrecision(PLACES) : String(Number(value.toFixed(PLACES)));
+}
+
+/** Return how a language groups digits, and what stands before a fraction in it; thousands of cells ask. */
+function formatOf(language) {
+  if (!formats.has(language)) {
+    const format = new Intl.NumberFormat(language);
+    const point = format.formatToParts(0.5).find((part) => part.type === "decimal").value;
+    formats.set(language, { format, point });
+  }
+  return formats.get(language);
 }
 
 /** Return how many significant digits a number is written with. */

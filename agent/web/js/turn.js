@@ -56,7 +56,6 @@ export class Turn {
     if (!byId("question").value) view.querySelector(".focus")?.focus({ preventScroll: true });
     this.element.scrollIntoView({ block: "start" });
   }
-
 }
 
 /** Return the view of an error in place of what was to come; its button, of class `focus`, calls `again`. */

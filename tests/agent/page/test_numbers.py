@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from agent.answers.text import _LABEL
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 from tests.agent.serving import LANGSERVE_WARNING
+from tests.generated_docs import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
@@ -112,6 +114,10 @@ def test_a_chart_has_its_numbers_in_the_language(page: Page) -> None:
     }
     page.get_by_label("Language").select_option("Русский")
     assert page.evaluate(CHARTED, option) == ["2024", "12\u00a0345,5 %", "1\u00a0234, <b>"]
+
+
+def test_words_and_page_know_the_same_labels() -> None:
+    assert f"/{_LABEL.pattern}/i" in (ROOT / "agent/web/js/measures.js").read_text(encoding="utf-8")
 
 
 def test_a_measure_has_fractions_or_is_counted_summed_or_averaged(page: Page) -> None:
