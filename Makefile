@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The engines for many machines are large: `make test EXTRAS=all,dev,dev-distributed` tests them too.
 EXTRAS ?= all,dev
-# Tests that meet on one server, or that need all cores for one engine or browser: they run in one process.
+# Tests that meet on one server run in one process, and those of the embedded model and the browser in another.
 SHARING := embedded or postgres or mysql or clickhouse or spark or browser
 INSTALLED := $(VENV)/.installed
 
@@ -15,7 +15,7 @@ demo: $(INSTALLED)
 
 test: lint
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not ($(SHARING))"
-	$(BIN)/pytest -m "$(SHARING)"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "$(SHARING)"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
