@@ -5,17 +5,24 @@ BIN := $(VENV)/bin
 # The engines for many machines are large: `make test EXTRAS=all,dev,dev-distributed` tests them too.
 EXTRAS ?= all,dev
 # Tests that meet on one server run in one process, and those of the embedded model and the browser in another.
-SHARING := embedded or postgres or mysql or clickhouse or spark or browser
+SERVERS := postgres or mysql or clickhouse or spark
+MODEL_OR_BROWSER := (embedded or browser) and not ($(SERVERS))
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench train docs clean
+.PHONY: demo test test-servers test-model lint bench train docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/datasphinx demo
 
 test: lint
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not ($(SHARING))"
-	$(BIN)/pytest -n 2 --dist loadgroup -m "$(SHARING)"
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not ($(SERVERS)) and not ($(MODEL_OR_BROWSER))"
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-servers test-model
+
+test-servers:
+	$(BIN)/pytest -m "$(SERVERS)"
+
+test-model:
+	$(BIN)/pytest -m "$(MODEL_OR_BROWSER)"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

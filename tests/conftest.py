@@ -18,8 +18,6 @@ from agent.settings import Settings, load_settings
 hypothesis.settings.register_profile("steady", deadline=None)
 hypothesis.settings.load_profile("steady")
 
-_SERVERS = ("postgres", "mysql", "clickhouse", "spark")
-
 NO_AMBIGUITY = {"summary": "all is clear", "no_ambiguity": True}
 VALID = {"is_valid": True, "reason": "it answers the question", "issues": [], "corrected_sql": None}
 
@@ -70,14 +68,6 @@ def scripted(cache_dir: Path) -> Callable[..., ScriptedAgent]:
         return ScriptedAgent(build_graph(services), model, services)
 
     return make
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What shares a server runs in one process, and beside it in another what shares the embedded model."""
-    for item in items:
-        shares_server = any(item.get_closest_marker(name) for name in _SERVERS)
-        item.add_marker(pytest.mark.xdist_group("servers" if shares_server else "model"))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
