@@ -112,12 +112,25 @@ async def ask(port: int, path: str = "/agent/invoke", **given: Any) -> dict[str,
 async def post(port: int, path: str, body: Any) -> tuple[int, bytes]:
     """Return status and body of what the server on this port answers."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    sent = json.dumps(body).encode()
-    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", "Connection: close"]
     try:
-        writer.write("\r\n".join([*lines, f"Content-Length: {len(sent)}", "", ""]).encode() + sent)
+        writer.write(request_of(path, body, "Connection: close"))
         answer = await reader.read()
     finally:
         writer.close()
     head, _, content = answer.partition(b"\r\n\r\n")
     return int(head.split()[1]) if head else 0, content
+
+
+@contextmanager
+def sending(port: int, path: str, body: Any) -> Iterator[socket.socket]:
+    """Yield the connection of a client that has sent a request, and that leaves with the block."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request_of(path, body))
+        yield connection
+
+
+def request_of(path: str, body: Any, *headers: str) -> bytes:
+    """Return the bytes of a request that brings `body` as JSON."""
+    sent = json.dumps(body).encode()
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", *headers]
+    return "\r\n".join([*lines, f"Content-Length: {len(sent)}", "", ""]).encode() + sent

@@ -5,6 +5,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent.service.access import Access
 from agent.service.bounds import Bounds
+from agent.service.departures import Departures
 from agent.service.headers import Headers
 from agent.service.origin import OwnMachine
 from agent.service.tenant import Tenant, answer_for
@@ -18,6 +19,7 @@ def add_walls(app: FastAPI, server: Tenant) -> None:
         ConfigurationError: as `Tenants` says.
     """
     settings = server.services.settings
+    app.add_middleware(Departures)
     app.add_middleware(Bounds, settings=settings)
     if settings.api_keys:
         app.add_middleware(Access, tenants=Tenants(server.services))

@@ -1,6 +1,7 @@
 """`datasphinx serve` as processes: several on one database, and one that is killed in the middle of a conversation."""
 
 import asyncio
+import json
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,10 +15,13 @@ import pytest
 from tests.agent.audit.stores import fresh_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.serving import ASKED, COUNT
+from tests.agent.sql.engines import shop
+from tests.agent.sql.test_faults import SESSIONS
 from tests.benchmarks.service import measured
+from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.round_robin import RoundRobin
-from tests.server_process import listens, server_process
+from tests.server_process import listens, sending, server_process
 
 BOTH_STORES = pytest.mark.parametrize(
     "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
@@ -108,6 +112,30 @@ def test_a_thread_goes_on_after_its_server_was_killed(
         output = invoke(server.url, **answer)
 
     assert (output["status"], output["sql"], output["thread_id"]) == ("ok", COUNT["sql"], thread)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("route", ["invoke", "batch"])
+def test_a_client_that_leaves_stops_its_statement(
+    settings: dict[str, str], model: FakeOpenAI, tmp_path: Path, route: str
+) -> None:
+    with shop("postgres", tmp_path) as engine:
+        sources = {"shop": {"url": engine.url, "allow_writable_account": True}}
+        given = {**settings, "DATASPHINX_SOURCES": json.dumps(sources), "DATASPHINX_MAX_PLANNED_ROWS": "1e12"}
+        model.default = {**COUNT, "sql": engine.slow}
+        body = {"input": ASKED} if route == "invoke" else {"inputs": [ASKED]}
+
+        def runs() -> bool:
+            return bool(engine.admin(SESSIONS["postgres"]))
+
+        with server_process(tmp_path / "server", given) as server:
+            with sending(server.port, f"/agent/{route}", body):
+                eventually(runs)
+            eventually(lambda: not runs())
+            broken_off = 'datasphinx_questions_total{graph="agent",status="broken_off"} 1.0'
+            eventually(lambda: broken_off in httpx.get(f"{server.url}/metrics", verify=False).text)
+
+    assert model.schemas == ["GeneratedSQL"]
 
 
 def test_a_server_that_is_told_to_stop_answers_what_it_was_asked(

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.sql import execute
 from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.agent.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
-from tests.agent.sql.test_execute import ENDLESS
 from tests.agent.walk import NODES
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
@@ -125,56 +123,3 @@ def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyP
         assert next(line for line in lines if line == ": keep-alive")
         heard.set()
         assert [kind for kind, _ in events_of(lines)][-1] == "output"
-
-
-# Nobody reads any more
-
-
-@pytest.mark.parametrize("path", ["/agent/events", "/agent/stream"])
-def test_a_client_that_leaves_stops_its_statement(cache_dir: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, ended = threading.Event(), threading.Event()
-    outcomes: list[Any] = []
-    run, record = execute._run, execute._record
-
-    def begin(sql: str, *given: Any) -> Any:
-        if "RECURSIVE" in sql:
-            begun.set()
-        return run(sql, *given)
-
-    def end(sql: str, *given: Any) -> None:
-        record(sql, *given)
-        if "RECURSIVE" in sql:
-            outcomes.append(given[-1])
-            ended.set()
-
-    monkeypatch.setattr(execute, "_run", begin)
-    monkeypatch.setattr(execute, "_record", end)
-    body = ASKED if path.endswith("events") else {"input": ASKED}
-    unbounded = {"statement_timeout_s": 300, "enable_sql_validation": False}
-    with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, **unbounded) as server:
-        with server.http.stream("POST", path, json=body) as response:
-            lines = response.iter_lines()
-            assert next(line for line in lines if "check_stop_words" in line)
-            assert begun.wait(20)
-        assert ended.wait(20)
-    assert [outcome.code for outcome in outcomes] == ["statement_cancelled"]
-
-
-def test_a_client_that_leaves_asks_no_model_any_more(cache_dir: Path) -> None:
-    begun, left = threading.Event(), threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        begun.set()
-        assert left.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [wait]}) as server:
-        with server.http.stream("POST", "/agent/events", json=ASKED) as response:
-            lines = response.iter_lines()
-            assert next(lines)
-            assert begun.wait(20)
-        # The next question is answered after the first has been given up.
-        left.set()
-        assert server.invoke(**ASKED)["status"] == "ok"
-        asked = [call.schema_name for call in server.model.calls]
-    assert asked == ["GeneratedSQL", "GeneratedSQL", "SQLValidation"]

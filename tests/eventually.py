@@ -1,0 +1,13 @@
+"""Waiting for what another thread or process brings about."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def eventually(holds: Callable[[], Any], within_s: float = 20) -> None:
+    """Return as soon as `holds` says so; an AssertionError where it does not in time."""
+    until = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < until, "it did not come about in time"
+        time.sleep(0.02)
