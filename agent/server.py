@@ -132,10 +132,13 @@ def _served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]
 
 def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     from langserve import add_routes
+    from sse_starlette.sse import AppStatus
 
     from agent.served_graph import PlainJSON
     from agent.server_inputs import body_check
 
+    # Else its streams break off as soon as the server is told to stop, and what was asked has no answer.
+    AppStatus.enable_automatic_graceful_drain = False
     for served in graphs:
         add_routes(
             app,

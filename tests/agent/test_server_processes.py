@@ -3,9 +3,12 @@
 import asyncio
 import json
 import signal
+import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +69,11 @@ def invoke(url: str, **given: Any) -> dict[str, Any]:
     response = httpx.post(f"{url}/agent/invoke", json={"input": given}, timeout=30, verify=False)
     assert response.status_code == 200, response.text
     return response.json()["output"]
+
+
+def all_of(client: socket.socket) -> bytes:
+    """Return what comes on the connection to its end."""
+    return b"".join(iter(lambda: client.recv(65536), b""))
 
 
 @pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
@@ -141,23 +149,29 @@ def test_a_client_that_leaves_stops_its_statement(
 def test_a_server_that_is_told_to_stop_answers_what_it_was_asked(
     settings: dict[str, str], model: FakeOpenAI, tmp_path: Path
 ) -> None:
-    go_on, begun = threading.Event(), threading.Event()
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+    asked = {"invoke": {"input": ASKED}, "batch": {"inputs": [ASKED]}, "events": ASKED, "stream": {"input": ASKED}}
 
     def hang(request: dict[str, Any]) -> Reply:
-        begun.set()
+        begun.release()
         return Reply(COUNT, hang=go_on)
 
-    model.answers = [hang]
-    with server_process(tmp_path / "server", settings) as server, ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(invoke, server.url, **ASKED)
-        assert begun.wait(20)
+    model.default = hang
+    with server_process(tmp_path / "server", settings) as server, ExitStack() as stack:
+        clients = [stack.enter_context(sending(server.port, f"/agent/{route}", asked[route])) for route in asked]
+        assert all(begun.acquire(timeout=20) for _ in clients)
         server.process.send_signal(signal.SIGTERM)
-        while listens(server.port):
-            pass
+        eventually(lambda: not listens(server.port))
+        # What waits for a stop may look for it only every half second.
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.process.wait(1)
         go_on.set()
+        answers = [all_of(client).decode() for client in clients]
+        code = server.process.wait(20)
 
-        assert asked.result()["sql"] == COUNT["sql"]
-        assert server.process.wait(20) == 0
+    assert code == 0
+    for answer in answers:
+        assert answer.startswith("HTTP/1.1 200") and COUNT["sql"] in answer and '"status":"ok"' in answer
 
 
 def test_many_at_once_get_their_own_answers_on_their_own_threads(tmp_path: Path) -> None:
