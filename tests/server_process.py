@@ -46,10 +46,28 @@ class ServerProcess:
         children = " ".join(each.read_text() for each in tasks.glob("*/children")).split()
         return sum(_kilobytes(int(child), "VmRSS") for child in children) >> 10
 
+    def connections(self) -> int:
+        """Return how many TCP connections the process has, to its clients, models and databases."""
+        pattern = re.compile(r"^ *\d+: \S+ \S+ (?!0A)\w\w (?:\S+ +){5}(\d+)", re.M)
+        sockets = {f"socket:[{inode}]" for inode in pattern.findall(Path("/proc/net/tcp").read_text())}
+        return len(sockets & {_target(each) for each in Path(f"/proc/{self.process.pid}/fd").iterdir()})
+
+    def threads(self) -> int:
+        """Return how many threads the process has."""
+        return sum(1 for _ in Path(f"/proc/{self.process.pid}/task").iterdir())
+
     def cpu_s(self) -> float:
         """Return the seconds of CPU that the process has used, without those that it has started."""
         spent = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         return sum(map(int, spent)) / os.sysconf("SC_CLK_TCK")
+
+
+def _target(link: Path) -> str:
+    """Return where it leads; nowhere if it is gone."""
+    try:
+        return str(link.readlink())
+    except FileNotFoundError:
+        return ""
 
 
 def _kilobytes(pid: int, name: str) -> int:

@@ -20,20 +20,31 @@ class SlowModel:
         self.answer, self.delay_s, self.port = answer, delay_s, port
         self.calls = self.most_at_once = 0
         self._at_once, self._open = 0, dict[asyncio.StreamWriter, Any]()
+        self._called = asyncio.Condition()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, backlog=1024)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
+    async def has_at_once(self, calls: int) -> None:
+        """Wait until so many calls wait for their answer."""
+        async with self._called:
+            await self._called.wait_for(lambda: self._at_once >= calls)
+
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Listen no more, and break off every call."""
         self._server.close()
         tasks = list(self._open.values())
-        for writer in self._open:
+        for writer, task in self._open.items():
             writer.transport.abort()
-        await asyncio.gather(*tasks)
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.wait_closed()
 
     @property
@@ -61,13 +72,20 @@ class SlowModel:
     async def _reply_to(self, request: dict[str, Any]) -> Reply:
         self.calls, self._at_once = self.calls + 1, self._at_once + 1
         self.most_at_once = max(self.most_at_once, self._at_once)
+        async with self._called:
+            self._called.notify_all()
+        schema = request.get("response_format", {}).get("json_schema", {}).get("name", "")
+        prompt = "\n".join(str(message["content"]) for message in request["messages"])
         try:
-            await asyncio.sleep(self.delay_s)
+            await self.wait(prompt)
         finally:
             self._at_once -= 1
-        schema = request.get("response_format", {}).get("json_schema", {}).get("name", "")
-        answer = self.answer(schema, "\n".join(str(message["content"]) for message in request["messages"]))
+        answer = self.answer(schema, prompt)
         return answer if isinstance(answer, Reply) else Reply(answer)
+
+    async def wait(self, prompt: str) -> None:
+        """Take the time that an answer takes."""
+        await asyncio.sleep(self.delay_s)
 
 
 def _as_http(reply: Reply) -> bytes:

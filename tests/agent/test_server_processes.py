@@ -7,7 +7,6 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from tests.benchmarks.service import measured
 from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.round_robin import RoundRobin
-from tests.server_process import listens, sending, server_process
+from tests.server_process import free_port, listens, sending, server_process
+from tests.under_load import HoldingModel, Said, ask_for, asking_back, check_own, go_on
 
 BOTH_STORES = pytest.mark.parametrize(
     "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
@@ -98,28 +98,31 @@ def test_the_second_server_answers_what_the_first_asked(
 
 
 @BOTH_STORES
-def test_a_thread_goes_on_after_its_server_was_killed(
-    settings: dict[str, str], store: dict[str, str], model: FakeOpenAI, tmp_path: Path
+def test_threads_go_on_after_their_server_was_killed(
+    settings: dict[str, str], store: dict[str, str], tmp_path: Path
 ) -> None:
-    given, go_on, begun = {**settings, **store}, threading.Event(), threading.Event()
+    numbers = range(101, 181, 2)
 
-    def hang(request: dict[str, Any]) -> Reply:
-        begun.set()
-        return Reply(COUNT, hang=go_on)
+    async def told() -> tuple[list[Said], list[Said], list[Said]]:
+        async with HoldingModel(lambda *call: asking_back(*call, "orders", "order_id"), free_port()) as model:
+            model.let_go.set()
+            given = {**settings, **store, "DATASPHINX_LLM_BASE_URL": model.base_url}
+            with server_process(tmp_path / "server", given) as server:
+                asked = await ask_for(server.port, numbers, clarify="always")
+                model.let_go.clear()
+                going = asyncio.create_task(go_on(server.port, asked, "the one I named"))
+                await model.has_at_once(len(asked))
+                assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+                lost = await going
+                model.let_go.set()
+            with server_process(tmp_path / "server", given) as server:
+                return asked, lost, await go_on(server.port, asked, "the one I named")
 
-    with server_process(tmp_path / "server", given) as server, ThreadPoolExecutor(1) as pool:
-        thread = invoke(server.url, question=BEST)["thread_id"]
-        answer = {"thread_id": thread, "clarification_answer": "the oldest"}
-        model.answers = [hang]
-        lost = pool.submit(invoke, server.url, **answer)
-        assert begun.wait(20)
-        assert server.stop(signal.SIGKILL) == -signal.SIGKILL
-        go_on.set()
-        assert isinstance(lost.exception(), httpx.TransportError)
-    with server_process(tmp_path / "server", given) as server:
-        output = invoke(server.url, **answer)
-
-    assert (output["status"], output["sql"], output["thread_id"]) == ("ok", COUNT["sql"], thread)
+    asked, lost, back = asyncio.run(told())
+    assert {each.how for each in asked} == {"clarification"}
+    assert {each.how for each in lost} == {"not_answered"}
+    assert check_own(numbers, back) == {"ok"}
+    assert [each.thread_id for each in back] == [each.thread_id for each in asked]
 
 
 @pytest.mark.postgres
