@@ -77,7 +77,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     ):
         app.include_router(router)
     add_page(app)
-    add_handlers(app)
+    add_handlers(app, metrics)
     add_walls(app, server)
     return app
 

@@ -34,6 +34,9 @@ class Metrics:
         )
         self._running = Gauge("datasphinx_running", "Questions that are being answered.", ("graph",), registry=registry)
         self._errors = Counter("datasphinx_errors", "Questions with an error, by code.", ("code",), registry=registry)
+        self._problems = Counter(
+            "datasphinx_problems", "Requests that ended in a problem, by code.", ("code",), registry=registry
+        )
         self._calls = Counter("datasphinx_llm_calls", "Calls of the model.", ("graph",), registry=registry)
         self._tokens = Counter("datasphinx_llm_tokens", "Tokens.", ("graph", "kind"), registry=registry)
         self._cost = Counter("datasphinx_llm_cost_usd", "US dollars, where known.", ("graph",), registry=registry)
@@ -51,6 +54,10 @@ class Metrics:
             self._questions.labels(graph, asked.output["status"] if asked.output else _BROKEN_OFF).inc()
             if asked.output:
                 self._count(graph, asked.output)
+
+    def problem(self, code: str) -> None:
+        """Count a request that ended in a problem with this code."""
+        self._problems.labels(code).inc()
 
     def _count(self, graph: str, output: Reply) -> None:
         audit, error = output["audit"], output.get("error")

@@ -15,6 +15,7 @@ from starlette.types import Scope
 from agent.errors import DatasphinxError, InputInvalid, InternalError, KeyMissing, LimitReached
 from agent.messages import Language
 from agent.service.headers import security_headers
+from agent.service.metrics import Metrics
 
 logger = logging.getLogger("datasphinx")
 
@@ -89,8 +90,9 @@ def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     return response
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Have `app` answer every error with a problem."""
+def add_handlers(app: FastAPI, metrics: Metrics) -> None:
+    """Have `app` answer every error with a problem, which `metrics` count."""
+    app.state.metrics = metrics
     app.add_exception_handler(DatasphinxError, _of_domain)
     app.add_exception_handler(RequestValidationError, _of_input)
     app.add_exception_handler(HTTPException, _of_http)
@@ -135,6 +137,8 @@ async def _of_defect(request: Request, error: Exception) -> JSONResponse:
 def _response(
     status: int, code: str, detail: str, scope: Scope, *, errors: Sequence[dict[str, Any]] = ()
 ) -> JSONResponse:
+    metrics: Metrics = scope["app"].state.metrics
+    metrics.problem(code)
     body: dict[str, Any] = {
         "type": f"urn:datasphinx:{code}",
         "title": HTTPStatus(status).phrase,

@@ -97,3 +97,19 @@ def test_a_model_that_fails_in_the_middle(
     assert asyncio.run(told()) == ({"ok"}, codes, {"ok"})
     at_rest(warm.server, warm.connections)
     assert warm.server.threads() <= warm.threads + len(NUMBERS) // 4
+
+
+def test_clients_that_all_leave_in_the_middle(warm: Warm) -> None:
+    async def told() -> tuple[int, set[str]]:
+        async with HoldingModel(right, warm.model_port) as model:
+            held = asyncio.create_task(ask_for(warm.server.port, ODD, clarify="always"))
+            await model.has_at_once(len(ODD))
+            held.cancel()
+            await asyncio.to_thread(at_rest, warm.server, len(ODD))
+            model.let_go.set()
+            after = check_own(NUMBERS, await ask_for(warm.server.port, NUMBERS))
+            return model.calls, after
+
+    # Of those that left, the review that had begun is the last call; no statement follows.
+    assert asyncio.run(told()) == (len(ODD) + len(NUMBERS), {"ok"})
+    at_rest(warm.server, warm.connections)
