@@ -24,6 +24,8 @@ pytestmark = pytest.mark.postgres
 NUMBERS = range(100, 160)
 POOL = 15
 """Connections to a source that a server has at most."""
+AT_REST = 5 + 8 + 1
+"""Connections that a server keeps open at most: to the source, to threads, and for its claims on them."""
 PLAIN_URL = make_url(POSTGRES_URL).set(drivername="postgresql").render_as_string(hide_password=False)
 EVEN, ODD = NUMBERS[::2], NUMBERS[1::2]
 TALKS = range(101, 221, 2)
@@ -38,14 +40,22 @@ def asks_back(schema: str, prompt: str) -> Reply:
 
 
 class Warm(NamedTuple):
-    """A server that has answered so many at once, the ways to its databases, and what it takes at rest."""
+    """A server that has answered so many at once, and the ways to its databases."""
 
     server: ServerProcess
     model_port: int
     source: RoundRobin
     threads: RoundRobin
     shop: EngineUnderTest
-    connections: int
+
+
+def settings(cache_dir: Path, model_port: int) -> dict[str, str]:
+    return {
+        "DATASPHINX_CACHE_DIR": str(cache_dir),
+        "DATASPHINX_LLM_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
+        "DATASPHINX_LLM_MODEL": "fake",
+        "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -59,19 +69,14 @@ def warm(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         fresh_url("postgres", folder) as threads_url,
     ):
         named = {"url": by_way_of(source, engine.url), "allow_writable_account": True}
-        settings = {
-            "DATASPHINX_CACHE_DIR": str(cache_dir),
-            "DATASPHINX_LLM_BASE_URL": f"http://127.0.0.1:{port}/v1",
-            "DATASPHINX_LLM_MODEL": "fake",
-            "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
+        given = settings(cache_dir, port) | {
             "DATASPHINX_SOURCES": json.dumps({"shop": named}),
             "DATASPHINX_THREADS_URL": by_way_of(threads, threads_url),
         }
-        with server_process(folder, settings) as server:
-            begun = Warm(server, port, source, threads, engine, 0)
-            assert answered(begun) == {"ok"}
-            assert {each.how for each in asyncio.run(talked(begun))} == {"ok"}
-            yield begun._replace(connections=server.connections())
+        with server_process(folder, given) as server:
+            ready = Warm(server, port, source, threads, engine)
+            assert answered(ready) == {"ok"}
+            yield ready
 
 
 def answered(warm: Warm) -> set[str]:
@@ -82,12 +87,6 @@ def answered(warm: Warm) -> set[str]:
             return check_own(NUMBERS, await ask_for(warm.server.port, NUMBERS))
 
     return asyncio.run(told())
-
-
-async def talked(warm: Warm) -> list[Said]:
-    """What comes of a question that is asked back about, and answered."""
-    async with SlowModel(asks_back, 0, warm.model_port):
-        return await go_on(warm.server.port, await ask_for(warm.server.port, TALKS[:1], clarify="always"), "1")
 
 
 def by_way_of(proxy: RoundRobin, url: str) -> str:
@@ -111,7 +110,7 @@ def test_a_source_that_is_cut_off_in_the_middle(warm: Warm) -> None:
 
     assert asyncio.run(told()) == [{"ok"}, {"source_unreachable"}, {"source_unreachable"}]
     assert answered(warm) == {"ok"}
-    at_rest(warm.server, warm.connections)
+    at_rest(warm.server, AT_REST)
 
 
 def test_sessions_that_are_ended_in_mid_statement(warm: Warm) -> None:
@@ -134,7 +133,7 @@ def test_sessions_that_are_ended_in_mid_statement(warm: Warm) -> None:
     found = asyncio.run(told())
     assert sorted(set(found)) == ["ok", "source_unreachable"] and found.count("source_unreachable") == POOL
     assert answered(warm) == {"ok"}
-    at_rest(warm.server, warm.connections)
+    at_rest(warm.server, AT_REST)
 
 
 # The store of threads
@@ -155,7 +154,7 @@ def test_a_store_of_threads_that_is_cut_off_between_question_and_answer(warm: Wa
     assert {each.how for each in [*lost, *new]} == {"threads_unavailable"}
     assert check_own(TALKS, back) == {"ok"}
     assert [each.thread_id for each in back] == [each.thread_id for each in asked]
-    at_rest(warm.server, warm.connections)
+    at_rest(warm.server, AT_REST)
 
 
 def test_a_store_of_threads_that_is_cut_off_in_the_middle_of_runs(warm: Warm) -> None:
@@ -175,4 +174,28 @@ def test_a_store_of_threads_that_is_cut_off_in_the_middle_of_runs(warm: Warm) ->
     assert {each.how for each in lost} == {"threads_unavailable"}
     assert check_own(TALKS, back) == {"ok"}
     assert [each.thread_id for each in back] == [each.thread_id for each in asked]
-    at_rest(warm.server, warm.connections)
+    at_rest(warm.server, AT_REST)
+
+
+# The record
+
+
+def test_a_record_that_is_cut_off_in_the_middle(cache_dir: Path, tmp_path: Path) -> None:
+    postgres = make_url(POSTGRES_URL).port or 5432
+    with RoundRobin([postgres]) as record, fresh_url("postgres", tmp_path) as url:
+
+        async def told() -> list[set[str]]:
+            async with HoldingModel(lambda *call: right_reply(*call, "orders", "order_id"), free_port()) as model:
+                given = settings(cache_dir, model.port) | {"DATASPHINX_RECORD_URL": by_way_of(record, url)}
+                with server_process(tmp_path, given) as server:
+                    held = asyncio.create_task(ask_for(server.port, ODD))
+                    before = check_own(EVEN, await ask_for(server.port, EVEN))
+                    await model.has_at_once(len(ODD))
+                    record.cut()
+                    model.let_go.set()
+                    cut_off = check_own(ODD, await held), check_own(NUMBERS, await ask_for(server.port, NUMBERS))
+                    record.mend()
+                    return [before, *cut_off, check_own(EVEN, await ask_for(server.port, EVEN))]
+
+        # What has begun is answered; what cannot be recorded from its beginning is not asked.
+        assert asyncio.run(told()) == [{"ok"}, {"ok"}, {"record_unavailable"}, {"ok"}]
