@@ -182,16 +182,7 @@ class Services:
         wanted = name or self.choices[0]
         with self._lock:
             known = self._sources.get(wanted)
-        if known:
-            return known
-        settings = self.settings_of(wanted)
-        with self._lock:
-            opening = self._opening.setdefault(wanted, threading.Lock())
-        # Only those who ask the same source wait for it.
-        with opening:
-            with self._lock:
-                known = self._sources.get(wanted)
-            return known or self._open(wanted, settings)
+        return known or self._open(wanted)
 
     def settings_of(self, wanted: str) -> SourceSettings:
         """Return what is set for the source with this name or URL.
@@ -203,7 +194,9 @@ class Services:
         if wanted in named:
             return named[wanted]
         if wanted == SAMPLE:
-            return SourceSettings(url=SecretStr(self._sample_url()))
+            from agent.sample.shop import shop_url
+
+            return SourceSettings(url=SecretStr(shop_url(self.settings.cache_dir)))
         if ":***@" in wanted:
             raise SourceNotFound(wanted, "its password is not kept with the thread; give the source once more")
         if "://" not in wanted:
@@ -215,13 +208,20 @@ class Services:
             raise SourceNotFound(without_password(wanted), "only the configured sources may be asked here")
         return SourceSettings(url=SecretStr(wanted), allow_writable_account=self.settings.allow_writable_account)
 
-    def _open(self, wanted: str, settings: SourceSettings) -> Source:
-        source = open_source(
-            settings, self.limits, cache_dir=self.settings.cache_dir, embedder=self._embedder, progress=self._progress
-        )
+    def _open(self, wanted: str) -> Source:
+        settings = self.settings_of(wanted)
         with self._lock:
-            self._sources[wanted] = source
-        return source
+            opening = self._opening.setdefault(wanted, threading.Lock())
+        # Only those who ask the same source wait for it.
+        with opening:
+            with self._lock:
+                known = self._sources.get(wanted)
+            if known is None:
+                folder, embedder = self.settings.cache_dir, self._embedder
+                known = open_source(settings, self.limits, cache_dir=folder, embedder=embedder, progress=self._progress)
+                with self._lock:
+                    self._sources[wanted] = known
+        return known
 
     def refreshed(self, name: str | None = None) -> Source | None:
         """Return the source with its schema read again, from now on for everybody; None where it is as it was.
@@ -247,8 +247,3 @@ class Services:
             settings.worker_memory_mb,
             settings.max_planned_rows,
         )
-
-    def _sample_url(self) -> str:
-        from agent.sample.shop import shop_url
-
-        return shop_url(self.settings.cache_dir)

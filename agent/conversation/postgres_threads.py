@@ -120,7 +120,8 @@ def _conninfo(text: str) -> str:
         reason = "it has to be the URL of a PostgreSQL database: postgresql://..."
         raise ConfigurationError("DATASPHINX_THREADS_URL", reason) from None
     query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
-    given: dict[str, Any] = {"connect_timeout": _CONNECT_S, "options": _LIMITS, **query}
+    limits = {"connect_timeout": _CONNECT_S, "options": _LIMITS, "tcp_user_timeout": _ANSWER_S * 1000}
+    given: dict[str, Any] = {**limits, **query}
     named = {"host": url.host, "port": url.port, "user": url.username, "password": url.password, "dbname": url.database}
     return make_conninfo("", **{**given, **{name: value for name, value in named.items() if value is not None}})
 
