@@ -180,9 +180,14 @@ class Services:
             AccountCanWrite: the account may do more than read, and that is not allowed.
         """
         wanted = name or self.choices[0]
+        settings = self.settings_of(wanted)
         with self._lock:
-            known = self._sources.get(wanted)
-        return known or self._open(wanted)
+            opening = self._opening.setdefault(wanted, threading.Lock())
+        # Only those who ask the same source wait for it.
+        with opening:
+            with self._lock:
+                known = self._sources.get(wanted)
+            return known or self._open(wanted, settings)
 
     def settings_of(self, wanted: str) -> SourceSettings:
         """Return what is set for the source with this name or URL.
@@ -194,9 +199,7 @@ class Services:
         if wanted in named:
             return named[wanted]
         if wanted == SAMPLE:
-            from agent.sample.shop import shop_url
-
-            return SourceSettings(url=SecretStr(shop_url(self.settings.cache_dir)))
+            return SourceSettings(url=SecretStr(self._sample_url()))
         if ":***@" in wanted:
             raise SourceNotFound(wanted, "its password is not kept with the thread; give the source once more")
         if "://" not in wanted:
@@ -208,20 +211,13 @@ class Services:
             raise SourceNotFound(without_password(wanted), "only the configured sources may be asked here")
         return SourceSettings(url=SecretStr(wanted), allow_writable_account=self.settings.allow_writable_account)
 
-    def _open(self, wanted: str) -> Source:
-        settings = self.settings_of(wanted)
+    def _open(self, wanted: str, settings: SourceSettings) -> Source:
+        source = open_source(
+            settings, self.limits, cache_dir=self.settings.cache_dir, embedder=self._embedder, progress=self._progress
+        )
         with self._lock:
-            opening = self._opening.setdefault(wanted, threading.Lock())
-        # Only those who ask the same source wait for it.
-        with opening:
-            with self._lock:
-                known = self._sources.get(wanted)
-            if known is None:
-                folder, embedder = self.settings.cache_dir, self._embedder
-                known = open_source(settings, self.limits, cache_dir=folder, embedder=embedder, progress=self._progress)
-                with self._lock:
-                    self._sources[wanted] = known
-        return known
+            self._sources[wanted] = source
+        return source
 
     def refreshed(self, name: str | None = None) -> Source | None:
         """Return the source with its schema read again, from now on for everybody; None where it is as it was.
@@ -247,3 +243,8 @@ class Services:
             settings.worker_memory_mb,
             settings.max_planned_rows,
         )
+
+    def _sample_url(self) -> str:
+        from agent.sample.shop import shop_url
+
+        return shop_url(self.settings.cache_dir)
