@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.audit.store import open_store
 from agent.conversation.threads import open_threads
@@ -131,11 +131,13 @@ def _served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]
 
 
 def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
+    from fastapi.routing import APIRoute
     from langserve import add_routes
     from sse_starlette.sse import AppStatus
 
     from agent.served_graph import PlainJSON
     from agent.server_inputs import body_check
+    from agent.service.events import EventStream
 
     # Else its streams break off as soon as the server is told to stop, and what was asked has no answer.
     AppStatus.enable_automatic_graceful_drain = False
@@ -145,10 +147,14 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
             served,
             path=f"/{served.graph}",
             config_keys=(),
-            disabled_endpoints=("config_hashes",),
+            disabled_endpoints=cast("Any", ("config_hashes", "token_feedback")),
             dependencies=[body_check(served.get_input_schema())],
             serializer=cast("Serializer", PlainJSON()),
         )
+    for route in app.routes:
+        if isinstance(route, APIRoute) and "/stream" in route.path:
+            # LangServe says of its streams that they are JSON.
+            route.response_class = EventStream
 
 
 @asynccontextmanager

@@ -139,7 +139,8 @@ def body_check(question: type[BaseModel]) -> Any:
 
     questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
     one = create_model("One", input=(question, ...))
-    many = create_model("Many", inputs=questions)
+    options: Any = (dict[str, Any], {})
+    many = create_model("Many", inputs=questions, kwargs=options)
 
     async def check(request: Request) -> None:
         if request.method != "POST":

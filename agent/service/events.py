@@ -32,6 +32,12 @@ _SHOWN = ("relevant_tables", "sql_request", "sql_error_info", "used_stop_words",
 """What is told of a node's update: no rows."""
 
 
+class EventStream(StreamingResponse):
+    """An answer of server-sent events."""
+
+    media_type = "text/event-stream"
+
+
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the routes of `graphs`: the body is an input, the answer a stream of `step` and one `output`."""
     router = APIRouter(tags=["questions"])
@@ -40,20 +46,20 @@ def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         router.post(
             f"/{served.graph}/events",
             name=f"{served.graph}_events",
-            response_class=StreamingResponse,
+            response_class=EventStream,
             responses=content,
         )(_endpoint(served))
     return router
 
 
 def _endpoint(served: ServedGraph) -> Any:
-    async def events(request: Request, given: Any) -> StreamingResponse:
+    async def events(request: Request, given: Any) -> EventStream:
         """Ask, and hear of each step as it ends; closing the connection cancels the run and its statement."""
         await asking().admit(1)
         seconds = asking().services.settings.request_timeout_s
         body = given.model_dump(exclude_none=True)
         lines = _kept_alive(_lines(served.events(body), request.scope, seconds))
-        return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        return EventStream(lines, headers={"X-Accel-Buffering": "no"})
 
     question: type[BaseModel] = served.get_input_schema()
     events.__annotations__["given"] = question

@@ -116,6 +116,21 @@ def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     assert {"/agent/invoke", "/agent/batch", "/healthz"} <= served.http.get("/openapi.json").json()["paths"].keys()
 
 
+def test_what_streams_is_documented_as_a_stream(served: Served) -> None:
+    paths = served.http.get("/openapi.json").json()["paths"]
+    said = {path: way["post"]["responses"].get("200", {}) for path, way in paths.items() if "post" in way}
+    kinds = {path: list(response.get("content", ())) for path, response in said.items()}
+    streams = [path for path in kinds if "/stream" in path or path.endswith("/events")]
+    assert len(streams) == 8
+    assert {path for path, content in kinds.items() if content == ["text/event-stream"]} == set(streams)
+    assert not any("feedback" in path for path in paths if "threads" not in path)
+
+
+def test_a_batch_with_options_that_are_none_is_refused(served: Served) -> None:
+    response = served.http.post("/agent/batch", json={"inputs": [], "kwargs": [None]})
+    assert (response.status_code, response.json()["code"]) == (422, "input_invalid")
+
+
 def test_the_configured_database_is_asked(cache_dir: Path, tmp_path: Path) -> None:
     path = make_table(tmp_path, "planet TEXT, moons INTEGER", [["Mars", 2]], table="planets")
     sql = {"GeneratedSQL": [{**COUNT, "sql": "SELECT moons FROM planets"}]}
