@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.served_graph import ServedGraph
     from agent.service.metrics import Metrics
 
-_NODE_THREADS = 256
+_QUESTIONS_AT_ONCE = 256
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
@@ -159,7 +159,7 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
 
 @asynccontextmanager
 async def _lifespan(app: "FastAPI") -> AsyncIterator[None]:
-    # Nodes are plain functions that mostly wait for a model or a database, and LangGraph runs them in the loop's
-    # default executor. That has cores + 4 threads by itself: on two cores the seventh question would wait.
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_NODE_THREADS, "datasphinx-node"))
+    # A question mostly waits for a model or a database, in a thread of the loop's default executor. That has cores + 4
+    # threads by itself: on two cores the seventh question would wait.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_QUESTIONS_AT_ONCE, "datasphinx-question"))
     yield

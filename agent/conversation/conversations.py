@@ -47,26 +47,23 @@ class Conversations:
 
         A run keeps its thread from the first node to the last: to change it for each node costs more than most nodes.
         """
-        run, loop, heard = self._run(thread_id), asyncio.get_running_loop(), asyncio.Queue[Event | Exception | None]()
-
-        def tell(each: Event | Exception | None) -> None:
-            loop.call_soon_threadsafe(heard.put_nowait, each)
+        run, loop, heard = (
+            self._run(thread_id),
+            asyncio.get_running_loop(),
+            asyncio.Queue[Event | BaseException | None](),
+        )
 
         def work() -> None:
-            try:
-                for event in self._events(run, given, config):
-                    tell(event)
-                tell(None)
-            except Exception as error:
-                tell(error)
+            for event in self._events(run, given, config):
+                loop.call_soon_threadsafe(heard.put_nowait, event)
 
         working = asyncio.create_task(asyncio.to_thread(work))
+        working.add_done_callback(lambda done: heard.put_nowait(None if done.cancelled() else done.exception()))
         try:
             while each := await heard.get():
-                if isinstance(each, Exception):
+                if isinstance(each, BaseException):
                     raise each
                 yield each
-            await working
         finally:
             if not working.done():
                 # To its end also where nobody waits for it any more.
