@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
-from pathlib import Path
 
-from cachetools import LRUCache, TTLCache
+from cachetools import TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
 
@@ -18,8 +17,8 @@ from agent.catalog.reflect import Progress
 from agent.catalog.semantic import Embedder
 from agent.catalog.source import Source, open_source
 from agent.datasets.limits import LoadLimits, LoadProgress
+from agent.datasets.opened import OpenedDatasets
 from agent.datasets.registry import Registry
-from agent.datasets.source import open_datasets
 from agent.embedder import open_embedder
 from agent.errors import SourceNotFound
 from agent.examples.choose import Choice, Examples
@@ -27,6 +26,7 @@ from agent.examples.store import ExampleStore
 from agent.models.client import ModelClient
 from agent.models.embedded import EmbeddedOptions
 from agent.settings import Settings, load_settings
+from agent.shared.database import SharedDatabase
 from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
 from agent.sql.redact import without_password
@@ -37,7 +37,6 @@ SAMPLE = "sample"
 """The name of the sample shop among the sources."""
 
 _CATALOG_TTL_S = 300
-_DATASETS_OPEN = 64
 _MOST_TABLES_READ_AT_ONCE = 1000
 """A larger schema is not read again while a question waits, but in the background."""
 
@@ -75,7 +74,7 @@ class Services:
         self._lock = threading.RLock()
         self._opening: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
-        self._datasets: LRUCache[tuple[str, ...], Source] = LRUCache(maxsize=_DATASETS_OPEN)
+        self._datasets = OpenedDatasets()
         self.validations = Validations(validations or {})
         self._given_recorder, self._given_examples = recorder, examples
         self.today = today
@@ -155,16 +154,15 @@ class Services:
         Raises:
             DatasphinxError: as `open_datasets` says.
         """
-        wanted = tuple(sorted(set(dataset_ids)))
-        with self._lock:
-            known = self._datasets.get(wanted)
-        if known is None or not Path(known.database.engine.url.database or "").exists():
-            settings = self.settings
-            limits = replace(self.limits, timeout_s=min(settings.statement_timeout_s, settings.tool_timeout_s))
-            known = open_datasets(self.registry, wanted, limits, cache_dir=settings.cache_dir)
-            with self._lock:
-                self._datasets[wanted] = known
-        return known
+        settings = self.settings
+        limits = replace(self.limits, timeout_s=min(settings.statement_timeout_s, settings.tool_timeout_s))
+        return self._datasets.source(self.registry, dataset_ids, limits, settings.cache_dir)
+
+    @cached_property
+    def shared(self) -> SharedDatabase | None:
+        """The database that all processes of a server share; None where they have the data directory alone."""
+        url = self.settings.threads_url
+        return SharedDatabase(url.get_secret_value()) if url else None
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -134,11 +134,13 @@ MAY_RUN_STATEMENTS = (
     "agent/examples/store.py",
     "agent/conversation/postgres_claims.py",
     "agent/conversation/postgres_threads.py",
+    "agent/service/postgres_counts.py",
+    "agent/shared/",
 )
 """The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants
 and tables, and the writers of files of the project's own:
 the sample database, made-up rows to train on, the index of values, datasets in the making, the record of runs,
-few-shot examples, threads."""
+few-shot examples, threads, and what processes share beside them."""
 
 
 def statement_calls(tree: ast.AST) -> Iterator[str]:
@@ -196,6 +198,8 @@ MAY_CONNECT = {
     "agent/conversation/sqlite_threads.py": {"sqlite3"},
     "agent/conversation/postgres_claims.py": {"psycopg"},
     "agent/conversation/postgres_threads.py": {"psycopg"},
+    "agent/service/postgres_counts.py": set(),
+    "agent/shared/database.py": set(),
 }
 """Who may open or use a connection, and the drivers each may import."""
 

@@ -1,4 +1,4 @@
-"""The tables of the record, made by numbered steps: each is applied once, in order, in a transaction."""
+"""Tables that are made by numbered steps, each applied once, in order, in a transaction; the steps of the record."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,14 +30,20 @@ Migration = Callable[[Connection], None]
 _LOCK = 1_346_458_920
 _LOCK_WAIT_S = 5
 
-applied = Table(
-    "datasphinx_migrations",
-    MetaData(),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("name", String(100), nullable=False),
-    Column("applied_at", String(40), nullable=False),
-)
-"""Which steps were applied."""
+
+def applied_in(name: str) -> Table:
+    """Return the table of this name, which has the steps that were applied."""
+    return Table(
+        name,
+        MetaData(),
+        Column("number", Integer, primary_key=True, autoincrement=False),
+        Column("name", String(100), nullable=False),
+        Column("applied_at", String(40), nullable=False),
+    )
+
+
+APPLIED = applied_in("datasphinx_migrations")
+"""Which steps of the record were applied."""
 
 
 def migration_0001_events(connection: Connection) -> None:
@@ -76,8 +82,8 @@ class StoreTooNew(Exception):
     """The tables were made by a later version of datasphinx."""
 
 
-def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:
-    """Apply what is not applied yet, all in one transaction, and return the numbers of it.
+def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS, applied: Table = APPLIED) -> list[int]:
+    """Apply what is not `applied` yet, all in one transaction, and return the numbers of it.
 
     Processes that start at the same time wait for each other, and the later finds nothing to do.
 
@@ -89,7 +95,7 @@ def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS) -> lis
         if connection.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         applied.create(connection, checkfirst=True)
-        last = _last_applied(connection)
+        last = _last_applied(connection, applied)
         if last > len(migrations):
             raise StoreTooNew(f"its tables are of version {last}, and this datasphinx knows {len(migrations)}")
         due = list(enumerate(migrations[last:], last + 1))
@@ -100,12 +106,12 @@ def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS) -> lis
     return [number for number, _ in due]
 
 
-def is_current(connection: Connection) -> bool:
+def is_current(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS, applied: Table = APPLIED) -> bool:
     """Return whether nothing is left to apply, without writing."""
-    return inspect(connection).has_table(applied.name) and _last_applied(connection) == len(MIGRATIONS)
+    return inspect(connection).has_table(applied.name) and _last_applied(connection, applied) == len(migrations)
 
 
-def _last_applied(connection: Connection) -> int:
+def _last_applied(connection: Connection, applied: Table) -> int:
     return max(connection.execute(select(applied.c.number)).scalars(), default=0)
 
 

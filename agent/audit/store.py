@@ -143,11 +143,11 @@ class Store:
             with _begun(self._engine, writes=writes) as connection:
                 yield connection
         except (SQLAlchemyError, sqlite3.Error, OSError, ImportError, StoreTooNew) as error:
-            raise RecordUnavailable(self.name, _reason(error)) from error
+            raise RecordUnavailable(self.name, reason_of(error)) from error
 
     @cached_property
     def _engine(self) -> Engine:
-        engine = _connect(self._url)
+        engine = connected(self._url)
         weakref.finalize(self, engine.dispose)
         with _begun(engine) as connection:
             current = is_current(connection)
@@ -185,7 +185,12 @@ def _rows(events: Sequence[Event], position: int, previous: str, sequences: dict
     return rows
 
 
-def _connect(text: str) -> Engine:
+def connected(text: str, **pool: Any) -> Engine:
+    """Return an engine for the database at this URL, whose every answer comes in time; nothing is connected yet.
+
+    Raises:
+        ArgumentError: it is no URL of an engine.
+    """
     url = make_url(text)
     url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
     name = url.get_backend_name()
@@ -197,7 +202,7 @@ def _connect(text: str) -> Engine:
         arguments = {"connect_timeout": _CONNECT_S, "options": limits, "tcp_user_timeout": _ANSWER_S * 1000}
     elif name in ("mysql", "mariadb"):
         arguments = {"connect_timeout": _CONNECT_S, "read_timeout": _ANSWER_S, "write_timeout": _ANSWER_S}
-    return create_engine(url, connect_args=arguments, pool_pre_ping=True)
+    return create_engine(url, connect_args=arguments, pool_pre_ping=True, **pool)
 
 
 def _sqlite(url: URL) -> Engine:
@@ -224,7 +229,8 @@ def _sqlite(url: URL) -> Engine:
     return engine
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return the first line of what the database complains of."""
     if isinstance(error, ArgumentError):
         # Its text holds the URL, with the password.
         return "DATASPHINX_RECORD_URL is no URL of an engine that SQLAlchemy knows"

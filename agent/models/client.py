@@ -175,8 +175,8 @@ class ModelClient:
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
             step.calls.append(call)
-            self._heard(call)
             step.event("llm", {**asked, **call, **reply_body(reply)})
+            self._heard(call)
         if reply.error:
             raise reply.error
         return reply.text, reply.problem

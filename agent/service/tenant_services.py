@@ -10,10 +10,13 @@ from agent.catalog.semantic import Embedder
 from agent.errors import ConfigurationError
 from agent.models.client import ModelClient
 from agent.models.embedded import EmbeddedOptions
+from agent.service.file_counts import FileCounts
+from agent.service.postgres_counts import PostgresCounts
 from agent.service.quota import Quota
 from agent.service_settings import TenantSettings
 from agent.services import Services
 from agent.settings import Settings
+from agent.shared.database import SharedDatabase
 
 _BUDGETS = ("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s")
 
@@ -30,7 +33,8 @@ class TenantServices(Services):
         super().__init__(settings_for(server.settings, name, allowed), any_source=False)
         self._server, self._name = server, name
         self.today = server.today
-        self.quota = Quota(self.settings.data_dir, allowed)
+        counts = PostgresCounts(self.shared, name) if self.shared else FileCounts(self.settings.data_dir)
+        self.quota = Quota(counts, allowed)
 
     @cached_property
     def _client(self) -> ModelClient:
@@ -40,6 +44,11 @@ class TenantServices(Services):
     def embedded(self) -> EmbeddedOptions | None:
         """How the embedded model is decoded; None where another model answers."""
         return self._server.embedded
+
+    @property
+    def shared(self) -> SharedDatabase | None:
+        """The database that all processes of the server share."""
+        return self._server.shared
 
     @cached_property
     def _embedder(self) -> Embedder | None:

@@ -13,12 +13,10 @@ import httpx
 import pytest
 import uvicorn
 
-from agent.errors import ConfigurationError, LimitReached
+from agent.errors import ConfigurationError
 from agent.models.scripted import ScriptedModel
 from agent.server import create_app, serve
 from agent.service.keys import hash_of, new_key
-from agent.service.quota import Quota
-from agent.service_settings import TenantSettings
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.audit.stores import fresh_url
@@ -259,48 +257,6 @@ def test_tokens_of_a_day_are_counted_exactly(cache_dir: Path) -> None:
         count = json.loads((server.services.settings.data_dir / "tenants/acme/quota.json").read_text())
     spent = sum(output["audit"]["prompt_tokens"] + output["audit"]["completion_tokens"] for output in outputs)
     assert count["tokens"] == spent > 0
-
-
-def call(tokens: int = 0, usd: float | None = None) -> Any:
-    return {"prompt_tokens": tokens, "completion_tokens": 0, "cost_usd": usd}
-
-
-def test_a_minute_and_a_day_go_by(tmp_path: Path) -> None:
-    now = [86_400.0 * 20_000 + 86_000]
-    allowed = TenantSettings(questions_per_minute=3, tokens_per_day=100, usd_per_day=1.5)
-    quota = Quota(tmp_path, allowed, lambda: now[0])
-    quota.admit(2)
-    now[0] += 10
-    with pytest.raises(LimitReached) as caught:
-        quota.admit(2)
-    assert caught.value.seconds == 50
-    quota.admit(1)
-    now[0] += 51
-    quota.admit(2)
-    quota.spend(call(tokens=100))
-    with pytest.raises(LimitReached) as caught:
-        quota.admit(1)
-    assert "100 tokens" in caught.value.limit and caught.value.seconds == 339
-    now[0] += 339
-    quota.admit(1)
-    quota.spend(call(usd=1.5))
-    with pytest.raises(LimitReached):
-        quota.admit(1)
-
-
-def test_more_than_a_minute_allows_is_never_admitted(tmp_path: Path) -> None:
-    quota = Quota(tmp_path, TenantSettings(questions_per_minute=3))
-    with pytest.raises(LimitReached):
-        quota.admit(4)
-    quota.admit(3)
-
-
-def test_several_processes_count_together(tmp_path: Path) -> None:
-    allowed = TenantSettings(questions_per_minute=3)
-    quotas = [Quota(tmp_path, allowed, lambda: 1e9) for _ in range(2)]
-    quotas[0].admit(2)
-    with pytest.raises(LimitReached):
-        quotas[1].admit(2)
 
 
 def test_a_tenant_has_budgets_of_its_own(cache_dir: Path) -> None:
