@@ -259,6 +259,15 @@ def test_tokens_of_a_day_are_counted_exactly(cache_dir: Path) -> None:
     assert count["tokens"] == spent > 0
 
 
+def test_dollars_of_a_day_end_it(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.models.client.cost_usd", lambda *_: 0.1)
+    given: dict[str, Any] = {"tenants": {"acme": {"usd_per_day": 0.2}, "beta": {}}, "enable_sql_validation": False}
+    with serving(cache_dir, api_keys=KEYS, **given) as server, as_(server, ACME) as acme:
+        answers = [acme.post("/agent/invoke", json={"input": ASKED}) for _ in range(3)]
+    assert [each.status_code for each in answers] == [200, 200, 429]
+    assert 1 <= int(answers[2].headers["retry-after"]) <= 86_400 and "US dollars" in answers[2].json()["detail"]
+
+
 def test_a_tenant_has_budgets_of_its_own(cache_dir: Path) -> None:
     tenants = {"acme": {"max_llm_calls": 1}, "beta": {}}
     with (
