@@ -15,6 +15,7 @@ from agent.audit.record import Recorder
 from agent.audit.store import Store
 from agent.conversation.last_rows import shown_rows
 from agent.conversation.thread_again import replayed
+from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
 from agent.examples.choose import RecordedExamples
 from agent.graph import build_graph
@@ -55,12 +56,19 @@ class _Kept:
 
 
 def replay(
-    store: Store, trace_id: str, settings: Settings, source: str | None = None, *, any_source: bool = True
+    store: Store,
+    trace_id: str,
+    settings: Settings,
+    source: str | None = None,
+    *,
+    any_source: bool = True,
+    registry: Registry | None = None,
 ) -> Replay:
     """Run the question of a trace with the recorded outputs of the model, and return what differs.
 
     No model is asked, nor an endpoint for embeddings. `source` is asked in place of the recorded one, whose password
     is not on the record; one that stands in `settings` is found there, and with `any_source` off no other is opened.
+    `registry` has the files and datasets, left out: that of the settings.
 
     Raises:
         TraceUnknown: there is no such trace, or its beginning is not on the record.
@@ -85,6 +93,7 @@ def replay(
         model=RecordedModel((body for kind, body in contents if kind == "llm"), now, embedded),
         any_source=any_source,
         recorder=Recorder(kept, secrets_of(settings)),
+        registry=registry,
         examples=RecordedExamples([body for kind, body in contents if kind == "examples"]),
         validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},
         today=lambda: date.fromisoformat(begun["date"]),

@@ -16,9 +16,10 @@ from agent.audit.store import open_store
 from agent.catalog.reflect import Progress
 from agent.catalog.semantic import Embedder
 from agent.catalog.source import Source, open_source
-from agent.datasets.limits import LoadLimits, LoadProgress
+from agent.datasets.limits import LoadProgress
 from agent.datasets.opened import OpenedDatasets
 from agent.datasets.registry import Registry
+from agent.datasets.shared_registry import open_registry
 from agent.embedder import open_embedder
 from agent.errors import SourceNotFound
 from agent.examples.choose import Choice, Examples
@@ -42,7 +43,9 @@ _MOST_TABLES_READ_AT_ONCE = 1000
 
 
 class Services:
-    """Settings, model and sources of one graph. Safe to share between threads."""
+    """Settings, model and sources of one graph, for `owner` where there are several. Safe to share between threads."""
+
+    owner = ""
 
     def __init__(
         self,
@@ -54,6 +57,7 @@ class Services:
         progress: Progress | None = None,
         loading: LoadProgress = lambda stage, share: None,
         recorder: Recorder | None = None,
+        registry: Registry | None = None,
         examples: Choice | None = None,
         validations: Mapping[str, Validation] | None = None,
         today: Callable[[], date] = date.today,
@@ -62,8 +66,9 @@ class Services:
 
         `embedded` says how the embedded model is decoded; together with `model` it makes that one such a model.
         `progress` hears of tables read and tables in all while a schema is read, `loading` of a file's stages.
-        `recorder`, `examples`, `validations` (judgements that are known, by their keys) and `today` are for a replay:
-        they take the place of the record that the settings name, of what is kept, of an empty cache, and the calendar.
+        `recorder`, `registry`, `examples`, `validations` (judgements that are known, by their keys) and `today` are for
+        a replay: they stand for the record and the files that the settings name, what is kept, an empty cache, and the
+        calendar.
         """
         self._progress = progress
         self.loading = loading
@@ -76,7 +81,7 @@ class Services:
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
         self._datasets = OpenedDatasets()
         self.validations = Validations(validations or {})
-        self._given_recorder, self._given_examples = recorder, examples
+        self._given_recorder, self._given_registry, self._given_examples = recorder, registry, examples
         self.today = today
 
     @cached_property
@@ -146,7 +151,9 @@ class Services:
 
     @cached_property
     def _registry(self) -> Registry:
-        return Registry(self.settings.data_dir, LoadLimits.of(self.settings))
+        # Who may name files by their paths has them on this machine.
+        shared = None if self._any_source else self.shared
+        return self._given_registry or open_registry(self.settings, shared, self.owner)
 
     def datasets(self, dataset_ids: Sequence[str]) -> Source:
         """Return the source with these datasets, opened now or before; a statement has the time of a tool's call.
@@ -154,8 +161,8 @@ class Services:
         Raises:
             DatasphinxError: as `open_datasets` says.
         """
-        settings = self.settings
-        limits = replace(self.limits, timeout_s=min(settings.statement_timeout_s, settings.tool_timeout_s))
+        limits, settings = self.limits, self.settings
+        limits = replace(limits, timeout_s=min(limits.timeout_s, settings.tool_timeout_s))
         return self._datasets.source(self.registry, dataset_ids, limits, settings.cache_dir)
 
     @cached_property
@@ -233,14 +240,7 @@ class Services:
     @property
     def limits(self) -> Limits:
         """What one statement may take."""
-        settings = self.settings
-        return Limits(
-            settings.statement_timeout_s,
-            settings.row_limit,
-            settings.byte_limit,
-            settings.worker_memory_mb,
-            settings.max_planned_rows,
-        )
+        return Limits.of(self.settings)
 
     def _sample_url(self) -> str:
         from agent.sample.shop import shop_url

@@ -116,8 +116,8 @@ class Settings(ServiceSettings):
     )
     threads_url: SecretStr | None = Field(
         None,
-        description="URL of the PostgreSQL database that keeps conversations (postgresql://...); left out: a SQLite "
-        "file in the data directory.",
+        description="URL of the PostgreSQL database that keeps conversations (postgresql://...), and for a server "
+        "uploaded files, datasets and what tenants have spent; left out: files in the data directory.",
     )
     max_llm_calls: int = Field(20, ge=1, description="Model calls that one question may cost.")
     max_llm_tokens: int = Field(200_000, ge=1, description="Prompt and completion tokens that one question may cost.")

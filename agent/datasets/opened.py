@@ -29,6 +29,9 @@ class OpenedDatasets:
             DatasphinxError: as `open_datasets` says.
         """
         wanted = tuple(sorted(set(dataset_ids)))
+        # One that was deleted, by whatever process, is not answered from any more.
+        for dataset_id in wanted:
+            registry.path_of(dataset_id)
         with self._lock:
             known = self._sources.get(wanted)
         if known is None or not Path(known.database.engine.url.database or "").exists():

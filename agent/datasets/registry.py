@@ -72,8 +72,7 @@ class Registry:
                     digest.update(chunk)
                     target.write(chunk)
             file_id = f"file_{digest.hexdigest()[:_DIGITS]}"
-            os.replace(copy, self._files / file_id)
-            _put(self._files, file_id, {"name": Path(name).name, "source_type": source_type}, folder)
+            self._keep_file(file_id, {"name": Path(name).name, "source_type": source_type}, copy)
         return file_id
 
     def files(self) -> list[Upload]:
@@ -124,8 +123,7 @@ class Registry:
             dataset = load(job, sheet, header_row)
             if job.target.exists():
                 job.target.chmod(0o400)
-                os.replace(job.target, self._path(dataset.dataset_id))
-                _put(self._datasets, dataset.dataset_id, dataset.to_json(), folder)
+                self._keep_dataset(dataset, job.target)
         return dataset
 
     def create_from_frame(self, frame: Any, name: str) -> Dataset:
@@ -173,8 +171,7 @@ class Registry:
         path = self.path_of(dataset_id)
         path.with_suffix(".json").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
-        for joined in self._joined.iterdir():
-            joined.unlink(missing_ok=True)
+        self._forget_joined()
 
     def joined_path(self, dataset_ids: list[str], build: Callable[[Path], None]) -> Path:
         """Return the DuckDB file with the tables of several datasets, which `build` writes where it is missing."""
@@ -192,6 +189,19 @@ class Registry:
         """Yield a folder of its own for what is in the making, gone after the block."""
         with TemporaryDirectory(dir=self._work) as folder:
             yield Path(folder)
+
+    def _keep_file(self, file_id: str, body: dict[str, Any], copy: Path) -> None:
+        """Move a file from the folder that it was made in to where it is kept, with what is known of it."""
+        os.replace(copy, self._files / file_id)
+        _put(self._files, file_id, body, copy.parent)
+
+    def _keep_dataset(self, dataset: Dataset, made: Path) -> None:
+        os.replace(made, self._path(dataset.dataset_id))
+        _put(self._datasets, dataset.dataset_id, dataset.to_json(), made.parent)
+
+    def _forget_joined(self) -> None:
+        for joined in self._joined.iterdir():
+            joined.unlink(missing_ok=True)
 
     def _path(self, dataset_id: str) -> Path:
         return self._datasets / f"{dataset_id}.duckdb"

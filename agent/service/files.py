@@ -1,5 +1,6 @@
 """Routes: files that are uploaded, and the datasets made of them."""
 
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -7,7 +8,7 @@ from fastapi import APIRouter, Form, Path, UploadFile
 from starlette.concurrency import run_in_threadpool
 
 from agent.datasets.registry import Registry
-from agent.errors import DatasphinxError, FileTooLarge
+from agent.errors import DatasphinxError, FileTooLarge, FileUnknown
 from agent.service.apart import cancellable
 from agent.service.tenant import asking
 from agent.sql.limits import Cancellation
@@ -74,7 +75,9 @@ def _delete(registry: Registry, dataset_id: str) -> None:
 def _let_go(registry: Registry, file_id: str) -> None:
     """Remove a file of which no dataset is left."""
     if file_id not in {each.file_id for each in registry.datasets()}:
-        registry.delete_file(file_id)
+        # Somebody else who deletes, or loads in vain, may have been faster.
+        with suppress(FileUnknown):
+            registry.delete_file(file_id)
 
 
 def _plain(name: str) -> str:

@@ -31,7 +31,7 @@ class TenantServices(Services):
             ConfigurationError: the tenant is given a source that is not configured.
         """
         super().__init__(settings_for(server.settings, name, allowed), any_source=False)
-        self._server, self._name = server, name
+        self._server, self.owner = server, name
         self.today = server.today
         counts = PostgresCounts(self.shared, name) if self.shared else FileCounts(self.settings.data_dir)
         self.quota = Quota(counts, allowed)
@@ -57,7 +57,7 @@ class TenantServices(Services):
     @cached_property
     def _recorder(self) -> Recorder:
         store = open_store(self.settings) if self.settings.record else None
-        return Recorder(store, secrets_of(self._server.settings), self._name)
+        return Recorder(store, secrets_of(self._server.settings), self.owner)
 
     def _sample_url(self) -> str:
         return self._server._sample_url()

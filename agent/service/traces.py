@@ -49,5 +49,6 @@ def _events(tenant: Tenant, trace_id: str) -> list[StoredEvent]:
 
 def _again(tenant: Tenant, trace_id: str) -> dict[str, Any]:
     _events(tenant, trace_id)
-    settings = tenant.services.settings
-    return replay(open_store(settings), trace_id, settings, any_source=False).as_json()
+    services = tenant.services
+    settings, registry = services.settings, services.registry
+    return replay(open_store(settings), trace_id, settings, any_source=False, registry=registry).as_json()

@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from agent.audit.migrations import StoreTooNew, is_current, migrate
@@ -15,7 +15,9 @@ from agent.shared.tables import MIGRATIONS, applied
 from agent.sql.redact import without_password
 
 _CONNECTIONS = 4
+_LONG_ONES = 2
 _WAIT_S = 10
+_LONG_WAIT_S = 120
 
 
 class SharedDatabase:
@@ -26,6 +28,7 @@ class SharedDatabase:
         self.name = without_password(url)
         self._url, self._lock = url, threading.Lock()
         self._opened: Engine | None = None
+        self._long_turns = threading.BoundedSemaphore(_LONG_ONES)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -39,6 +42,18 @@ class SharedDatabase:
                 yield connection
         except (SQLAlchemyError, OSError, ImportError, StoreTooNew) as error:
             raise ThreadsUnavailable(self.name, reason_of(error)) from error
+
+    @contextmanager
+    def long_transaction(self) -> Iterator[Connection]:
+        """Give a connection inside a transaction that may take long: only a part of them are used so at once.
+
+        Raises:
+            ThreadsUnavailable: the database cannot be reached or refuses.
+        """
+        with self._long_turns, self.transaction() as connection:
+            for limit in ("lock_timeout", "statement_timeout"):
+                connection.execute(text(f"SET LOCAL {limit} = '{_LONG_WAIT_S}s'"))
+            yield connection
 
     def _engine(self) -> Engine:
         with self._lock:

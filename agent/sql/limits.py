@@ -4,8 +4,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agent.errors import StatementCancelled
+
+if TYPE_CHECKING:
+    from agent.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,17 @@ class Limits:
     byte_limit: int = 50_000_000
     memory_mb: int = 1024
     max_planned_rows: float | None = None
+
+    @classmethod
+    def of(cls, settings: "Settings") -> "Limits":
+        """Return the limits that are set."""
+        return cls(
+            settings.statement_timeout_s,
+            settings.row_limit,
+            settings.byte_limit,
+            settings.worker_memory_mb,
+            settings.max_planned_rows,
+        )
 
 
 class Cancellation:
