@@ -79,7 +79,7 @@ class Services:
         self._lock = threading.RLock()
         self._opening: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
-        self._datasets = OpenedDatasets()
+        self.opened = OpenedDatasets()
         self.validations = Validations(validations or {})
         self._given_recorder, self._given_registry, self._given_examples = recorder, registry, examples
         self.today = today
@@ -161,9 +161,8 @@ class Services:
         Raises:
             DatasphinxError: as `open_datasets` says.
         """
-        limits, settings = self.limits, self.settings
-        limits = replace(limits, timeout_s=min(limits.timeout_s, settings.tool_timeout_s))
-        return self._datasets.source(self.registry, dataset_ids, limits, settings.cache_dir)
+        limits = replace(self.limits, timeout_s=min(self.limits.timeout_s, self.settings.tool_timeout_s))
+        return self.opened.source(self.registry, dataset_ids, limits)
 
     @cached_property
     def shared(self) -> SharedDatabase | None:

@@ -57,8 +57,10 @@ class SlowModel:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                length = int(head.partition("content-length:")[2].split("\r\n", 1)[0])
-                reply = await self._reply_to(json.loads(await reader.readexactly(length)))
+                length = int(head.partition("content-length:")[2].split("\r\n", 1)[0] or 0)
+                body = await reader.readexactly(length)
+                # Who asks only whether it is there brings no question.
+                reply = await self._reply_to(json.loads(body)) if body else Reply(status=404)
                 writer.write(_as_http(reply))
                 await writer.drain()
                 if reply.cut is not None or "Connection" in reply.headers:

@@ -9,6 +9,8 @@ from cachetools import LRUCache
 from agent.catalog.source import Source
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
+from agent.errors import DatasetUnknown
+from agent.sql.known_results import KnownResults
 from agent.sql.limits import Limits
 
 _MOST = 64
@@ -21,8 +23,10 @@ class OpenedDatasets:
         """Begin without any."""
         self._lock = threading.Lock()
         self._sources: LRUCache[tuple[str, ...], Source] = LRUCache(maxsize=_MOST)
+        # Of all together: each of them may grow to hundreds of megabytes.
+        self._known = KnownResults()
 
-    def source(self, registry: Registry, dataset_ids: Sequence[str], limits: Limits, cache_dir: Path) -> Source:
+    def source(self, registry: Registry, dataset_ids: Sequence[str], limits: Limits) -> Source:
         """Return the source with these datasets, opened now or before.
 
         Raises:
@@ -31,11 +35,23 @@ class OpenedDatasets:
         wanted = tuple(sorted(set(dataset_ids)))
         # One that was deleted, by whatever process, is not answered from any more.
         for dataset_id in wanted:
-            registry.path_of(dataset_id)
+            try:
+                registry.path_of(dataset_id)
+            except DatasetUnknown:
+                self.forget(dataset_id)
+                raise
         with self._lock:
             known = self._sources.get(wanted)
         if known is None or not Path(known.database.engine.url.database or "").exists():
-            known = open_datasets(registry, wanted, limits, cache_dir=cache_dir)
+            known = open_datasets(registry, wanted, limits, is_cached=True, known=self._known)
             with self._lock:
                 self._sources[wanted] = known
         return known
+
+    def forget(self, dataset_id: str) -> None:
+        """Let go of the sources with this dataset, and stop what is still read from them."""
+        with self._lock:
+            gone = [self._sources.pop(wanted) for wanted in list(self._sources) if dataset_id in wanted]
+        for source in gone:
+            if source.background:
+                source.background.stop()

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -171,12 +171,16 @@ class Registry:
         path = self.path_of(dataset_id)
         path.with_suffix(".json").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
+        shutil.rmtree(self.cache_of([dataset_id]), ignore_errors=True)
         self._forget_joined()
 
-    def joined_path(self, dataset_ids: list[str], build: Callable[[Path], None]) -> Path:
+    def cache_of(self, dataset_ids: Sequence[str]) -> Path:
+        """Return the folder for what can be read from the datasets again; it goes with any of them."""
+        return self._joined_stem(dataset_ids) if len(dataset_ids) > 1 else self._datasets / f"{dataset_ids[0]}.cache"
+
+    def joined_path(self, dataset_ids: Sequence[str], build: Callable[[Path], None]) -> Path:
         """Return the DuckDB file with the tables of several datasets, which `build` writes where it is missing."""
-        digest = hashlib.sha256("".join(dataset_ids).encode()).hexdigest()
-        path = self._joined / f"{digest}.duckdb"
+        path = self._joined_stem(dataset_ids).with_suffix(".duckdb")
         if not path.exists():
             with self.folder() as folder:
                 unfinished = folder / "joined.duckdb"
@@ -201,7 +205,10 @@ class Registry:
 
     def _forget_joined(self) -> None:
         for joined in self._joined.iterdir():
-            joined.unlink(missing_ok=True)
+            shutil.rmtree(joined, ignore_errors=True) if joined.is_dir() else joined.unlink(missing_ok=True)
+
+    def _joined_stem(self, dataset_ids: Sequence[str]) -> Path:
+        return self._joined / hashlib.sha256("".join(dataset_ids).encode()).hexdigest()
 
     def _path(self, dataset_id: str) -> Path:
         return self._datasets / f"{dataset_id}.duckdb"

@@ -121,7 +121,7 @@ class SharedRegistry(Registry):
         kept = self._shared.bodies()
         old = [path for path in copies if path.stem not in kept]
         for path in old:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
         if old:
             self._forget_joined()
         return kept

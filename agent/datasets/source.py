@@ -6,7 +6,6 @@ from pathlib import Path
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from agent.catalog.semantic import Embedder
 from agent.catalog.source import Source, open_source
 from agent.datasets.limits import Loading
 from agent.datasets.registry import Registry
@@ -21,13 +20,14 @@ def open_datasets(
     dataset_ids: Sequence[str],
     limits: Limits,
     *,
-    cache_dir: Path | None = None,
-    embedder: Embedder | None = None,
+    is_cached: bool = False,
+    known: KnownResults | None = None,
 ) -> Source:
     """Return a source with one table for each dataset, named by its `dataset_id`.
 
     A single dataset is read where it is; several are copied into one file first, once, since a statement may read
-    only one file. Datasets never change, so a statement that was asked before is not run again.
+    only one file. Datasets never change, so a statement that was asked before, of those whose results are in `known`,
+    is not run again. With `is_cached` what is read of them on opening is kept, and goes with them.
 
     Raises:
         DatasetUnknown: there is no such dataset.
@@ -39,8 +39,9 @@ def open_datasets(
     paths = [registry.path_of(dataset_id) for dataset_id in wanted]
     path = paths[0] if len(paths) == 1 else _joined(registry, wanted, paths)
     url = URL.create("duckdb", database=str(path.absolute())).render_as_string(hide_password=False)
-    source = open_source(SourceSettings(url=SecretStr(url)), limits, cache_dir=cache_dir, embedder=embedder)
-    source.database.known_results = KnownResults()
+    cache_dir = registry.cache_of(wanted) if is_cached else None
+    source = open_source(SourceSettings(url=SecretStr(url)), limits, cache_dir=cache_dir)
+    source.database.known_results = known or KnownResults()
     return source
 
 

@@ -11,6 +11,7 @@ from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, FileTooLarge, FileUnknown
 from agent.service.apart import cancellable
 from agent.service.tenant import asking
+from agent.services import Services
 from agent.sql.limits import Cancellation
 
 router = APIRouter(tags=["datasets"])
@@ -49,8 +50,8 @@ async def datasets() -> dict[str, list[dict[str, Any]]]:
 @router.delete("/datasets/{dataset_id}", status_code=204)
 async def delete(dataset_id: DatasetId) -> None:
     """Remove a dataset and its file."""
-    registry = asking().services.registry
-    await run_in_threadpool(lambda: _delete(registry, dataset_id))
+    services = asking().services
+    await run_in_threadpool(lambda: _delete(services, dataset_id))
 
 
 def _made(
@@ -66,8 +67,10 @@ def _made(
     return {"file_id": file_id, "name": name, "bytes": kept.path.stat().st_size, "datasets": [dataset.to_json()]}
 
 
-def _delete(registry: Registry, dataset_id: str) -> None:
+def _delete(services: Services, dataset_id: str) -> None:
+    registry = services.registry
     file_id = registry.dataset(dataset_id).file_id
+    services.opened.forget(dataset_id)
     registry.delete_dataset(dataset_id)
     _let_go(registry, file_id)
 

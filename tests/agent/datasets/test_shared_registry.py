@@ -66,12 +66,12 @@ def test_what_is_deleted_is_gone_everywhere(opened: Opened, tmp_path: Path) -> N
     one, other = opened("one"), opened("other")
     dataset = one.create(add(one))
     sources, limits = OpenedDatasets(), Limits(5, 5)
-    source = sources.source(one, [dataset.dataset_id], limits, tmp_path / "cache")
+    source = sources.source(one, [dataset.dataset_id], limits)
     other.delete_dataset(dataset.dataset_id)
     other.delete_file(dataset.file_id)
 
     with pytest.raises(DatasetUnknown):
-        sources.source(one, [dataset.dataset_id], limits, tmp_path / "cache")
+        sources.source(one, [dataset.dataset_id], limits)
     source.close()
     assert one.datasets() == [] and one.files() == []
     assert copies(tmp_path / "one") == copies(tmp_path / "other") == []

@@ -51,6 +51,22 @@ def test_a_file_is_uploaded_asked_and_removed(served: Served) -> None:
     assert kept(served) == []
 
 
+def test_what_was_read_of_a_dataset_goes_with_it(served: Served) -> None:
+    settings = served.services.settings
+    ids = [
+        upload(served, "returns.csv", RETURNS.encode() + extra).json()["datasets"][0]["dataset_id"]
+        for extra in (b"", b"beta,2024-03-31,0,1,1,low\n")
+    ]
+    before = set(settings.cache_dir.rglob("*"))
+    for asked in (ids[:1], ids):
+        assert served.analyst.invoke({"question": QUESTION, "datasets": asked})["error"] is None
+    assert set(settings.cache_dir.rglob("*")) == before
+    for dataset_id in ids:
+        assert served.http.delete(f"/datasets/{dataset_id}").status_code == 204
+    left = [path for name in ("files", "datasets", "joined") for path in (settings.data_dir / name).rglob("*")]
+    assert left == []
+
+
 def test_a_sheet_and_a_header_can_be_named(served: Served) -> None:
     text = b"what this is about\nkind,pairs\nboot,3\n"
     made = upload(served, "shoes.csv", text, header_row=2).json()["datasets"][0]
