@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
@@ -118,8 +119,14 @@ class Registry:
         """
         upload = self.file(file_id)
         with self.folder() as folder:
+            # Somebody who deletes the file meanwhile takes its name away, and not what is read.
+            own = folder / "upload"
+            try:
+                os.link(upload.path, own)
+            except FileNotFoundError:
+                raise FileUnknown(file_id) from None
             loading = Loading(upload.name, self.limits, progress, cancellation or Cancellation())
-            job = Job(upload, folder, loading, self._known)
+            job = Job(replace(upload, path=own), folder, loading, self._known)
             dataset = load(job, sheet, header_row)
             if job.target.exists():
                 job.target.chmod(0o400)

@@ -57,14 +57,19 @@ async def delete(dataset_id: DatasetId) -> None:
 def _made(
     registry: Registry, file: UploadFile, name: str, sheet: str | None, header_row: int | None, stop: Cancellation
 ) -> dict[str, Any]:
-    file_id = registry.add_stream(file.file, name)
-    try:
-        dataset = registry.create(file_id, sheet, header_row, cancellation=stop)
-    except DatasphinxError:
-        _let_go(registry, file_id)
-        raise
-    kept = registry.file(file_id)
-    return {"file_id": file_id, "name": name, "bytes": kept.path.stat().st_size, "datasets": [dataset.to_json()]}
+    while True:
+        stop.check()
+        file.file.seek(0)
+        file_id = registry.add_stream(file.file, name)
+        try:
+            dataset = registry.create(file_id, sheet, header_row, cancellation=stop)
+        except FileUnknown:
+            # Somebody who has sent the same file, and got no dataset of it, has removed it meanwhile.
+            continue
+        except DatasphinxError:
+            _let_go(registry, file_id)
+            raise
+        return {"file_id": file_id, "name": name, "bytes": file.size, "datasets": [dataset.to_json()]}
 
 
 def _delete(services: Services, dataset_id: str) -> None:

@@ -44,14 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.traffic", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5, help="How long it takes.")
     parser.add_argument("--hours", type=float, default=1, help="How many hours' traffic it is.")
+    parser.add_argument("--database", help="URL of a PostgreSQL database for threads, files and record; else SQLite.")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        figures = asyncio.run(measured(Path(folder), given.minutes * 60, given.hours))
+        figures = asyncio.run(measured(Path(folder), given.minutes * 60, given.hours, given.database))
     print(json.dumps(figures, indent=2))
     raise SystemExit(1 if figures["wrong"] or figures["leaks"] else 0)
 
 
-async def measured(folder: Path, seconds: float, hours: float) -> dict[str, Any]:
+async def measured(folder: Path, seconds: float, hours: float, database: str | None = None) -> dict[str, Any]:
     """Return the figures of so many hours' traffic in about so many seconds, in which `leaks` is what has grown."""
     cache, key = folder / "cache", new_key()
     (folder / "temporary").mkdir()
@@ -66,6 +67,8 @@ async def measured(folder: Path, seconds: float, hours: float) -> dict[str, Any]
             "DATASPHINX_TENANTS": json.dumps({"team": {"questions_per_minute": 10_000, "tokens_per_day": 10**12}}),
             "TMPDIR": str(folder / "temporary"),
         }
+        if database:
+            settings |= {"DATASPHINX_THREADS_URL": database, "DATASPHINX_RECORD_URL": database}
         with server_process(folder, settings) as server:
             return await _Traffic(server, folder, key, model).go(_planned(hours), seconds)
 
@@ -128,18 +131,19 @@ class _Traffic:
     async def _look(self) -> dict[str, int]:
         """Return what the server holds when nothing goes on any more."""
         until = time.monotonic() + _SILENT_WITHIN_S
-        found, since = await self._held(), time.monotonic()
-        while time.monotonic() < until and time.monotonic() - since < _STEADY_S:
-            await asyncio.sleep(0.1)
-            again = await self._held()
-            if any(again[name] != found[name] for name in again if not name.endswith("_mb")):
-                since = time.monotonic()
-            found = again
+        # One connection for all of it, which counts each time.
+        async with httpx.AsyncClient(base_url=self._server.url, verify=False) as http:
+            found, since = await self._held(http), time.monotonic()
+            while time.monotonic() < until and time.monotonic() - since < _STEADY_S:
+                await asyncio.sleep(0.1)
+                again = await self._held(http)
+                if any(again[name] != found[name] for name in again if not name.endswith("_mb")):
+                    since = time.monotonic()
+                found = again
         return found
 
-    async def _held(self) -> dict[str, int]:
-        async with httpx.AsyncClient(base_url=self._server.url, verify=False) as http:
-            metrics = (await http.get("/metrics", headers={"X-API-Key": self._key})).text
+    async def _held(self, http: httpx.AsyncClient) -> dict[str, int]:
+        metrics = (await http.get("/metrics", headers={"X-API-Key": self._key})).text
         running = sum(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(_RUNNING))
         folders = [self._folder / name for name in ("data", "cache", "temporary")]
         kept = sum(path.is_file() for folder in folders for path in folder.rglob("*"))

@@ -126,6 +126,17 @@ def test_limits_are_set() -> None:
     assert LoadLimits.of(load_settings()) == LoadLimits()
 
 
+def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(registry) -> None:
+    file_id = add(registry)
+
+    def delete(stage: str, share: float) -> None:
+        if registry.files():
+            registry.delete_file(file_id)
+
+    dataset = registry.create(file_id, progress=delete)
+    assert registry.files() == [] and rows_of(registry, dataset) == [["Kazan", 1], ["Tver", 2]]
+
+
 def test_a_broken_load_leaves_nothing(registry, tmp_path) -> None:
     def fail(stage: str, share: float) -> None:
         raise KeyboardInterrupt

@@ -102,6 +102,21 @@ def test_a_wrong_file_does_not_take_a_right_one_with_it(served: Served) -> None:
     assert kept(served) == before
 
 
+def test_who_sends_the_same_in_vain_takes_it_from_nobody(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = served.services.registry
+    create, others = registry.create, [registry.delete_file]
+
+    def after_another(file_id: str, *given: Any, **named: Any) -> Any:
+        if others:
+            others.pop()(file_id)
+        return create(file_id, *given, **named)
+
+    monkeypatch.setattr(registry, "create", after_another)
+    response = upload(served, "returns.csv", RETURNS.encode())
+    assert (response.status_code, response.json()["bytes"]) == (201, len(RETURNS.encode()))
+    assert not others and [file.name for file in registry.files()] == ["returns.csv"]
+
+
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd.csv", "..\\..\\x.csv", "a\u202eb.csv", "x" * 300 + ".csv", "на складе.csv", "/x.csv"]
 )
