@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType
+from weakref import ref
 
 from cachetools import LRUCache
 
@@ -14,7 +15,7 @@ from agent.sql.names import resolve
 from agent.sql.parameters import Value
 
 # A question asks two or three times about the same statement: when it is written, checked, and run.
-_sound: LRUCache[tuple[str, int], Catalog] = LRUCache(maxsize=256)
+_sound: LRUCache[tuple[str, int], ref[Catalog]] = LRUCache(maxsize=256)
 _lock = threading.Lock()
 
 
@@ -46,13 +47,14 @@ def objection(sql: str, catalog: Catalog) -> StatementError | None:
 
 def _hold_against(sql: str, catalog: Catalog) -> None:
     """Raise what speaks against `sql` by the columns of `catalog`; a statement is found sound once."""
-    # An entry keeps its catalog, so that no other can come to have the same id.
+    # A catalog may be large, and is not kept by this. Another one may come to have the same id.
     key = (sql, id(catalog))
     with _lock:
-        if key in _sound:
-            return
+        known = _sound.get(key)
+    if known and known() is catalog:
+        return
     problems = problems_of(resolve(sql, catalog))
     if problems:
         raise StatementUnsound(problems)
     with _lock:
-        _sound[key] = catalog
+        _sound[key] = ref(catalog)

@@ -1,5 +1,9 @@
 """What the static checks say of statements: problems where the engine refuses, warnings where it runs."""
 
+import gc
+from dataclasses import replace
+from weakref import ref
+
 import pytest
 
 from agent.catalog.value_index import ValueIndex
@@ -38,6 +42,15 @@ def test_pairs(dialect: str, pair: Pair) -> None:
     assert problems == ()
     assert approved(pair.sql, known)
     assert words in "; ".join(warnings) if kind == "warning" else warnings == ()
+
+
+def test_no_catalog_is_kept_for_what_was_found_sound() -> None:
+    known = replace(catalog("sqlite"))
+    assert approved("SELECT name FROM customers", known) == approved("SELECT name FROM customers", known)
+    held = ref(known)
+    del known
+    gc.collect()
+    assert held() is None
 
 
 def test_values_are_not_read_where_no_text_is_compared() -> None:
