@@ -14,9 +14,10 @@ from agent.demo_questions import SHEETS, SHOP, SheetQuestion, ShopQuestion
 from agent.errors import DriverMissing
 from agent.evals.match import matches
 from agent.graph import build_graph
+from agent.named_sources import SAMPLE
 from agent.queryspec.datasets import Datasets
 from agent.queryspec.run import run
-from agent.services import SAMPLE, Services
+from agent.services import Services
 from agent.sql.equal_rows import is_ordered
 from agent.sql.result import Result
 from agent.state import AnswerTable, Output

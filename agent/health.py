@@ -5,7 +5,6 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from agent.audit.store import open_store
 from agent.conversation.threads import Threads
 from agent.errors import (
     ConfigurationError,
@@ -36,7 +35,7 @@ def readiness(services: Services, threads: Threads) -> dict[str, Any]:
         "model": _check(partial(_reach_model, settings)),
         "sources": sources,
         "stores": {
-            "record": _check(partial(_open_record, settings)),
+            "record": _check(partial(_open_record, services)),
             "threads": _check(partial(_open_threads, threads)),
             "files": _check(partial(_open_files, services)),
         },
@@ -85,9 +84,9 @@ def _reach_model(settings: Settings) -> None:
         raise ModelUnreachable(shown, f"it answers with status {answer.status_code}")
 
 
-def _open_record(settings: Settings) -> None:
-    if settings.record:
-        open_store(settings).head()
+def _open_record(services: Services) -> None:
+    if services.store:
+        services.store.head()
 
 
 def _open_threads(threads: Threads) -> None:

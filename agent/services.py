@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from agent.audit.known_secrets import secrets_of
 from agent.audit.record import Recorder
-from agent.audit.store import open_store
+from agent.audit.store import Store, open_store
 from agent.catalog.reflect import Progress
 from agent.catalog.semantic import Embedder
 from agent.catalog.source import Source, open_source
@@ -21,21 +21,17 @@ from agent.datasets.opened import OpenedDatasets
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
 from agent.embedder import open_embedder
-from agent.errors import SourceNotFound
 from agent.examples.choose import Choice, Examples
 from agent.examples.store import ExampleStore
 from agent.models.client import ModelClient
 from agent.models.embedded import EmbeddedOptions
+from agent.named_sources import SAMPLE, source_settings
 from agent.settings import Settings, load_settings
 from agent.shared.database import SharedDatabase
 from agent.source_settings import SourceSettings
 from agent.sql.limits import Limits
-from agent.sql.redact import without_password
 from agent.state import Validation
 from agent.validations import Validations
-
-SAMPLE = "sample"
-"""The name of the sample shop among the sources."""
 
 _CATALOG_TTL_S = 300
 _MOST_TABLES_READ_AT_ONCE = 1000
@@ -99,8 +95,12 @@ class Services:
     def _recorder(self) -> Recorder:
         if self._given_recorder:
             return self._given_recorder
-        store = open_store(self.settings) if self.settings.record else None
-        return Recorder(store, secrets_of(self.settings))
+        return Recorder(self.store, secrets_of(self.settings))
+
+    @cached_property
+    def store(self) -> Store | None:
+        """The record, which is connected at first use; None where none is kept."""
+        return open_store(self.settings) if self.settings.record else None
 
     @property
     def model(self) -> ModelClient:
@@ -199,21 +199,9 @@ class Services:
         Raises:
             SourceNotFound: it is neither, or it may not be asked here.
         """
-        named = self.settings.sources
-        if wanted in named:
-            return named[wanted]
-        if wanted == SAMPLE:
+        if wanted == SAMPLE and SAMPLE not in self.settings.sources:
             return SourceSettings(url=SecretStr(self._sample_url()))
-        if ":***@" in wanted:
-            raise SourceNotFound(wanted, "its password is not kept with the thread; give the source once more")
-        if "://" not in wanted:
-            known = ", ".join([*named, SAMPLE])
-            raise SourceNotFound(
-                without_password(wanted), f"that is neither a URL nor the name of a source; known: {known}"
-            )
-        if not self._any_source and wanted != self.settings.source:
-            raise SourceNotFound(without_password(wanted), "only the configured sources may be asked here")
-        return SourceSettings(url=SecretStr(wanted), allow_writable_account=self.settings.allow_writable_account)
+        return source_settings(wanted, self.settings, any_source=self._any_source)
 
     def _open(self, wanted: str, settings: SourceSettings) -> Source:
         source = open_source(

@@ -4,7 +4,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -35,6 +36,12 @@ class Threads(ABC):
     def __init__(self, name: str) -> None:
         """Take the name."""
         self.name = name
+
+    def of(self, owner: str) -> Self:
+        """Return the same store, over the same connections, for the threads of `owner`."""
+        other = copy(self)
+        other.owner = owner
+        return other
 
     @abstractmethod
     def alone(self, key: str) -> AbstractContextManager[bool]:
@@ -93,19 +100,13 @@ class ThreadsInMemory(Threads):
         yield self._saver
 
 
-def open_threads(settings: Settings, *, must_last: bool = True, owner: str = "") -> Threads:
+def open_threads(settings: Settings, *, must_last: bool = True) -> Threads:
     """Return the store that `settings` name; unless it `must_last`, one in memory where its packages are missing.
 
     Raises:
         ConfigurationError: `threads_url` is not the URL of a PostgreSQL database.
         DriverMissing: the extra `threads`, or `postgres`, is not installed.
     """
-    threads = _opened(settings, must_last=must_last)
-    threads.owner = owner
-    return threads
-
-
-def _opened(settings: Settings, *, must_last: bool) -> Threads:
     if settings.threads_url:
         from agent.conversation.postgres_threads import PostgresThreads
 

@@ -37,13 +37,15 @@ class Tenant:
             await run_in_threadpool(quota.admit, questions)
 
 
-def open_tenant(name: str, services: Services, quota: Quota | None = None) -> Tenant:
-    """Return the tenant whose questions go through `services`.
+def open_tenant(name: str, services: Services, server: "Tenant | None" = None, quota: Quota | None = None) -> Tenant:
+    """Return the tenant whose questions go through `services`; one of several, where there is a `server` for all.
 
     Raises:
         ConfigurationError, DriverMissing: as `open_threads` says.
     """
-    threads = open_threads(services.settings, owner=name)
+    settings = services.settings
+    # A database for all is reached over the same connections: it has no hundred for each tenant.
+    threads = (server.threads if server and settings.threads_url else open_threads(settings)).of(name)
     graphs = {
         "agent": Conversations(build_graph(services), threads),
         "analyst": Conversations(build_analyst(services), threads),

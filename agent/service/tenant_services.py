@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.audit.known_secrets import secrets_of
 from agent.audit.record import Recorder
-from agent.audit.store import open_store
+from agent.audit.store import Store
 from agent.catalog.semantic import Embedder
 from agent.errors import ConfigurationError
 from agent.models.client import ModelClient
@@ -56,8 +56,12 @@ class TenantServices(Services):
 
     @cached_property
     def _recorder(self) -> Recorder:
-        store = open_store(self.settings) if self.settings.record else None
-        return Recorder(store, secrets_of(self._server.settings), self.owner)
+        return Recorder(self.store, secrets_of(self._server.settings), self.owner)
+
+    @cached_property
+    def store(self) -> Store | None:
+        """The record: the server's, over the same connections, where it is a database for all tenants."""
+        return self._server.store if self.settings.record_url else super().store
 
     def _sample_url(self) -> str:
         return self._server._sample_url()

@@ -7,19 +7,18 @@ from agent.service.keys import hash_of
 from agent.service.tenant import Tenant, open_tenant
 from agent.service.tenant_services import TenantServices, settings_for
 from agent.service_settings import TenantSettings
-from agent.services import Services
 
 
 class Tenants:
     """Finds the tenant of a key; each is opened at its first request. Safe to share between threads."""
 
-    def __init__(self, server: Services) -> None:
+    def __init__(self, server: Tenant) -> None:
         """Hold what is set for the tenants together.
 
         Raises:
             ConfigurationError: a tenant is given what is not there, or is given nothing where others are.
         """
-        settings = server.settings
+        settings = server.services.settings
         self._server, self._lock, self._open = server, threading.Lock(), dict[str, Tenant]()
         self._allowed: dict[str, TenantSettings] = {}
         self._names: dict[str, str] = {}
@@ -41,6 +40,6 @@ class Tenants:
             return None
         with self._lock:
             if name not in self._open:
-                services = TenantServices(self._server, name, self._allowed[name])
-                self._open[name] = open_tenant(name, services, services.quota)
+                services = TenantServices(self._server.services, name, self._allowed[name])
+                self._open[name] = open_tenant(name, services, self._server, services.quota)
             return self._open[name]

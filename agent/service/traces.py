@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 
 from agent.audit.events import StoredEvent
-from agent.audit.store import open_store
+from agent.audit.store import Store
 from agent.errors import TraceUnknown
 from agent.replay import replay
 from agent.service.apart import apart
@@ -38,17 +38,20 @@ def _events(tenant: Tenant, trace_id: str) -> list[StoredEvent]:
         TraceUnknown: the tenant has no such run.
         RecordUnavailable: the record cannot be read.
     """
-    settings = tenant.services.settings
-    if not settings.record:
+    return _found(tenant, trace_id)[1]
+
+
+def _found(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
+    """Return the record, and what `_events` returns."""
+    store = tenant.services.store
+    if store is None:
         raise TraceUnknown(trace_id, "no record is kept")
-    events = open_store(settings).run(trace_id)
+    events = store.run(trace_id)
     if events[0].content.get("tenant", "") != tenant.name:
         raise TraceUnknown(trace_id, "no run has it")
-    return events
+    return store, events
 
 
 def _again(tenant: Tenant, trace_id: str) -> dict[str, Any]:
-    _events(tenant, trace_id)
-    services = tenant.services
-    settings, registry = services.settings, services.registry
-    return replay(open_store(settings), trace_id, settings, any_source=False, registry=registry).as_json()
+    (store, _), services = _found(tenant, trace_id), tenant.services
+    return replay(store, trace_id, services.settings, any_source=False, registry=services.registry).as_json()

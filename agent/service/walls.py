@@ -22,7 +22,7 @@ def add_walls(app: FastAPI, server: Tenant) -> None:
     app.add_middleware(Departures)
     app.add_middleware(Bounds, settings=settings)
     if settings.api_keys:
-        app.add_middleware(Access, tenants=Tenants(server.services))
+        app.add_middleware(Access, tenants=Tenants(server))
     else:
         app.add_middleware(ForOne, tenant=server)
         app.add_middleware(OwnMachine)

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from agent.cli import app, main
 from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, SourceNotFound, StatementRefused
-from agent.services import SAMPLE, Services
+from agent.named_sources import SAMPLE
+from agent.services import Services
 from agent.settings import load_settings
 from agent.sql.grants import beyond_reading
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres

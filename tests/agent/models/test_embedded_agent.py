@@ -11,7 +11,8 @@ import pytest
 from agent.graph import build_graph
 from agent.models.embedded import EmbeddedOptions
 from agent.models.local import EMBEDDED_MODEL_NAME
-from agent.services import SAMPLE, Services
+from agent.named_sources import SAMPLE
+from agent.services import Services
 from agent.settings import load_settings
 from agent.sql.names import resolve
 

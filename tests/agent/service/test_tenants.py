@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from sqlalchemy import create_engine, text
 
 from agent.errors import ConfigurationError
 from agent.models.scripted import ScriptedModel
@@ -186,6 +187,28 @@ def test_one_database_of_threads_for_several_keeps_them_apart(cache_dir: Path, t
         assert acme.get(f"/threads/{thread}").status_code == 200
         assert beta.get(f"/threads/{thread}").status_code == 404
         assert ask(beta, **ASKED, thread_id=thread)["error"]["code"] == "thread_unknown"
+
+
+@pytest.mark.postgres
+def test_tenants_share_the_connections_of_their_database(cache_dir: Path, tmp_path: Path) -> None:
+    keys = {f"tenant_{number}": new_key() for number in range(6)}
+    hashes = {name: hash_of(key) for name, key in keys.items()}
+    counts = []
+    with fresh_url("postgres", tmp_path) as shared:
+        own = create_engine(shared)
+        tenants = {name: {"questions_per_minute": 9} for name in keys}
+        given = {"threads_url": shared, "record_url": shared, "tenants": tenants}
+        with serving(cache_dir, api_keys=hashes, **given) as server, own.connect() as connection:
+            for key in keys.values():
+                with as_(server, key) as tenant:
+                    output = ask(tenant, **ASKED)
+                    assert tenant.get(f"/traces/{output['audit']['trace_id']}").status_code == 200
+                    assert tenant.get("/datasets").status_code == 200
+                query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                counts.append(connection.execute(text(query)).scalar_one())
+                connection.rollback()
+        own.dispose()
+    assert counts[1:] == counts[:1] * 5
 
 
 def test_a_tenant_sees_its_sources_and_its_rows(cache_dir: Path, tmp_path: Path) -> None:
