@@ -1,7 +1,8 @@
 """Whether what questions need is there: the model, the databases, the stores."""
 
+import ssl
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -77,11 +78,21 @@ def _reach_model(settings: Settings) -> None:
     try:
         # What it answers is not looked at: not every endpoint lists its models, and not for every key.
         direct = is_this_machine(url)
-        answer = httpx.get(f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct)
+        answer = httpx.get(
+            f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct, verify=_authorities()
+        )
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise ModelUnreachable(shown, without_secrets(str(error), (key,)) or type(error).__name__) from None
     if answer.status_code in _BROKEN:
         raise ModelUnreachable(shown, f"it answers with status {answer.status_code}")
+
+
+@lru_cache(maxsize=1)
+def _authorities() -> ssl.SSLContext:
+    """Return the certificates of all authorities: read for each check anew, they would take more and more memory."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def _open_record(services: Services) -> None:
