@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from agent.datasets.dataset import Dataset, SourceType
 from agent.datasets.frames import write_frame
+from agent.datasets.joined import JoinedFiles
 from agent.datasets.limits import Loading, LoadLimits, LoadProgress, unheard
 from agent.datasets.load import Job, Upload, load
 from agent.errors import DatasetUnknown, FileUnknown
@@ -37,11 +38,11 @@ class Registry:
             OSError: they cannot be made.
         """
         self.limits = limits or LoadLimits()
-        self._files, self._datasets, self._joined, self._work = (
-            data_dir / name for name in ("files", "datasets", "joined", "work")
-        )
-        for folder in (self._files, self._datasets, self._joined, self._work):
+        folders = [data_dir / name for name in ("files", "datasets", "joined", "work")]
+        for folder in folders:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._files, self._datasets, joined, self._work = folders
+        self._joined = JoinedFiles(joined)
         for left in self._work.iterdir():
             if time.time() - left.stat().st_mtime > _STALE_S:
                 shutil.rmtree(left, ignore_errors=True)
@@ -170,7 +171,7 @@ class Registry:
         return self._path(self.dataset(dataset_id).dataset_id)
 
     def delete_dataset(self, dataset_id: str) -> None:
-        """Remove a dataset; the files that hold copies of several tables go too, and are made again when needed.
+        """Remove a dataset, and the files that hold a copy of its table beside others.
 
         Raises:
             DatasetUnknown: there is none.
@@ -179,21 +180,17 @@ class Registry:
         path.with_suffix(".json").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
         shutil.rmtree(self.cache_of([dataset_id]), ignore_errors=True)
-        self._forget_joined()
+        self._joined.forget({dataset_id})
 
     def cache_of(self, dataset_ids: Sequence[str]) -> Path:
         """Return the folder for what can be read from the datasets again; it goes with any of them."""
-        return self._joined_stem(dataset_ids) if len(dataset_ids) > 1 else self._datasets / f"{dataset_ids[0]}.cache"
+        only = dataset_ids[0] if len(dataset_ids) == 1 else None
+        return self._datasets / f"{only}.cache" if only else self._joined.folder_of(dataset_ids)
 
     def joined_path(self, dataset_ids: Sequence[str], build: Callable[[Path], None]) -> Path:
         """Return the DuckDB file with the tables of several datasets, which `build` writes where it is missing."""
-        path = self._joined_stem(dataset_ids).with_suffix(".duckdb")
-        if not path.exists():
-            with self.folder() as folder:
-                unfinished = folder / "joined.duckdb"
-                build(unfinished)
-                os.replace(unfinished, path)
-        return path
+        with self.folder() as work:
+            return self._joined.path(dataset_ids, work, build)
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
@@ -209,13 +206,6 @@ class Registry:
     def _keep_dataset(self, dataset: Dataset, made: Path) -> None:
         os.replace(made, self._path(dataset.dataset_id))
         _put(self._datasets, dataset.dataset_id, dataset.to_json(), made.parent)
-
-    def _forget_joined(self) -> None:
-        for joined in self._joined.iterdir():
-            shutil.rmtree(joined, ignore_errors=True) if joined.is_dir() else joined.unlink(missing_ok=True)
-
-    def _joined_stem(self, dataset_ids: Sequence[str]) -> Path:
-        return self._joined / hashlib.sha256("".join(dataset_ids).encode()).hexdigest()
 
     def _path(self, dataset_id: str) -> Path:
         return self._datasets / f"{dataset_id}.duckdb"

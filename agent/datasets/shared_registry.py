@@ -123,7 +123,7 @@ class SharedRegistry(Registry):
         for path in old:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
         if old:
-            self._forget_joined()
+            self._joined.forget({path.stem for path in old})
         return kept
 
 

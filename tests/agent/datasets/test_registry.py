@@ -126,6 +126,19 @@ def test_limits_are_set() -> None:
     assert LoadLimits.of(load_settings()) == LoadLimits()
 
 
+def test_others_that_were_joined_stay_when_one_is_deleted(registry) -> None:
+    contents = (CONTENT, b"x,y\na,1\n", b"k,v\nb,2\n")
+    one, two, three = (registry.create(add(registry, content)).dataset_id for content in contents)
+    pairs = sorted([one, two]), sorted([one, three])
+    for pair in pairs:
+        open_datasets(registry, pair, Limits(5, 5), is_cached=True).close()
+    kept, gone = (registry.joined_path(pair, lambda _: None) for pair in reversed(pairs))
+    registry.delete_dataset(two)
+
+    assert kept.exists() and registry.cache_of(pairs[1]).exists()
+    assert not gone.exists() and not registry.cache_of(pairs[0]).exists()
+
+
 def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(registry) -> None:
     file_id = add(registry)
 
