@@ -90,12 +90,8 @@ def asks_for_data(question: str) -> bool:
 def stem(word: str) -> str:
     """Return the stem of a word in lower case: Snowball's for Russian where it is Cyrillic, else for English."""
     language = "russian" if is_cyrillic(word) else "english"
-    return str(_stemmer(language).stemWord(word))
-
-
-@lru_cache(maxsize=2)
-def _stemmer(language: str) -> snowballstemmer.stemmer:
-    return snowballstemmer.stemmer(language)
+    # A stemmer holds the word that it is at: one for several threads mixes theirs up.
+    return str(snowballstemmer.stemmer(language).stemWord(word))
 
 
 _FUNCTION_STEMS = frozenset(map(stem, _FUNCTION_WORDS))

@@ -1,8 +1,11 @@
 """Words of questions and identifiers meet in one form."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from agent.catalog.words import asks_for_data, content_words, words
+from agent.catalog.words import asks_for_data, content_words, stem, words
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,18 @@ def test_articles_and_words_of_counting_name_nothing() -> None:
 )
 def test_a_wording_that_asks_for_data(question: str, is_one: bool) -> None:
     assert asks_for_data(question) is is_one
+
+
+def test_threads_stem_at_once_what_one_stems_alone() -> None:
+    several = [f"{start}{end}" for start in ("nation", "happi", "gener", "sensib") for end in ("", "ly", "alizations")]
+    given = [f"{word}{number}" if number % 2 else f"{number}{word}" for number in range(300) for word in several]
+    alone = [stem.__wrapped__(word) for word in given]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: [stem.__wrapped__(word) for word in given], range(8)))
+    finally:
+        sys.setswitchinterval(before)
+
+    assert found == [alone] * 8
