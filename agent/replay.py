@@ -1,6 +1,7 @@
 """Runs a recorded question again: the model says what it said then, the statements run on the data of today."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -98,10 +99,9 @@ def replay(
         validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},
         today=lambda: date.fromisoformat(begun["date"]),
     )
-    if is_analyst:
-        output = ask_again(given, contents, services, _error_of(recorded))
-    else:
-        output = _ask_again(given, contents, services, _error_of(recorded))
+    ask = ask_again if is_analyst else _ask_again
+    with closing(services):
+        output = ask(given, contents, services, _error_of(recorded))
     again = [(event.kind, event.body) for event in kept.events]
     return Replay(trace_id, steps_of(again), output, compare(contents, again))
 

@@ -224,6 +224,14 @@ class Services:
                 self._sources[name or self.choices[0]] = changed
         return changed
 
+    def close(self) -> None:
+        """Let go of the files and connections of all sources; nothing may be asked any more."""
+        with self._lock:
+            sources = list(self._sources.values())
+        for source in sources:
+            source.let_go()
+        self.opened.close()
+
     @property
     def limits(self) -> Limits:
         """What one statement may take."""

@@ -94,6 +94,10 @@ class Source:
         """Stop what goes on in the background and let go of files and connections."""
         if self.background:
             self.background.stop()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Let go of files and connections; what goes on in the background may be for others too."""
         with self._lock:
             if "_values" in self.__dict__:
                 self._values.close()

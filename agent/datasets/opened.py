@@ -55,3 +55,10 @@ class OpenedDatasets:
         for source in gone:
             if source.background:
                 source.background.stop()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        with self._lock:
+            sources = list(self._sources.values())
+        for source in sources:
+            source.let_go()

@@ -1,5 +1,7 @@
 """A run on the record can be run again without a model, and what differs is named by step."""
 
+import gc
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -22,6 +24,7 @@ from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
 from tests.fake_openai import Reply as HTTPReply
+from tests.process_tree import footprint
 
 SUM = {"sql": "SELECT SUM(amount) AS total FROM things", "assumptions": [], "off_topic": False}
 LIST = {"sql": "SELECT thing, amount FROM things", "assumptions": [], "off_topic": False}
@@ -71,6 +74,20 @@ def test_a_replay_is_the_same_and_asks_no_model(ask: Ask, settings: Settings) ->
     assert [step["calls"] and step["calls"][0]["prompt_tokens"] for step in done.output["audit"]["steps"]] == [
         step["calls"] and step["calls"][0]["prompt_tokens"] for step in output["audit"]["steps"]
     ]
+
+
+def test_a_replay_holds_no_file(ask: Ask, settings: Settings) -> None:
+    output, store = ask({"GeneratedSQL": [SUM]}), open_store(settings)
+    replay(store, output["audit"]["trace_id"], settings)
+    gc.collect()
+    gc.disable()
+    try:
+        before = footprint(os.getpid())["files"]
+        for _ in range(3):
+            replay(store, output["audit"]["trace_id"], settings)
+        assert footprint(os.getpid())["files"] == before
+    finally:
+        gc.enable()
 
 
 def test_a_replay_leaves_the_record_as_it_was(ask: Ask, settings: Settings) -> None:
