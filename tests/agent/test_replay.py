@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent.audit.store import Store, open_store
+from agent.catalog.background import stop_all
 from agent.errors import SourceNotFound, SourceUnreachable, TraceUnknown
 from agent.graph import build_graph
 from agent.models.embedded import EmbeddedOptions
@@ -79,12 +80,14 @@ def test_a_replay_is_the_same_and_asks_no_model(ask: Ask, settings: Settings) ->
 def test_a_replay_holds_no_file(ask: Ask, settings: Settings) -> None:
     output, store = ask({"GeneratedSQL": [SUM]}), open_store(settings)
     replay(store, output["audit"]["trace_id"], settings)
+    stop_all()
     gc.collect()
     gc.disable()
     try:
         before = footprint(os.getpid())["files"]
         for _ in range(3):
             replay(store, output["audit"]["trace_id"], settings)
+        stop_all()
         assert footprint(os.getpid())["files"] == before
     finally:
         gc.enable()
