@@ -184,6 +184,10 @@ class Services:
             AccountCanWrite: the account may do more than read, and that is not allowed.
         """
         wanted = name or self.choices[0]
+        with self._lock:
+            known = self._sources.get(wanted)
+        if known:
+            return known
         settings = self.settings_of(wanted)
         with self._lock:
             opening = self._opening.setdefault(wanted, threading.Lock())
