@@ -1,6 +1,7 @@
 """Files and datasets that every process of a server finds, on whatever machine."""
 
 import os
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -14,6 +15,9 @@ from agent.errors import DatasetUnknown, FileUnknown
 from agent.settings import Settings
 from agent.shared.database import SharedDatabase
 from agent.shared.files import SharedFiles
+
+# What a model or a client names may be any text.
+_FILE_ID, _DATASET_ID = (re.compile(rf"{kind}_[0-9a-f]{{16}}") for kind in ("file", "ds"))
 
 
 class SharedRegistry(Registry):
@@ -43,7 +47,7 @@ class SharedRegistry(Registry):
         Raises:
             FileUnknown: there is none.
         """
-        body = self._shared.body(file_id)
+        body = self._shared.body(file_id) if _FILE_ID.fullmatch(file_id) else None
         if body is None or not self._fetched(file_id, self._files / file_id):
             raise FileUnknown(file_id)
         return self._upload(file_id, body)
@@ -54,7 +58,7 @@ class SharedRegistry(Registry):
         Raises:
             FileUnknown: there is none.
         """
-        if not self._shared.delete(file_id):
+        if not (_FILE_ID.fullmatch(file_id) and self._shared.delete(file_id)):
             raise FileUnknown(file_id)
         self._kept()
 
@@ -80,7 +84,7 @@ class SharedRegistry(Registry):
         Raises:
             DatasetUnknown: there is none.
         """
-        if not self._shared.delete(dataset_id):
+        if not (_DATASET_ID.fullmatch(dataset_id) and self._shared.delete(dataset_id)):
             raise DatasetUnknown(dataset_id)
         self._kept()
 
@@ -88,7 +92,7 @@ class SharedRegistry(Registry):
         return Upload(file_id, self._files / file_id, **body)
 
     def _known(self, dataset_id: str) -> Dataset | None:
-        body = self._shared.body(dataset_id) if dataset_id.startswith("ds_") else None
+        body = self._shared.body(dataset_id) if _DATASET_ID.fullmatch(dataset_id) else None
         if body is None:
             self._kept()
         return Dataset.from_json(body) if body else None

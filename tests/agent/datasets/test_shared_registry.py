@@ -133,6 +133,23 @@ def test_owners_do_not_see_each_other(opened: Opened, database: SharedDatabase, 
     assert one.datasets() == [dataset]
 
 
+@pytest.mark.parametrize(
+    "unknown", ["", "ds_0000000000000000", "../files", "ds_0\0", "file_00000000000000001", "\ud800"]
+)
+def test_no_other_text_is_an_id(opened: Opened, unknown: str) -> None:
+    one = opened("one")
+    dataset = one.create(add(one))
+    for call in (one.dataset, one.path_of, one.delete_dataset):
+        for name in (unknown, dataset.file_id):
+            with pytest.raises(DatasetUnknown):
+                call(name)
+    for call in (one.file, one.delete_file, one.create):
+        for name in (unknown, dataset.dataset_id):
+            with pytest.raises(FileUnknown):
+                call(name)
+    assert one.datasets() == [dataset] and len(one.files()) == 1
+
+
 def test_many_processes_keep_and_read_the_same_at_once(opened: Opened) -> None:
     registries = [opened(f"process_{number % 3}") for number in range(9)]
     begin = threading.Barrier(9, timeout=20)
