@@ -65,7 +65,8 @@ class SlowModel:
                 await writer.drain()
                 if reply.cut is not None or "Connection" in reply.headers:
                     return
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            # The caller has gone, or the server is closed.
             pass
         finally:
             del self._open[writer]
