@@ -11,6 +11,7 @@ import json
 import os
 import re
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.sample.shop import shop_path
-from tests.server_process import ServerProcess, ask, server_process
+from tests.server_process import SERVE, ServerProcess, ask, free_port, server_process
 from tests.slow_model import SlowModel
 
 _VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
@@ -34,11 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--questions", type=int, default=200, help="How many are asked at once.")
     parser.add_argument("--processes", type=int, default=1, help="Servers on one store, asked in turn.")
     parser.add_argument("--seconds-per-call", type=float, default=1.0, help="What a call of the model takes.")
+    parser.add_argument("--bare", action="store_true", help="Ask a graph of two calls over LangServe instead.")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        figures = asyncio.run(measured(Path(folder), given.questions, given.processes, given.seconds_per_call))
+        measuring = measured(Path(folder), given.questions, given.processes, given.seconds_per_call, bare=given.bare)
+        figures = asyncio.run(measuring)
     print(json.dumps(figures, indent=2))
-    raise SystemExit(1 if figures["questions"]["wrong"] or figures["follow_ups"]["wrong"] else 0)
+    raise SystemExit(1 if any(figures[asked]["wrong"] for asked in ("questions", "follow_ups")) else 0)
 
 
 def answer(schema: str, prompt: str) -> dict[str, Any]:
@@ -50,7 +53,9 @@ def answer(schema: str, prompt: str) -> dict[str, Any]:
     return _VALID if schema == "SQLValidation" else _CLEAR
 
 
-async def measured(folder: Path, questions: int, processes: int, delay_s: float) -> dict[str, Any]:
+async def measured(
+    folder: Path, questions: int, processes: int, delay_s: float, *, bare: bool = False
+) -> dict[str, Any]:
     """Return the figures of `questions` at once, and of a follow-up on each of their threads."""
     cache = folder / "cache"
     shop_path(cache)
@@ -63,23 +68,31 @@ async def measured(folder: Path, questions: int, processes: int, delay_s: float)
         }
         with ExitStack() as stack:
             servers = [
-                stack.enter_context(server_process(folder / f"server_{number}", settings))
+                stack.enter_context(server_process(folder / f"server_{number}", settings, *_command(bare)))
                 for number in range(processes)
             ]
             for order in range(_WARM_UP * processes):
                 await _asked(servers[order % processes], order + 1)
             model.delay_s = delay_s
-            return await _loaded(servers, model, questions)
+            return await _loaded(servers, model, questions, with_follow_ups=not bare)
 
 
-async def _loaded(servers: Sequence[ServerProcess], model: SlowModel, questions: int) -> dict[str, Any]:
+def _command(bare: bool) -> tuple[Sequence[str], int]:
+    """Return what starts a server, and the port where it will listen; 0 where its log tells."""
+    port = free_port() if bare else 0
+    return ((sys.executable, "-m", "tests.benchmarks.bare_graph", str(port)) if bare else SERVE), port
+
+
+async def _loaded(
+    servers: Sequence[ServerProcess], model: SlowModel, questions: int, *, with_follow_ups: bool
+) -> dict[str, Any]:
     """Return the figures of servers that are warm; who answers a follow-up is another than who answered before."""
     ports, orders = cycle(servers), range(100, 100 + questions)
     spent = _cpu_s(servers)
     first = await asyncio.gather(*(_asked(next(ports), order) for order in orders))
     spent = _cpu_s(servers) - spent
     next(ports)
-    threads = zip(orders, [each["thread_id"] for each in first], strict=True)
+    threads = zip(orders, [each["thread_id"] for each in first], strict=True) if with_follow_ups else ()
     again = await asyncio.gather(*(_asked(next(ports), order, thread_id) for order, thread_id in threads))
     return {
         "cpus": os.cpu_count(),
@@ -114,6 +127,8 @@ async def _asked(server: ServerProcess, order: int, thread_id: str | None = None
 
 def _figures(asked: Sequence[dict[str, Any]], delay_s: float) -> dict[str, Any]:
     """Return percentiles in seconds, and as multiples of the ideal where calls were made."""
+    if not asked:
+        return {"asked": 0, "wrong": {}}
     seconds = sorted(each["seconds"] for each in asked)
     shares = sorted(each["seconds"] / (each["calls"] * delay_s) for each in asked if each["calls"])
     wrong = [each["status"] for each in asked if not each["right"]]
