@@ -63,7 +63,12 @@ class RoundRobin:
             if self._is_cut:
                 client.close()
                 return
-            server = socket.create_connection(("127.0.0.1", next(self._next)))
+            try:
+                server = socket.create_connection(("127.0.0.1", next(self._next)))
+            except OSError:
+                # That server has been killed; its clients see a connection that ends.
+                client.close()
+                return
             self._open |= {client, server}
         ends = threading.Semaphore(0)
         self._start(self._pump, client, server, ends)
