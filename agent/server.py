@@ -137,7 +137,7 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
 
     from agent.served_graph import PlainJSON
     from agent.server_inputs import body_check
-    from agent.service.events import EventStream
+    from agent.service.events import ANY_EVENT, EventStream, stream_of
 
     # Else its streams break off as soon as the server is told to stop, and what was asked has no answer.
     AppStatus.enable_automatic_graceful_drain = False
@@ -155,6 +155,7 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
         if isinstance(route, APIRoute) and "/stream" in route.path:
             # LangServe says of its streams that they are JSON.
             route.response_class = EventStream
+            route.responses = {**route.responses, 200: stream_of(ANY_EVENT)}
 
 
 @asynccontextmanager

@@ -28,6 +28,13 @@ _EVENT = {
     "required": ["event", "data"],
     "properties": {"event": {"enum": ["step", "output", "problem"]}, "data": {"type": "string"}},
 }
+ANY_EVENT = {
+    "type": "object",
+    "required": ["event"],
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+}
+"""The schema of an event of LangServe's streams."""
+
 _SHOWN = ("relevant_tables", "sql_request", "sql_error_info", "used_stop_words", "validation", "error")
 """What is told of a node's update: no rows."""
 
@@ -38,16 +45,20 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
+def stream_of(event: dict[str, Any]) -> dict[str, Any]:
+    """Return how an answer is documented that streams events of this schema."""
+    return {"content": {EventStream.media_type: {"schema": event}}}
+
+
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the routes of `graphs`: the body is an input, the answer a stream of `step` and one `output`."""
     router = APIRouter(tags=["questions"])
     for served in graphs:
-        content: Any = {200: {"content": {"text/event-stream": {"schema": _EVENT}}}}
         router.post(
             f"/{served.graph}/events",
             name=f"{served.graph}_events",
             response_class=EventStream,
-            responses=content,
+            responses={200: stream_of(_EVENT)},
         )(_endpoint(served))
     return router
 
