@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ class SqliteThreads(Threads):
         self.path = data_dir / "threads.sqlite"
         self._locks = data_dir / "threads"
         self._turn = threading.Lock()
+        self._held = ExitStack()
+        weakref.finalize(self, self._held.close)
         self._saver: SqliteSaver | None = None
         self._open_file: tuple[int, int] | None = None
         super().__init__(str(self.path))
@@ -70,9 +72,15 @@ class SqliteThreads(Threads):
     def _opened(self) -> "SqliteSaver":
         """Return the open file; a new one where it is not the one that is there now."""
         file = self._file()
-        if self._saver is None or file is None or file != self._open_file:
-            self._saver, self._open_file = self._set_up(), self._file()
-        return self._saver
+        if self._saver and file and file == self._open_file:
+            return self._saver
+        self._held.close()
+        self._saver = None
+        with ExitStack() as held:
+            saver = self._set_up(held)
+            self._held.push(held.pop_all())
+        self._saver, self._open_file = saver, self._file()
+        return saver
 
     def _file(self) -> tuple[int, int] | None:
         """Return what tells the file from one that was put in its place."""
@@ -82,7 +90,7 @@ class SqliteThreads(Threads):
             return None
         return found.st_dev, found.st_ino
 
-    def _set_up(self) -> "SqliteSaver":
+    def _set_up(self, held: ExitStack) -> "SqliteSaver":
         from filelock import FileLock
         from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -90,7 +98,7 @@ class SqliteThreads(Threads):
         # It holds questions and rows: nobody else on this machine has to read them.
         self.path.touch(mode=0o600, exist_ok=True)
         connection = sqlite3.connect(self.path, timeout=_WAIT_S, check_same_thread=False)
-        weakref.finalize(self, connection.close)
+        held.enter_context(closing(connection))
         saver = SqliteSaver(connection, serde=PLAIN_VALUES)
         with FileLock(self._locks / "tables.lock", timeout=_WAIT_S, mode=0o600):
             saver.setup()
