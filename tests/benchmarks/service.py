@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from agent.sample.shop import shop_path
+from tests.conftest import NO_AMBIGUITY, VALID
 from tests.server_process import SERVE, ServerProcess, ask, free_port, server_process
 from tests.slow_model import SlowModel
 
-_VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
-_CLEAR = {"summary": "clear", "no_ambiguity": True}
 _WARM_UP = 3
 
 
@@ -50,7 +49,7 @@ def answer(schema: str, prompt: str) -> dict[str, Any]:
         order = re.findall(r"status of order (\d+)", prompt)[-1]
         sql = f"SELECT order_id, status FROM orders WHERE order_id = {order}"
         return {"sql": sql, "assumptions": [], "off_topic": False}
-    return _VALID if schema == "SQLValidation" else _CLEAR
+    return VALID if schema == "SQLValidation" else NO_AMBIGUITY
 
 
 async def measured(
