@@ -1,27 +1,69 @@
-"""The lists of harmless functions in `agent/sql/allowed/`, made from the catalogs of the engines.
+"""The lists of harmless functions in `agent/sql/allowed/`, generated from the engines' own catalogs.
 
     python -m tests.function_lists [DIALECT ...]
 
-writes the lists of SQLite, PostgreSQL, MariaDB, DuckDB and ClickHouse, each where its engine or package is at hand.
-Those of Spark and Trino, and `nodes.txt`, are kept by hand: there is no engine to ask on a machine without one.
+writes the lists of SQLite, PostgreSQL, MariaDB, DuckDB and ClickHouse, each where its engine or package is installed.
+The lists of Spark and Trino, and `nodes.txt`, are maintained by hand.
+
+A function is left out by its properties: side effects or session state as the engine declares them (volatility,
+parallel safety, determinism, category), arguments by which it reads what its caller names (SQL text, a relation, a
+file, another function), and types that look names up. A name is judged by all its overloads. `FORBIDDEN` adds functions
+whose catalog entry does not tell what they do; `SYNTAX` adds names that no catalog lists, functions of other versions
+and extensions, and the few volatile functions that only make values.
 """
 
 import os
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).resolve().parents[1] / "agent/sql/allowed"
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
 
+
+class Function(NamedTuple):
+    """One overload of a function as its engine describes it."""
+
+    name: str
+    is_pure: bool
+    """No side effect and no state of session or server, as far as the engine declares it."""
+    arguments: tuple[str, ...] = ()
+    """Names of the arguments, where the engine tells them."""
+    types: tuple[str, ...] = ()
+    """Types of arguments and result, where the engine tells them."""
+
+
+READS_BY_NAME = re.compile(
+    r"(?i)(.*_)?(query|sql|relation|rel|tbl|table|schema|database|cursor|dict|dictionary|function|credentials|secret"
+    r"|file|filename|host|model|parser)(_?name)?"
+)
+"""Arguments by which a function reads, runs or reaches something that its caller names."""
+
+READS_PATH = re.compile(r"(?i)(.*_)?(path|url|uri)")
+WORKS_ON_TEXT = re.compile(
+    r"(?i)json\w*|\w*url\w*|parse_\w+|domain\w*|\w*domain\w*|netloc|path\w*|port\w*|protocol|fragment"
+)
+"""Functions whose argument called path or URL is text to take apart, or a path inside a JSON value."""
+
+LOOKUP_TYPES = re.compile(
+    r"(oid|reg\w+|xid8?|cid|tid|pg_\w+|txid_snapshot|aclitem|refcursor|internal|cstring|trigger|event_trigger|\w+_handler"
+    r"|void|name)(\[\])?"
+)
+"""PostgreSQL's types that name objects of the catalog or belong to the server; no function of values has one alone."""
+TEXT_SEARCH_TYPES = {"regconfig", "regdictionary"}
+"""Types that name a configuration of text search, which tells nothing of the data."""
+DANGEROUS_TYPES = re.compile(r"(reg\w+|refcursor|internal|trigger|event_trigger|\w+_handler)(\[\])?")
+"""Types that no overload of a harmless function has: an overload that takes one is chosen by what is passed."""
+
 SYNTAX = {
     "sqlite": """cast coalesce generate_series iif json_each json_tree string_agg concat concat_ws octet_length
         json_pretty jsonb jsonb_extract timediff unistr if median percentile percentile_cont percentile_disc
-        group_concat row_number exists ->""",
+        group_concat row_number exists random current_date current_time current_timestamp""",
     "postgres": """coalesce nullif greatest least extract cast overlay position substring trim xmlelement xmlforest
         xmlagg xmlconcat xmlexists xmltable grouping array row any all some exists rows cube rollup json_table
         json_value
@@ -29,7 +71,7 @@ SYNTAX = {
         current_date current_time current_timestamp localtime localtimestamp clock_timestamp timeofday random
         random_normal gen_random_uuid any_value array_shuffle array_sample array_agg date_add date_subtract erf erfc
         gamma lgamma trim_array interval now transaction_timestamp to_bin to_oct uuidv7 casefold crc32 crc32c
-        array_sort array_reverse levenshtein similarity word_similarity unaccent crosstab date_part""",
+        array_sort array_reverse levenshtein similarity word_similarity unaccent date_part age""",
     "mysql": """cast if ifnull nullif nvl nvl2 date day dayname dayofmonth dayofweek dayofyear hour minute second
         month year quarter time timestamp week weekday ascii char charset left right insert repeat replace truncate
         mod
@@ -40,7 +82,8 @@ SYNTAX = {
         to_char to_date trunc to_number months_between format_bytes json_arrayagg json_objectagg lag lead first_value
         last_value convert any all some exists trim position concat median percentile_cont percentile_disc date_add
         date_sub str_to_date st_distance st_x st_y st_astext st_geomfromtext st_contains st_within point
-        st_distance_sphere substring extract uuid_v4 uuid_v7 json_valid json_overlaps get_format""",
+        st_distance_sphere substring extract uuid uuid_v4 uuid_v7 json_valid json_overlaps get_format coercibility
+        collation inet_aton inet_ntoa inet6_aton inet6_ntoa is_ipv4 is_ipv6 is_ipv4_compat is_ipv4_mapped sha""",
     "duckdb": """cast try_cast coalesce nullif greatest least extract ifnull unnest any all some exists row grouping
         grouping_id cube rollup rank dense_rank row_number ntile lag lead first_value last_value nth_value
         percent_rank
@@ -48,44 +91,36 @@ SYNTAX = {
         columns try
         map_from_entries date timestamp interval current_date current_time current_timestamp localtime localtimestamp
         st_distance st_point st_x st_y transaction_timestamp get_current_time get_current_timestamp list_value arg_max
-        fill apply iff nvl isnull is_nan varchar text integer bigint double decimal boolean""",
+        fill apply iff nvl isnull is_nan varchar text integer bigint double decimal boolean random uuid uuidv4 uuidv7
+        gen_random_uuid now today ago list_aggregate list_aggr array_aggregate array_aggr aggregate if json_deep_merge
+        json_insert json_merge_patch_diff json_normalize json_remove json_replace json_set json_strip_nulls lttb
+        path_join decimal_average decimal_division binom st_asgeojson st_geomfromgeojson variant_array_length
+        variant_contains variant_exists variant_extract_string variant_group_array variant_group_object variant_keys
+        variant_type""",
     "clickhouse": """cast extract substring trim position interval exists any all date_add date_sub date_diff grouping
         row_number rank dense_rank lag lead first_value last_value nth_value array tuple map if cube rollup sum
         count avg
-        numbers values generate_series generateseries date timestamp time columns apply date_trunc""",
+        numbers values generate_series generateseries date timestamp time columns apply date_trunc now now64 today
+        yesterday curdate nowinblock nowinblock64 utc_timestamp utctimestamp timezone arrayjoin unnest
+        rand rand32 rand64 randconstant randcanonical arrayshuffle arraypartialshuffle arrayrandomsample
+        arraypartialsort arraypartialreversesort rownumberinblock rownumberinallblocks isconstant
+        current_date current_timestamp localtime localtimestamp financialnetpresentvalueextended
+        generateuuidv4 generateuuidv7 generatesnowflakeid datetimetouuidv7""",
 }
 """What has the form of a call and is in no catalog: syntax, and harmless functions of other versions and extensions."""
 
 FORBIDDEN = {
-    "sqlite": r"""changes|last_insert_rowid|total_changes|load_extension|fts\w*|rtree\w*|sqlite_\w+|zeroblob
-        |randomblob
-        |match|matchinfo|offsets|optimize|snippet|highlight|bm25|subtype|readfile|writefile|edit|-.*|likely
-        |unlikely|likelihood""",
-    "postgres": r"""pg_\w+|lo_\w+|has_\w+|txid_\w+|inet_(client|server)\w+|current_\w+|session_\w+|binary_upgrade\w*
-        |ts_stat|ts_rewrite|ts_debug|query_to\w+|cursor_to\w+|table_to\w+|schema_to\w+|database_to\w+
-        |row_security_active
-        |\w+(_send|send|_recv|_in|_out|_accum\w*|_combine|_transfn|_support|extended)|array_fill|set_config|setseed
-        |version|icu_unicode_version|unicode_version|system_user|getdatabaseencoding|getpgusername|querytree
-        |oidvector\w*|hash(oid|array|range|record)\w*|\w+_(larger|smaller|cmp|hash)|bt\w+cmp|gin_\w+|spg_\w+
-        |like_escape
-        |similar_escape|to_reg\w+|obj_description|col_description""",
-    "mysql": r"""benchmark|sleep|\w+_lock\w*|get_lock|release_\w+|load_file|master_\w+|binlog_\w+|wsrep_\w+
-        |connection_id
-        |database|schema|schemas|session_user|system_user|user|current_user|current_role|version|last_insert_id
-        |row_count
-        |found_rows|uuid_short|random_bytes|aes_\w+|des_\w+|encode|decode|encrypt|password|old_password
-        |decode_histogram
-        |name_const|updatexml|extractvalue|sys_guid|nextval|lastval|setval|\w+_oracle|compress|uncompress""",
-    "duckdb": r"""pg_\w+|has_\w+|inet_\w+|txid_\w+|duckdb_\w+|__\w+|icu_\w+|collate_\w+|current_(?!date|local)\w+
-        |session_user|user|version|getvariable|nextval|currval|setval|setseed|write_log|sleep_ms|stats|vector_type
-        |query
-        |query_table|read_\w+|which_secret|obj_description|col_description|shobj_description|in_search_path|index_key
-        |get_block_size|invoke|finalize|combine|combine_aggr|to_aggregate_state|array_resize|list_resize
-        |parse_duckdb\w+
-        |json_execute\w+|json_serialize\w+|json_deserialize\w+|json_copy\w+|remap_struct|vertex_extract|map_to_pg_oid
-        |format_pg_type|variant_comparator|variant_bytes\w+|hive_partition\w+|create_sort_key|\w+_byte_comparable
-        |apply
-        |cast_to_type|can_cast_implicitly|constant_or_null|checkpoint|force_checkpoint|error|assert_true|make_type""",
+    "sqlite": r"sqlite_\w+|zeroblob|subtype|likely|unlikely|likelihood",
+    "postgres": r"""pg_\w+|has_\w+|inet_(client|server)\w+|current_\w+|database_to\w+|row_security_active|array_fill
+        |\w+(_send|send|_recv|_in|_out|_accum\w*|_combine|_transfn|_support|extended)|version|querytree|oidvector\w*
+        |hashoid\w*|\w+_(larger|smaller|cmp|hash)|bt\w+cmp|gin_\w+|spg_\w+|like_escape|similar_escape""",
+    "mysql": r"""load_file|wsrep_\w+|schemas|random_bytes|aes_\w+|des_\w+|encode|decode|encrypt|password|old_password
+        |updatexml|extractvalue|\w+_oracle|compress|uncompress""",
+    "duckdb": r"""pg_\w+|has_\w+|inet_\w+|__\w+|icu_\w+|current_(?!date|local)\w+|session_user|user|version
+        |getvariable|vector_type|\w*obj_description|col_description|get_block_size|finalize|combine|array_resize
+        |list_resize|parse_duckdb\w+|json_(de)?serialize\w+|remap_struct|map_to_pg_oid|format_pg_type
+        |variant_bytes\w+|create_sort_key|\w+_byte_comparable|apply|cast_to_type|can_cast_implicitly
+        |constant_or_null|make_type""",
     "clickhouse": r"""sleep\w*|dict\w*|file\w*|url\(|get(Setting|Macro|ServerPort|ServerSetting|ClientHTTPHeader
         |OSKernel|Max\w+|MergeTree\w+)\w*
         |current\w*(User|Database|Schemas|Profiles|Roles|QueryID)\w*|current_(user|database|schemas|query_id
@@ -112,56 +147,79 @@ FORBIDDEN = {
         |finalizeAggregation|initializeAggregation|zookeeper\w*|getZooKeeper\w*|hasColumnInTable|dump\w*|logTrace
         |trap|wkt\(""",
 }
-"""What a query has no need of: side effects, files, network, waiting, locks, configuration, the session."""
+"""Functions whose properties do not tell that they reach a file, the session, the configuration or the catalog."""
 
 POSTGRES_QUERY = """
-WITH functions AS (
-  SELECT proname, provolatile, prokind,
-    (SELECT array_agg(t::regtype::text)
-     FROM unnest(array_append(coalesce(proallargtypes, proargtypes::oid[]), prorettype)) AS t) AS types
-  FROM pg_catalog.pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace)
-SELECT DISTINCT proname FROM functions
-WHERE provolatile IN ('i', 's') AND prokind IN ('f', 'a', 'w') AND NOT EXISTS (
-  SELECT 1 FROM unnest(types) AS t WHERE t ~ '^(oid|reg.*|xid8?|cid|tid|pg_.*|txid_snapshot|aclitem|refcursor
-        |internal'
-    '|cstring|trigger|event_trigger|.*_handler|void|name)(\\[\\])?$')
+SELECT proname, provolatile IN ('i', 's') AND proparallel <> 'u' AND prokind IN ('f', 'a', 'w'), proargnames,
+  (SELECT array_agg(t::regtype::text)
+   FROM unnest(array_append(coalesce(proallargtypes, proargtypes::oid[]), prorettype)) AS t)
+FROM pg_catalog.pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
 """
 
+MYSQL_QUERY = """
+SELECT LOWER(f.`FUNCTION`), MAX(c.name) FROM information_schema.SQL_FUNCTIONS f
+LEFT JOIN mysql.help_topic t ON REPLACE(REPLACE(UPPER(t.name), '\\\\', ''), ' FUNCTION', '') = UPPER(f.`FUNCTION`)
+LEFT JOIN mysql.help_category c USING (help_category_id) GROUP BY 1
+"""
+MYSQL_IMPURE = {"Information Functions", "Encryption Functions", "Miscellaneous Functions"}
+"""Chapters of the manual on the session, on locks and on waiting; the harmless ones among them are in SYNTAX."""
 
-def sqlite() -> Iterable[str]:
-    """SQLite's own list of functions."""
+CLICKHOUSE_QUERY = """
+SELECT f.name, if(f.alias_to = '', f.categories, o.categories) AS category,
+  if(f.alias_to = '', f.deterministic, o.deterministic) AS is_deterministic,
+  arrayStringConcat(extractAll(if(f.alias_to = '', f.arguments, o.arguments), '(?m)^- `(\\\\w+)`'), ' ') AS names
+FROM system.functions f LEFT JOIN system.functions o ON o.name = f.alias_to
+"""
+CLICKHOUSE_IMPURE = {
+    "Dictionary", "Embedded Dictionary", "Introspection", "AI", "Machine Learning", "Internal", "Encryption",
+}  # fmt: skip
+
+
+def sqlite() -> Iterator[Function]:
+    """SQLite's own functions; a scalar one is pure where it is deterministic and may stand in a view."""
+    deterministic, direct_only = 0x800, 0x80000
     with closing(sqlite3.connect(":memory:")) as connection:
-        return [name for (name,) in connection.execute("SELECT DISTINCT name FROM pragma_function_list")]
+        rows = connection.execute("SELECT name, type, flags FROM pragma_function_list WHERE builtin").fetchall()
+    for name, kind, flags in rows:
+        yield Function(name, (kind != "s" or bool(flags & deterministic)) and not flags & direct_only)
 
 
-def postgres() -> Iterable[str]:
-    """PostgreSQL's functions that are immutable or stable and take and give values only."""
-    return _column(POSTGRES_URL, POSTGRES_QUERY)
+def postgres() -> Iterator[Function]:
+    """PostgreSQL's functions; a pure one is immutable or stable, and safe in a parallel plan."""
+    for name, is_pure, arguments, types in _rows(POSTGRES_URL, POSTGRES_QUERY):
+        yield Function(name, is_pure, tuple(filter(None, arguments or ())), tuple(types))
 
 
-def mysql() -> Iterable[str]:
-    """MariaDB's functions by its information schema; those that its grammar spells out are in SYNTAX."""
-    return _column(MYSQL_URL, "SELECT `FUNCTION` FROM information_schema.SQL_FUNCTIONS")
+def mysql() -> Iterator[Function]:
+    """MariaDB's functions; what its manual files under information, encryption or miscellaneous is not pure."""
+    for name, category in _rows(MYSQL_URL, MYSQL_QUERY):
+        yield Function(name, category not in MYSQL_IMPURE)
 
 
-def duckdb() -> Iterable[str]:
-    """DuckDB's scalar and aggregate functions and macros."""
+def duckdb() -> Iterator[Function]:
+    """DuckDB's scalar and aggregate functions and macros; volatile ones are not pure."""
     import duckdb as engine
 
     kinds = "'scalar', 'aggregate', 'macro'"
-    query = f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN ({kinds})"
+    query = f"""SELECT function_name, coalesce(stability = 'CONSISTENT', true), parameters
+                FROM duckdb_functions() WHERE function_type IN ({kinds})"""
     with engine.connect() as connection:
-        return [name for (name,) in connection.execute(query).fetchall()]
+        for name, is_pure, arguments in connection.execute(query).fetchall():
+            yield Function(name, is_pure, tuple(arguments))
 
 
-def clickhouse() -> Iterable[str]:
-    """ClickHouse's functions."""
+def clickhouse() -> Iterator[Function]:
+    """ClickHouse's functions; one that is not deterministic, or of a category with a state, is not pure."""
     import chdb
 
-    return str(chdb.query("SELECT name FROM system.functions", "TSV")).splitlines()
+    for line in str(chdb.query(CLICKHOUSE_QUERY, "TSV")).splitlines():
+        name, category, deterministic, arguments = line.split("\t")
+        is_pure = category == "Random Number" or (deterministic != "0" and category not in CLICKHOUSE_IMPURE)
+        # Functions on URLs take text apart; none of them opens one.
+        yield Function(name, is_pure, () if category == "URL" else tuple(arguments.split()))
 
 
-SOURCES: dict[str, Callable[[], Iterable[str]]] = {
+SOURCES: dict[str, Callable[[], Iterable[Function]]] = {
     "sqlite": sqlite,
     "postgres": postgres,
     "mysql": mysql,
@@ -170,10 +228,35 @@ SOURCES: dict[str, Callable[[], Iterable[str]]] = {
 }
 
 
-def harmless(dialect: str, names: Iterable[str]) -> list[str]:
-    """Return the functions among `names` that a query may call, with the syntax of the dialect, in lower case."""
+def danger(function: Function) -> str | None:
+    """Return the property for which no overload of this name may be called; None where there is none."""
+    if not function.is_pure:
+        return "side effects or state"
+    for argument in function.arguments:
+        if READS_BY_NAME.fullmatch(argument):
+            return f"reads what its argument {argument} names"
+        if READS_PATH.fullmatch(argument) and not WORKS_ON_TEXT.fullmatch(function.name):
+            return f"reads what its argument {argument} names"
+    kinds = (kind for kind in function.types if kind not in TEXT_SEARCH_TYPES)
+    return next((f"takes or gives {kind}" for kind in kinds if DANGEROUS_TYPES.fullmatch(kind)), None)
+
+
+def harmless(dialect: str, functions: Iterable[Function]) -> list[str]:
+    """Return the names among `functions` that a query may call, with the syntax of the dialect, in lower case.
+
+    A name stays where no overload is dangerous and one takes and gives values alone.
+    """
     forbidden = re.compile(re.sub(r"\s+", "", FORBIDDEN[dialect]), re.IGNORECASE)
-    kept = {name.lower() for name in names if not forbidden.fullmatch(name) and re.fullmatch(r"\w+", name)}
+    overloads: dict[str, list[Function]] = {}
+    for function in functions:
+        if re.fullmatch(r"\w+", function.name) and not forbidden.fullmatch(function.name):
+            overloads.setdefault(function.name.lower(), []).append(function)
+    kept = {
+        name
+        for name, variants in overloads.items()
+        if not any(map(danger, variants))
+        and any(not any(map(LOOKUP_TYPES.fullmatch, variant.types)) for variant in variants)
+    }
     return sorted(kept | {name for name in SYNTAX[dialect].split() if name.isidentifier()})
 
 
@@ -183,14 +266,14 @@ def write(dialect: str) -> None:
     (FOLDER / f"{dialect}.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
 
 
-def _column(url: str, query: str) -> list[str]:
+def _rows(url: str, query: str) -> list[tuple[Any, ...]]:
     from sqlalchemy import create_engine
 
     engine = create_engine(url)
     with engine.connect() as connection:
-        names = [name for (name,) in connection.exec_driver_sql(query)]
+        rows = [tuple(row) for row in connection.exec_driver_sql(query)]
     engine.dispose()
-    return names
+    return rows
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from agent.catalog.schema import Catalog
 from agent.catalog.stored import decode, encode
 from agent.sql.database import Database
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,13 @@ class CatalogCache:
             OSError: the folder cannot be written, or the disk is full.
         """
         contents = encode(catalog)
-        facts = [catalog.dialect, catalog.default_schema, catalog.warnings]
+        facts = [
+            catalog.dialect,
+            catalog.default_schema,
+            catalog.warnings,
+            sorted(catalog.routines),
+            sorted(catalog.composite_fields),
+        ]
         digest = hashlib.sha256(json.dumps([self._options, facts]).encode())
         for array in contents.values():
             digest.update(array.tobytes())
@@ -79,7 +85,7 @@ class CatalogCache:
 
     def _read(self, reread: Callable[[], Catalog]) -> Entry:
         arrays = read_arrays(self.path)
-        options, stored_at, stamp, digest, dialect, default, warnings = unpacked(arrays["head"])
+        options, stored_at, stamp, digest, dialect, default, warnings, routines, fields = unpacked(arrays["head"])
         if options != self._options:
             raise ValueError("the file was made for other options")
 
@@ -89,7 +95,15 @@ class CatalogCache:
 
         tables, values = decode(arrays, rebuild)
         default = None if default is None else as_text(default)
-        catalog = Catalog(as_text(dialect), tables, default, values, tuple(map(as_text, warnings)))
+        catalog = Catalog(
+            as_text(dialect),
+            tables,
+            default,
+            values,
+            tuple(map(as_text, warnings)),
+            frozenset(map(as_text, routines)),
+            frozenset((as_text(column), as_text(field)) for column, field in fields),
+        )
         return Entry(catalog, float(stored_at), as_text(stamp), as_text(digest))
 
 
@@ -116,7 +130,8 @@ def file_stamp(database: Database) -> str:
 
 def fingerprint(catalog: Catalog) -> str:
     """Return a digest of the schema alone: names, types, keys and comments, not of what samples say."""
-    digest = hashlib.sha256(repr((catalog.dialect, catalog.default_schema)).encode())
+    names = (catalog.dialect, catalog.default_schema, sorted(catalog.routines), sorted(catalog.composite_fields))
+    digest = hashlib.sha256(repr(names).encode("utf-8", "surrogatepass"))
     for table in catalog.tables.values():
         columns = [(c.name, c.type, c.nullable, c.comment, c.secret) for c in table.columns]
         keys = [(f.columns, f.target, f.target_columns, f.inferred) for f in table.foreign_keys]

@@ -4,9 +4,9 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Enum, Inspector
+from sqlalchemy import Connection, Enum, Inspector
 from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
@@ -14,6 +14,9 @@ from agent.catalog.joins import with_inferred_joins
 from agent.catalog.schema import Catalog, Column, ForeignKey, Table
 from agent.catalog.secret import mark_secrets
 from agent.sql.database import Database, reason_of
+from agent.sql.routines import composite_fields, user_routines
+
+T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
 """Is told how many tables are read and how many there are."""
@@ -47,9 +50,18 @@ def reflect(
         reader = _Reader(inspector, default, progress)
         tables = reader.read(_schemas(inspector, default, schemas))
         definitions = reader.definitions(tables)
+        routines = reader.ask("functions of users", user_routines, database.dialect)
+        fields = reader.ask("composite types", composite_fields, database.dialect)
     tables = mark_secrets(tables, secret_columns, definitions)
     found = with_inferred_joins(dict(sorted(tables.items())))
-    return Catalog(database.dialect, found, default, warnings=tuple(reader.warnings))
+    return Catalog(
+        database.dialect,
+        found,
+        default,
+        warnings=tuple(reader.warnings),
+        routines=routines,
+        composite_fields=fields,
+    )
 
 
 def _schemas(inspector: Inspector, default: str | None, wanted: Collection[str] | None) -> list[str | None]:
@@ -105,6 +117,16 @@ class _Reader:
                     self._go_on(error)
                     found[key] = None
         return found
+
+    def ask(self, what: str, question: Callable[[Connection, str], frozenset[T]], dialect: str) -> frozenset[T]:
+        """Return what `question` reads; nothing, with a warning, where the database does not tell."""
+        connection = self._inspector.bind
+        try:
+            return question(connection, dialect) if isinstance(connection, Connection) else frozenset()
+        except SQLAlchemyError as error:
+            self._go_on(error)
+            self._warn(what, error)
+            return frozenset()
 
     def _names(self, schema: str | None) -> dict[str, bool]:
         """Return the names in `schema`; True for views. The default schema must be readable, another may not be."""

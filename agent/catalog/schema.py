@@ -100,6 +100,18 @@ class Directory(Protocol):
 
 
 @dataclass(frozen=True)
+class ReadableNames:
+    """The names of a database that decide what a statement may do, all in lower case."""
+
+    tables: frozenset[str] | None
+    """Every way to name a table that may be read; with None every table that is no system catalog."""
+    routines: frozenset[str] = frozenset()
+    """Functions and macros that users of the database have defined; a statement may call none of them."""
+    composite_fields: frozenset[tuple[str, str]] = frozenset()
+    """Columns of composite types with each field of theirs, as (column, field)."""
+
+
+@dataclass(frozen=True)
 class Catalog:
     """The tables of one source by their key. `dialect` is sqlglot's name of the SQL it speaks."""
 
@@ -111,6 +123,10 @@ class Catalog:
     """Distinct values of text columns, by (table key, column name), as far as they were sampled."""
     warnings: tuple[str, ...] = ()
     """What could not be read, and why."""
+    routines: frozenset[str] = frozenset()
+    """Names of the functions and macros that users of the database have defined, in lower case."""
+    composite_fields: frozenset[tuple[str, str]] = frozenset()
+    """Columns of composite types with each field of theirs, as (column, field) in lower case."""
 
     @cached_property
     def full_names(self) -> Mapping[str, FullName]:
@@ -120,10 +136,11 @@ class Catalog:
         return {key: FullName(table.schema, table.name) for key, table in self.tables.items()}
 
     @cached_property
-    def readable(self) -> frozenset[str]:
-        """Every way to name a table of this catalog, in lower case: by its key and with its default schema."""
+    def readable(self) -> ReadableNames:
+        """What a statement may name: tables by their key and with their default schema, and fields of columns."""
         qualified = {f"{self.default_schema}.{key}".lower() for key, full in self.full_names.items() if not full.schema}
-        return frozenset(key.lower() for key in self.tables) | (qualified if self.default_schema else frozenset())
+        tables = frozenset(key.lower() for key in self.tables) | (qualified if self.default_schema else frozenset())
+        return ReadableNames(tables, self.routines, self.composite_fields)
 
     @cached_property
     def has_schemas(self) -> bool:

@@ -5,11 +5,12 @@ something (SQLite's `mod` of fractions is not its `%`) or make what another vers
 (MariaDB has no REGEXP_LIKE). Each exception stands here; a test runs statements of every dialect in both spellings.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.sqlite import SQLite
@@ -18,12 +19,15 @@ from sqlglot.generators.mysql import MySQLGenerator
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.parser import Parser
+from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.parsers.sqlite import SQLiteParser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 _IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
+_FROM_STRING = "from_string"
+"""Mark on an alias that was written as a string: `AS 'Number of orders'`."""
 
 
 def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str, Callable[..., Any]]:
@@ -39,7 +43,24 @@ def _current_timestamp(generator: PostgresGenerator, node: exp.CurrentTimestamp)
     return f"CURRENT_TIMESTAMP({generator.sql(node, 'this')})" if node.this else "CURRENT_TIMESTAMP"
 
 
-class _FaithfulMySQLParser(MySQLParser):
+class _StringAliases(Parser):
+    """Marks aliases written as strings, which MySQL, SQLite and DuckDB accept, and prints as quoted names."""
+
+    def _parse_string_as_identifier(self) -> exp.Identifier | None:
+        identifier = super()._parse_string_as_identifier()
+        if identifier is not None:
+            identifier.meta[_FROM_STRING] = True
+        return identifier
+
+    def _parse_id_var(self, any_token: bool = True, tokens: Collection[TokenType] | None = None) -> exp.Expr | None:
+        is_string = self._curr is not None and self._curr.token_type == TokenType.STRING
+        identifier = super()._parse_id_var(any_token, tokens)
+        if is_string and identifier is not None:
+            identifier.meta[_FROM_STRING] = True
+        return identifier
+
+
+class _FaithfulMySQLParser(_StringAliases, MySQLParser):
     FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME")
 
 
@@ -68,7 +89,7 @@ class _FaithfulPostgres(Postgres):
     Generator = _FaithfulPostgresGenerator
 
 
-class _FaithfulSQLiteParser(SQLiteParser):
+class _FaithfulSQLiteParser(_StringAliases, SQLiteParser):
     FUNCTIONS = _without(SQLiteParser.FUNCTIONS, "MOD", "LOG10", "LOG2")
 
 
@@ -87,7 +108,16 @@ class _FaithfulSQLite(SQLite):
     Generator = _FaithfulSQLiteGenerator
 
 
+class _FaithfulDuckDBParser(_StringAliases, DuckDBParser):
+    pass
+
+
+class _FaithfulDuckDB(DuckDB):
+    Parser = _FaithfulDuckDBParser
+
+
 _FAITHFUL: dict[str, type[Dialect]] = {
+    "duckdb": _FaithfulDuckDB,
     "mysql": _FaithfulMySQL,
     "postgres": _FaithfulPostgres,
     "sqlite": _FaithfulSQLite,
@@ -103,18 +133,23 @@ def faithful(dialect: str) -> Dialect:
     return Dialect.get_or_raise(_FAITHFUL.get(dialect, dialect))
 
 
-def literals_in(sql: str, dialect: str) -> int:
-    """Return how many strings and numbers are written in `sql`.
+def literals_in(tokens: Sequence[Token]) -> int:
+    """Return how many strings and numbers are among `tokens`.
 
     Numbers of a type, as in CHAR(20), do not count: an engine without lengths of types loses nothing with them.
     """
     count, of_type, before = 0, False, TokenType.BREAK
-    for token in Dialect.get_or_raise(faithful(dialect)).tokenize(sql):
+    for token in tokens:
         kind = token.token_type
         of_type = (before in Parser.TYPE_TOKENS) if kind == TokenType.L_PAREN else of_type and kind in _IN_TYPE
         count += kind == TokenType.STRING or (kind == TokenType.NUMBER and not of_type)
         before = kind
     return count
+
+
+def string_aliases_in(tree: exp.Expr) -> int:
+    """Return how many names in `tree` were written as strings."""
+    return sum(_FROM_STRING in node.meta for node in tree.find_all(exp.Identifier))
 
 
 def print_statement(tree: exp.Expr, dialect: str) -> str:

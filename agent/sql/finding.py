@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import inf
+from time import monotonic
 from typing import NamedTuple
 
 from sqlglot import exp
 
+from agent.catalog.schema import ReadableNames
 from agent.sql.dialects import faithful
 
 
@@ -34,22 +37,34 @@ class Finding:
         return f"{self.rule}: {self.explanation}"
 
 
+class GuardTimeout(Exception):
+    """The rules took longer on one statement than they may."""
+
+
 @dataclass(frozen=True)
 class Statement:
-    """A parsed statement with the names of the tables that it may read, in lower case.
-
-    With `tables` None any table may be read that is no system catalog.
-    """
+    """A parsed statement with the names that it may use; rules stop at `deadline`, a time of the monotonic clock."""
 
     trees: tuple[exp.Expr, ...]
-    tables: frozenset[str] | None
+    names: ReadableNames
     dialect: str = "sqlite"
+    deadline: float = inf
 
     @property
     def nodes(self) -> Iterator[exp.Expr]:
-        """Every node of every tree."""
-        return (node for tree in self.trees for node in tree.walk())
+        """Every node of every tree.
 
+        Raises:
+            GuardTimeout: the deadline has passed.
+        """
+        for tree in self.trees:
+            for index, node in enumerate(tree.walk()):
+                if index % _NODES_PER_CLOCK == 0 and monotonic() > self.deadline:
+                    raise GuardTimeout()
+                yield node
+
+
+_NODES_PER_CLOCK = 256
 
 Rule = Callable[[Statement], Iterator[Finding]]
 

@@ -7,17 +7,20 @@ forbidden operation names it as a stop word, so that SQL generation can be told 
 import logging
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from time import monotonic
 from types import MappingProxyType
+from typing import NamedTuple
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token
 
-from agent.sql.dialects import faithful, literals_in, print_statement
+from agent.catalog.schema import ReadableNames
+from agent.sql.dialects import faithful, literals_in, print_statement, string_aliases_in
 from agent.sql.effort import bounded_joins, bounded_recursion
-from agent.sql.finding import Finding, Rule, Statement
-from agent.sql.functions import harmless_functions, harmless_types
-from agent.sql.lexical import check_text
+from agent.sql.finding import Finding, GuardTimeout, Rule, Statement
+from agent.sql.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
+from agent.sql.lexical import check_length, check_tokens
 from agent.sql.parameters import Value, with_literals
 from agent.sql.sizes import bounded_rows, bounded_widths
 from agent.sql.sources import catalog_tables, no_bare_table_lists, no_system_columns
@@ -34,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     query_only,
     known_syntax,
     harmless_functions,
+    no_attribute_calls,
     harmless_types,
     catalog_tables,
     no_bare_table_lists,
@@ -45,17 +49,45 @@ RULES: tuple[Rule, ...] = (
 )
 
 _MAX_PRINTINGS = 4
-"""How often a statement is written down until its text stays the same."""
+"""How often a statement is printed until its text stays the same."""
+_MAX_SECONDS = 5.0
+"""Time for the rules on one statement, far above what the largest statement takes on an idle machine."""
+
+
+class _Reading(NamedTuple):
+    """A statement as it was tokenized and parsed."""
+
+    tokens: tuple[Token, ...]
+    trees: tuple[exp.Expr, ...]
 
 
 def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
-    """Return the statements in `sql`, for the caller alone; none for white space and remarks.
+    """Return the statements in `sql`, for the caller alone; none for white space and comments.
 
     Raises:
         ValueError: it cannot be parsed; the text says where.
     """
+    return tuple(tree.copy() for tree in _read(sql, dialect).trees)
+
+
+@lru_cache(maxsize=256)
+def _tokens(sql: str, dialect: str) -> tuple[Token, ...]:
+    """Return the tokens of `sql`.
+
+    Raises:
+        ValueError: a string, a quoted name or a comment has no end.
+    """
     try:
-        return tuple(tree.copy() for tree in _parsed(sql, dialect))
+        return tuple(faithful(dialect).tokenize(sql))
+    except SqlglotError as error:
+        raise ValueError(str(error).splitlines()[0]) from error
+
+
+@lru_cache(maxsize=256)
+def _read(sql: str, dialect: str) -> _Reading:
+    tokens = _tokens(sql, dialect)
+    try:
+        trees = faithful(dialect).parser().parse(list(tokens), sql)
     except SqlglotError as error:
         details = getattr(error, "errors", None)
         first = details[0] if details else {"description": str(error).splitlines()[0]}
@@ -63,34 +95,36 @@ def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
         raise ValueError(f"{first['description']}{where}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    return _Reading(tokens, tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)))
 
 
-@lru_cache(maxsize=256)
-def _parsed(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
-    trees = sqlglot.parse(sql, dialect=faithful(dialect))
-    return tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon))
+def check(sql: str, dialect: str, names: ReadableNames | Collection[str] | None) -> tuple[Finding, ...]:
+    """Return the findings against running `sql`; none when it may run.
 
-
-def check(sql: str, dialect: str, tables: Collection[str] | None) -> tuple[Finding, ...]:
-    """Return what speaks against running `sql`; nothing when it may run.
-
-    `tables` are the names of readable tables in lower case, as `Catalog.readable` gives them; with None every table is
-    readable that is no system catalog.
+    `names` are those of the database, as `Catalog.readable` gives them, or only the names of readable tables in lower
+    case; with None every table is readable that is no system catalog.
     """
-    return approve(sql, dialect, tables)[1]
+    return approve(sql, dialect, names)[1]
 
 
 def approve(
-    sql: str, dialect: str, tables: Collection[str] | None, values: Mapping[str, Value] = MappingProxyType({})
+    sql: str,
+    dialect: str,
+    names: ReadableNames | Collection[str] | None,
+    values: Mapping[str, Value] = MappingProxyType({}),
 ) -> tuple[str, tuple[Finding, ...]]:
-    """Return the text that may run in place of `sql`, empty where anything speaks against it, and what does.
+    """Return the text that may run in place of `sql`, empty where there are findings, and the findings.
 
-    What was checked is printed, parsed and checked again, and printed to the same text: what the database reads is
-    what the rules have seen, whatever remarks and spellings the original had. A parameter `:name` is judged as its
-    value in `values`; one without a value is refused.
+    The text that runs is printed from the syntax tree, parsed and checked again, and prints to the same text: the
+    database reads what the rules have seen, whatever comments and spellings the original had. A parameter `:name` is
+    judged as its value in `values`; one without a value is refused.
     """
+    if not isinstance(names, ReadableNames):
+        names = ReadableNames(None if names is None else frozenset(names))
     try:
-        return _approve(sql, dialect, None if tables is None else frozenset(tables), tuple(values.items()))
+        return _approve(sql, dialect, names, tuple(values.items()))
+    except GuardTimeout:
+        return "", (Finding("length", f"checking the statement takes longer than {_MAX_SECONDS:.0f} seconds"),)
     except Exception as error:
         # Whatever the parser trips over, the answer is no: a defect must not open the gate.
         _log.exception("the guard failed on a statement")
@@ -99,24 +133,25 @@ def approve(
 
 @lru_cache(maxsize=256)
 def _approve(
-    sql: str, dialect: str, readable: frozenset[str] | None, values: tuple[tuple[str, Value], ...]
+    sql: str, dialect: str, names: ReadableNames, values: tuple[tuple[str, Value], ...]
 ) -> tuple[str, tuple[Finding, ...]]:
-    findings, trees = _check_once(sql, dialect, readable, values)
-    written = sql
+    deadline = monotonic() + _MAX_SECONDS
+    text, before = sql, None
     for _ in range(_MAX_PRINTINGS):
-        if findings:
+        findings, reading = _check_once(text, dialect, names, values, deadline)
+        if findings or reading is None:
             return "", findings
-        before = written
+        if before and literals_in(reading.tokens) + string_aliases_in(before.trees[0]) < literals_in(before.tokens):
+            return "", (Finding("round_trip", "a part of it would be lost when it is printed"),)
         try:
-            written = print_statement(trees[0], dialect)
+            printed = print_statement(reading.trees[0], dialect)
         except (SqlglotError, RecursionError, ValueError) as error:
-            return "", (Finding("round_trip", f"it cannot be written down: {str(error).splitlines()[0]}"),)
-        if literals_in(written, dialect) < literals_in(before, dialect):
-            return "", (Finding("round_trip", "a part of it would get lost when it is written down"),)
-        if written == before:
-            return written, ()
-        findings, trees = _check_once(written, dialect, readable, values)
-    return "", findings or (Finding("round_trip", "the statement changes each time it is written down"),)
+            return "", (Finding("round_trip", f"it cannot be printed: {str(error).splitlines()[0]}"),)
+        if printed == text:
+            findings = tuple(calls_in_text(reading.tokens, Statement(reading.trees, names, dialect, deadline)))
+            return "" if findings else text, findings
+        text, before = printed, reading
+    return "", (Finding("round_trip", "the statement changes each time it is printed"),)
 
 
 def stop_words(findings: Collection[Finding]) -> list[str]:
@@ -125,17 +160,18 @@ def stop_words(findings: Collection[Finding]) -> list[str]:
 
 
 def _check_once(
-    sql: str, dialect: str, tables: frozenset[str] | None, values: tuple[tuple[str, Value], ...]
-) -> tuple[tuple[Finding, ...], tuple[exp.Expr, ...]]:
-    findings = tuple(check_text(sql, dialect))
-    if findings:
-        return findings, ()
+    sql: str, dialect: str, names: ReadableNames, values: tuple[tuple[str, Value], ...], deadline: float
+) -> tuple[tuple[Finding, ...], _Reading | None]:
+    """Return the findings on `sql` as it is written, and how it reads where there are none."""
     try:
-        trees = parse(sql, dialect)
-        judged = tuple(with_literals(tree, dict(values)) for tree in trees) if values else trees
-        statement = Statement(judged, tables, dialect)
-        return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(statement))), trees
+        findings = tuple(check_length(sql)) or tuple(check_tokens(sql, _tokens(sql, dialect), dialect))
+        if findings:
+            return findings, None
+        reading = _read(sql, dialect)
+        judged = tuple(with_literals(tree, dict(values)) for tree in reading.trees) if values else reading.trees
+        statement = Statement(judged, names, dialect, deadline)
+        return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(statement))), reading
     except ValueError as error:
-        return (Finding("parsable", f"the statement cannot be parsed: {error}"),), ()
+        return (Finding("parsable", f"the statement cannot be parsed: {error}"),), None
     except RecursionError:
-        return (Finding("parsable", "the statement is nested too deeply"),), ()
+        return (Finding("parsable", "the statement is nested too deeply"),), None

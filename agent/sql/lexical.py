@@ -1,11 +1,9 @@
-"""What the text of a statement must not hold, before anything is parsed: what another reader would read otherwise."""
+"""Rules on the text and the tokens of a statement, before it is parsed: its size, and what readers disagree about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from agent.sql.finding import Finding, Position
 
@@ -26,22 +24,37 @@ _UNSEEN = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 _SEPARATED_DIGITS = re.compile(r"(?<![\w$.])\d+_\d")
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+
 MAX_CHARACTERS = 100_000
 """Longer statements are refused unread."""
+MAX_TOKENS = 5_000
+"""Statements of more words, numbers and signs are refused unparsed."""
+MAX_NESTING = 50
+"""How many parentheses, brackets, braces and CASE may be open at once."""
 
 
-def check_text(sql: str, dialect: str) -> Iterator[Finding]:
-    """Yield what speaks against the text of `sql`; what its strings hold is left alone, but for NUL."""
+def check_length(sql: str) -> Iterator[Finding]:
+    """Yield a finding where `sql` is too long to be read, or holds a NUL."""
     if len(sql) > MAX_CHARACTERS:
         yield Finding("length", f"the statement has {len(sql)} characters, at most {MAX_CHARACTERS} are read")
-        return
-    if "\0" in sql:
+    elif "\0" in sql:
         yield _finding("hidden_characters", "a NUL character is not allowed", sql, sql.index("\0"), "U+0000")
-    try:
-        outside, code = _without_strings(sql, dialect)
-    except (SqlglotError, RecursionError) as error:
-        yield Finding("parsable", f"the statement cannot be parsed: {str(error).splitlines()[0]}")
+
+
+def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Finding]:
+    """Yield findings on the size and the text of `sql`, which has `tokens`; the contents of its strings may be any."""
+    if len(tokens) > MAX_TOKENS:
+        yield Finding("length", f"the statement has {len(tokens)} tokens, at most {MAX_TOKENS} are parsed")
         return
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if depth > MAX_NESTING:
+            yield Finding("length", f"the statement is nested deeper than {MAX_NESTING} levels")
+            return
+    outside, code = _without_strings(sql, tokens)
     yield from _hidden(outside, sql)
     yield from _remarks(code, sql, dialect)
 
@@ -71,10 +84,10 @@ def _remarks(code: str, sql: str, dialect: str) -> Iterator[Finding]:
             yield _finding("executable_comments", text, sql, match.start(), "--")
 
 
-def _without_strings(sql: str, dialect: str) -> tuple[str, str]:
+def _without_strings(sql: str, tokens: Sequence[Token]) -> tuple[str, str]:
     """Return `sql` with its strings blanked, and with its strings and quoted names blanked."""
     outside, code = list(sql), list(sql)
-    for token in Dialect.get_or_raise(dialect).tokenize(sql):
+    for token in tokens:
         span = slice(token.start, token.end + 1)
         blank = " " * (token.end + 1 - token.start)
         if token.token_type in _STRINGS:

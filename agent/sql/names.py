@@ -66,7 +66,9 @@ def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     """Columns that say which table they are of, where that table has no such column."""
     for column in scope.columns:
         known = columns_of(scope.sources.get(column.table), catalog)
-        if known and "*" not in known and column.name.lower() not in known:
+        name = column.name.lower()
+        # Behind a star PostgreSQL would take a name that is no column for a function of the row.
+        if known and name not in known and ("*" not in known or name in catalog.routines):
             yield column
 
 

@@ -53,7 +53,11 @@ def _hold_against(sql: str, catalog: Catalog) -> None:
         known = _sound.get(key)
     if known and known() is catalog:
         return
-    problems = problems_of(resolve(sql, catalog))
+    query = resolve(sql, catalog)
+    if query is None and catalog.dialect == "postgres":
+        # There a name that is no column may be a function of the row.
+        raise StatementUnsound(("its names cannot be resolved; write it with simpler subqueries and aliases",))
+    problems = problems_of(query)
     if problems:
         raise StatementUnsound(problems)
     with _lock:

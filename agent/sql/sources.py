@@ -96,8 +96,8 @@ def _is_system(name: str) -> bool:
 
 
 def _is_readable(key: str, statement: Statement) -> bool:
-    if statement.tables is not None:
-        return key in statement.tables
+    if statement.names.tables is not None:
+        return key in statement.names.tables
     schema, _, _ = key.rpartition(".")
     return bool(re.fullmatch(r"[\w. $]+", key)) and not (
         schema.split(".")[-1] in _SYSTEM_SCHEMAS or _SYSTEM_TABLE.match(key.rpartition(".")[2])

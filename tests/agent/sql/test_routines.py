@@ -1,0 +1,168 @@
+"""Functions, macros and operators that users of a database have defined are never called; composite fields are read."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+
+from agent.catalog.cache import CatalogCache
+from agent.catalog.schema import Catalog, Column, Table
+from agent.catalog.source import Source
+from agent.errors import StatementError, StatementRefused
+from agent.sql.database import Database
+from agent.sql.guard import check
+from agent.sql.preflight import approved
+from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+from tests.databases import open_url
+
+POSTGRES = (
+    "CREATE TABLE notes (id int, body text)",
+    "CREATE FUNCTION lower(int) RETURNS text LANGUAGE sql AS 'SELECT ''user code ran'''",
+    "CREATE FUNCTION audit(notes) RETURNS text LANGUAGE sql AS 'SELECT ''user code ran'''",
+    "CREATE OPERATOR + (LEFTARG = text, RIGHTARG = int, FUNCTION = repeat)",
+    "CREATE TYPE address AS (city text, zip text)",
+    "CREATE TABLE people (id int, home address, homes address[])",
+    "INSERT INTO people VALUES (1, ROW('Bonn', '53111'), ARRAY[ROW('Ulm', '89073')::address])",
+)
+MYSQL = (
+    "CREATE TABLE notes (id int, body text)",
+    "CREATE FUNCTION format_bytes(x int) RETURNS int DETERMINISTIC RETURN 42",
+)
+DUCKDB = (
+    "CREATE TABLE notes (id int, body text)",
+    "CREATE TABLE hidden (secret text)",
+    "CREATE MACRO lower(x) AS (SELECT max(secret) FROM hidden)",
+)
+
+
+@contextmanager
+def on_server(admin_url: str, statements: tuple[str, ...]) -> Iterator[Source]:
+    """A source on a database of its own, made by `statements`."""
+    admin = create_engine(admin_url, isolation_level="AUTOCOMMIT")
+    url = make_url(admin_url).set(database="guard_routines")
+    try:
+        with admin.connect() as connection:
+            connection.exec_driver_sql("DROP DATABASE IF EXISTS guard_routines")
+            connection.exec_driver_sql("CREATE DATABASE guard_routines")
+    except OperationalError as error:
+        admin.dispose()
+        pytest.skip(f"no server answers: {error.orig}")
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+    source = open_url(url.render_as_string(hide_password=False))
+    yield source
+    source.database.engine.dispose()
+    with admin.connect() as connection:
+        connection.exec_driver_sql("DROP DATABASE guard_routines")
+    admin.dispose()
+
+
+@pytest.fixture
+def postgres() -> Iterator[Source]:
+    with on_server(POSTGRES_URL, POSTGRES) as source:
+        yield source
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT lower(id) FROM notes",
+        "SELECT audit(n) FROM notes n",
+        "SELECT n.audit FROM notes n",
+        "SELECT t.audit FROM (SELECT * FROM notes) t",
+        "SELECT body + 2 FROM notes",
+    ],
+)
+def test_postgres_runs_no_routine_of_a_user(postgres: Source, sql: str) -> None:
+    with pytest.raises(StatementError):
+        postgres.execute(sql)
+
+
+@pytest.mark.postgres
+def test_postgres_runs_its_own_function_where_the_statement_says_so(postgres: Source) -> None:
+    assert postgres.execute("SELECT pg_catalog.lower('A'), upper('b')")["rows"] == [["a", "B"]]
+
+
+@pytest.mark.postgres
+def test_fields_of_composite_columns_are_read_and_nothing_else(postgres: Source) -> None:
+    rows = postgres.execute("SELECT (p.home).city, (home).zip, (homes[1]).city FROM people p")["rows"]
+
+    assert rows == [["Bonn", "53111", "Ulm"]]
+    for attribute in (
+        "(home).upper",
+        "(home).pg_column_size",
+        "(homes[1]).pg_sleep",
+        "(id).city",
+        "((home).city).upper",
+    ):
+        with pytest.raises(StatementRefused):
+            postgres.execute(f"SELECT {attribute} FROM people")
+
+
+@pytest.mark.mysql
+def test_mariadb_runs_no_stored_function() -> None:
+    with on_server(MYSQL_URL, MYSQL) as source:
+        with pytest.raises(StatementRefused, match="defined by a user"):
+            source.execute("SELECT format_bytes(id) FROM notes")
+        assert source.execute("SELECT MAX(id) FROM notes")["rows"] == [[None]]
+
+
+def test_duckdb_runs_no_macro_of_the_file(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "macros.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        for statement in DUCKDB:
+            connection.execute(statement)
+    source = open_url(f"duckdb:///{path}")
+
+    assert source.catalog.routines == {"lower"}
+    with pytest.raises(StatementRefused, match="defined by a user"):
+        source.execute("SELECT lower(body) FROM notes")
+    with pytest.raises(StatementRefused, match="defined by a user"):
+        source.execute("SELECT n.body.lower() FROM notes n")
+
+
+def test_routines_and_composite_fields_are_kept_in_the_cache(tmp_path: Path) -> None:
+    path = tmp_path / "empty.sqlite"
+    path.touch()
+    table = Table("t", (Column("a", "INTEGER"),))
+    catalog = Catalog(
+        "sqlite", {"t": table}, "main", routines=frozenset({"abs"}), composite_fields=frozenset({("a", "b")})
+    )
+    cache = CatalogCache(tmp_path, Database(f"sqlite:///{path}"), ())
+    cache.store(catalog, "")
+    entry = cache.load(lambda: catalog)
+
+    assert entry is not None
+    assert entry.catalog.readable == catalog.readable
+    with pytest.raises(StatementRefused):
+        approved("SELECT abs(a) FROM t", entry.catalog)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * APPLY(sleep) FROM t",
+        "SELECT arrayReduce('aggThrow(1)', [1]) FROM t",
+        "SELECT arrayReduce(a, [1]) FROM t",
+        "SELECT generateSerialID('x')",
+        "SELECT assignCentroid([1.0], 'dictionary') FROM t",
+    ],
+)
+def test_clickhouse_calls_no_unlisted_function_by_its_name(sql: str) -> None:
+    assert {finding.rule for finding in check(sql, "clickhouse", {"t"})} == {"harmless_functions"}
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT * APPLY(sum) FROM t", "SELECT arrayReduce('sum', [1]), arrayReduce('quantile(0.5)', [1])"]
+)
+def test_clickhouse_calls_listed_functions_by_their_names(sql: str) -> None:
+    assert check(sql, "clickhouse", {"t"}) == ()
