@@ -16,9 +16,11 @@ def main() -> None:
     """Print the median and the slowest of the ordinary statements of each dialect."""
     for dialect in DIALECTS:
         taken = []
-        for pair in read_pairs(f"guard/allowed_{dialect}.sql") * 5:
+        for number, pair in enumerate(read_pairs(f"guard/allowed_{dialect}.sql") * 5):
+            # White space at the end keeps the guard's cache from answering.
+            sql = pair.sql + " " * (1 + number)
             started = time.perf_counter()
-            check(pair.sql, dialect, None)
+            check(sql, dialect, None)
             taken.append((time.perf_counter() - started) * 1000)
         print(f"{dialect}: median {statistics.median(taken):.2f} ms, slowest {max(taken):.1f} ms, n = {len(taken)}")
 
