@@ -58,7 +58,17 @@ def unwanted() -> Catalog:
     raise AssertionError("the database was read")
 
 
-HEAD = ["options", "stored_at", "stamp", "digest", "dialect", "default_schema", "warnings"]
+HEAD = [
+    "options",
+    "stored_at",
+    "stamp",
+    "digest",
+    "dialect",
+    "default_schema",
+    "warnings",
+    "routines",
+    "composite_fields",
+]
 
 
 def arrays(cache: CatalogCache) -> dict[str, Any]:
@@ -77,6 +87,8 @@ def arrays(cache: CatalogCache) -> dict[str, Any]:
         {"digest": None},
         {"warnings": 3},
         {"warnings": [["a"]]},
+        {"routines": 3},
+        {"composite_fields": [["a"]]},
     ],
     ids=str,
 )

@@ -34,7 +34,7 @@ def test_tables_views_keys_and_values(tmp_path: Path) -> None:
     assert catalog.tables["orders"].foreign_keys == (ForeignKey(("customer",), "my customers", ("id",)),)
     assert catalog.tables["my customers"].primary_key == ("id",)
     assert catalog.values["my customers", "select"] == ("a", "b")
-    assert "main.my customers" in catalog.readable
+    assert "main.my customers" in (catalog.readable.tables or ())
 
 
 def test_a_key_to_a_table_that_does_not_exist_is_no_problem(tmp_path: Path) -> None:
