@@ -71,7 +71,7 @@ SYNTAX = {
         current_date current_time current_timestamp localtime localtimestamp clock_timestamp timeofday random
         random_normal gen_random_uuid any_value array_shuffle array_sample array_agg date_add date_subtract erf erfc
         gamma lgamma trim_array interval now transaction_timestamp to_bin to_oct uuidv7 casefold crc32 crc32c
-        array_sort array_reverse levenshtein similarity word_similarity unaccent date_part age""",
+        array_sort array_reverse levenshtein similarity word_similarity unaccent date_part age pg_typeof""",
     "mysql": """cast if ifnull nullif nvl nvl2 date day dayname dayofmonth dayofweek dayofyear hour minute second
         month year quarter time timestamp week weekday ascii char charset left right insert repeat replace truncate
         mod
@@ -82,7 +82,8 @@ SYNTAX = {
         to_char to_date trunc to_number months_between format_bytes json_arrayagg json_objectagg lag lead first_value
         last_value convert any all some exists trim position concat median percentile_cont percentile_disc date_add
         date_sub str_to_date st_distance st_x st_y st_astext st_geomfromtext st_contains st_within point
-        st_distance_sphere substring extract uuid uuid_v4 uuid_v7 json_valid json_overlaps get_format coercibility
+        st_distance_sphere column_create weight_string
+        substring extract uuid uuid_v4 uuid_v7 json_valid json_overlaps get_format coercibility
         collation inet_aton inet_ntoa inet6_aton inet6_ntoa is_ipv4 is_ipv6 is_ipv4_compat is_ipv4_mapped sha""",
     "duckdb": """cast try_cast coalesce nullif greatest least extract ifnull unnest any all some exists row grouping
         grouping_id cube rollup rank dense_rank row_number ntile lag lead first_value last_value nth_value
@@ -121,7 +122,8 @@ FORBIDDEN = {
         |list_resize|parse_duckdb\w+|json_(de)?serialize\w+|remap_struct|map_to_pg_oid|format_pg_type
         |variant_bytes\w+|create_sort_key|\w+_byte_comparable|apply|cast_to_type|can_cast_implicitly
         |constant_or_null|make_type""",
-    "clickhouse": r"""sleep\w*|dict\w*|file\w*|url\(|get(Setting|Macro|ServerPort|ServerSetting|ClientHTTPHeader
+    "clickhouse": r"""(global)?(not)?(null)?in(ignoreset)?|sleep\w*|dict\w*|file\w*|url\(
+        |get(Setting|Macro|ServerPort|ServerSetting|ClientHTTPHeader
         |OSKernel|Max\w+|MergeTree\w+)\w*
         |current\w*(User|Database|Schemas|Profiles|Roles|QueryID)\w*|current_(user|database|schemas|query_id
         |profiles|roles)

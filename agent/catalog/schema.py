@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from agent.catalog.type_class import TypeClass, type_class
@@ -99,16 +100,41 @@ class Directory(Protocol):
         """Return the names of the columns of every table by its key."""
 
 
+IGNORES_CASE = {"sqlite", "duckdb", "spark", "trino"}
+"""Dialects in which names are equal in any case, also in quotes."""
+
+_ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def folded(name: str) -> str:
+    """Return `name` with ASCII letters in lower case, as engines fold names; other letters keep their case.
+
+    >>> folded("Größe \N{KELVIN SIGN}")
+    'größe \N{KELVIN SIGN}'
+    """
+    return name.translate(_ASCII_LOWER)
+
+
+def joined(*parts: str) -> str:
+    r"""Return the parts of a name with dots between them; a dot within a part is escaped.
+
+    >>> joined("hr", "employees"), joined("hr.employees")
+    ('hr.employees', 'hr\\.employees')
+    """
+    return ".".join(part.replace(".", "\\.") for part in parts)
+
+
 @dataclass(frozen=True)
 class ReadableNames:
-    """The names of a database that decide what a statement may do, all in lower case."""
+    """The names of a database that decide what a statement may do."""
 
     tables: frozenset[str] | None
-    """Every way to name a table that may be read; with None every table that is no system catalog."""
+    """Every way to name a table that may be read, by `joined`, and `folded` where the dialect ignores case; with None
+    every table may be read that is no system catalog."""
     routines: frozenset[str] = frozenset()
-    """Functions and macros that users of the database have defined; a statement may call none of them."""
+    """Functions, macros and operators that users of the database have defined, in lower case; none may be called."""
     composite_fields: frozenset[tuple[str, str]] = frozenset()
-    """Columns of composite types with each field of theirs, as (column, field)."""
+    """Columns of composite types with each field of theirs, as (column, field) in lower case."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +164,10 @@ class Catalog:
     @cached_property
     def readable(self) -> ReadableNames:
         """What a statement may name: tables by their key and with their default schema, and fields of columns."""
-        qualified = {f"{self.default_schema}.{key}".lower() for key, full in self.full_names.items() if not full.schema}
-        tables = frozenset(key.lower() for key in self.tables) | (qualified if self.default_schema else frozenset())
+        names = {joined(*filter(None, full)) for full in self.full_names.values()}
+        if self.default_schema:
+            names |= {joined(self.default_schema, full.name) for full in self.full_names.values() if not full.schema}
+        tables = frozenset(map(folded, names) if self.dialect in IGNORES_CASE else names)
         return ReadableNames(tables, self.routines, self.composite_fields)
 
     @cached_property

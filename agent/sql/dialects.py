@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.dialects.clickhouse import ClickHouse
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.mysql import MySQL
@@ -19,6 +20,7 @@ from sqlglot.generators.mysql import MySQLGenerator
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.parser import Parser
+from sqlglot.parsers.clickhouse import ClickHouseParser
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.parsers.postgres import PostgresParser
@@ -61,7 +63,7 @@ class _StringAliases(Parser):
 
 
 class _FaithfulMySQLParser(_StringAliases, MySQLParser):
-    FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME")
+    FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME", "TO_CHAR")
 
 
 class _FaithfulMySQLGenerator(MySQLGenerator):
@@ -108,6 +110,14 @@ class _FaithfulSQLite(SQLite):
     Generator = _FaithfulSQLiteGenerator
 
 
+class _FaithfulClickHouseParser(ClickHouseParser):
+    FUNCTIONS = _without(ClickHouseParser.FUNCTIONS, "RAND", "RANDCANONICAL")
+
+
+class _FaithfulClickHouse(ClickHouse):
+    Parser = _FaithfulClickHouseParser
+
+
 class _FaithfulDuckDBParser(_StringAliases, DuckDBParser):
     pass
 
@@ -117,6 +127,7 @@ class _FaithfulDuckDB(DuckDB):
 
 
 _FAITHFUL: dict[str, type[Dialect]] = {
+    "clickhouse": _FaithfulClickHouse,
     "duckdb": _FaithfulDuckDB,
     "mysql": _FaithfulMySQL,
     "postgres": _FaithfulPostgres,

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from agent.sql.dialects import faithful
 from agent.sql.finding import Finding, Position, Statement, position_of, shown
+from agent.sql.sources import stored_name
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _ROW_FUNCTIONS = {
@@ -47,11 +48,20 @@ _RECORD_FIELDS = {
 }
 """The result columns of PostgreSQL's functions that name them."""
 
+_SERVER_FUNCTION = re.compile(
+    r"(pg|lo|txid|dblink)_|has_\w+_privilege$|(query|table|schema|cursor|database)_to_xml|ts_(stat|rewrite|debug)$"
+    r"|(curr|next|set)val$|set_config$|current_setting$|record_(out|send)$|row_to_json$|crosstab"
+)
+"""Names of PostgreSQL's functions that nobody gives to a column, for statements that are judged without a catalog."""
+
+_COMBINATORS = re.compile(r"(?:If|Array|Map|Merge|ForEach|Distinct|OrNull|OrDefault|ArgMin|ArgMax|Resample)+$")
+"""Suffixes of ClickHouse's aggregate functions."""
+
 _BEFORE_NO_CALL = {"AS", "SAMPLE", "TABLESAMPLE", "RECURSIVE", "WITHIN", "OVER", "WINDOW"}
 """Words after which a name with a parenthesis is an alias with columns, a type, a method or a clause."""
 _CLAUSES = {
     "filter", "group", "exclude", "except", "replace", "rename", "columns", "materialized", "union", "intersect",
-    "using", "values", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition",
+    "using", "values", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition", "key",
 }  # fmt: skip
 """Words that begin a clause in parentheses and are no function of any engine."""
 
@@ -87,33 +97,38 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
 
 
 def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
-    """PostgreSQL calls f(x) for `(x).f` and for `t.f` where t stands for a value: only known fields may be read so.
+    """PostgreSQL calls f(x) for `(x).f`, and f(t) for `t.f` where the source t has no column f.
 
-    Known are the fields of composite columns of the catalog, the columns that a source in FROM names, and those of
-    functions that return records.
+    `(x).f` may be a field of a composite column of the catalog, or of a function that returns records. `t.f` may be a
+    column that a function in FROM names, with the alias t; columns of tables and subqueries are checked with the
+    catalog (`agent.sql.names`), and here only held against functions that users have defined and those of the server.
     """
     if statement.dialect != "postgres":
         return
-    sources = _value_sources(statement)
+    has_values = any(_functions_in_from(node) for node in statement.nodes)
     for node in statement.nodes:
         if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Func | exp.Star):
-            if not _is_known_field(node, statement):
-                name = node.expression.name
-                text = (
-                    f"{shown(node, statement.dialect)} may call the function {name}: it is no field of a known record"
-                )
-                yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
+            may_call = not _is_known_field(node, statement)
+            name = node.expression.name
         elif isinstance(node, exp.Column) and node.table and isinstance(node.this, exp.Identifier):
-            columns = sources.get(node.table.lower())
-            if columns is not None and node.name.lower() not in columns and not _is_of_table(node):
-                text = f"{shown(node, statement.dialect)} may call the function {node.name}: it is no known column"
-                yield Finding("harmless_functions", text, node.name.upper(), node.name, position_of(node))
+            name = node.name
+            source = _source_of(node)
+            if source is not None and _functions_in_from(source):
+                may_call = stored_name(node.this, "postgres") not in _named_columns(source, statement.dialect)
+            else:
+                is_function = name.lower() in statement.names.routines or bool(_SERVER_FUNCTION.match(name.lower()))
+                may_call = is_function or (source is None and has_values)
+        else:
+            continue
+        if may_call:
+            text = f"{shown(node, statement.dialect)} may call the function {name}: it is no known column or field"
+            yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
 
 
 def harmless_types(statement: Statement) -> Iterator[Finding]:
     """Every type is a type of values: none that looks names up in the engine's catalog, none without end."""
     for node in statement.nodes:
-        if isinstance(node, exp.DataType) and not _is_value_type(node):
+        if isinstance(node, exp.DataType) and not isinstance(node, exp.IntervalSpan) and not _is_value_type(node):
             name = shown(node, statement.dialect)
             yield Finding("harmless_types", f"the type {name} is not allowed", None, name, position_of(node))
 
@@ -125,16 +140,18 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
     """
     parser = faithful(statement.dialect).parser_class
     aliases = {node.alias.lower() for node in statement.nodes if isinstance(node, exp.CTE)}
-    known = allowed_names(statement.dialect) | _ROW_FUNCTIONS.get(statement.dialect, set()) | _CLAUSES | aliases
+    known = allowed_names(statement.dialect) | _ROW_FUNCTIONS.get(statement.dialect, set()) | aliases
     for index, token in enumerate(tokens[:-1]):
         if token.text in statement.names.routines and not re.match(r"\w", token.text):
             text = f"the operator {token.text} is defined by a user of the database"
             yield Finding("harmless_functions", text, token.text, token.text, _position(token))
         if tokens[index + 1].token_type != TokenType.L_PAREN:
             continue
-        kind, name = token.token_type, token.text.lower()
+        kind, name = token.token_type, _base_name(token.text, statement.dialect)
         may_be_call = kind in {TokenType.VAR, TokenType.IDENTIFIER} or kind in parser.FUNC_TOKENS
         if not may_be_call or name in known or (index and tokens[index - 1].text.upper() in _BEFORE_NO_CALL):
+            continue
+        if kind != TokenType.IDENTIFIER and name in _CLAUSES:
             continue
         if kind in parser.TYPE_TOKENS and kind.name in allowed_names("types"):
             continue
@@ -143,12 +160,19 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
 
 def called_name(node: exp.Expr, dialect: str) -> str | None:
     """Return the name that `node` calls in `dialect`, in lower case; None for what is no call by name."""
-    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc | exp.ParameterizedAgg):
-        return str(node.this.name if isinstance(node.this, exp.Expr) else node.this).lower()
+    if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc | exp.ParameterizedAgg | exp.CombinedAggFunc):
+        return _base_name(str(node.this.name if isinstance(node.this, exp.Expr) else node.this), dialect)
     if not isinstance(node, exp.Func) or isinstance(node, exp.Connector | exp.SubqueryPredicate):
         return None
     printed = _CALL.match(node.sql(dialect=faithful(dialect), comments=False))
-    return printed[1].lower() if printed else None
+    return _base_name(printed[1], dialect) if printed else None
+
+
+def _base_name(name: str, dialect: str) -> str:
+    """Return `name` in lower case, an aggregate of ClickHouse without its combinators where they are no part of it."""
+    if dialect != "clickhouse" or name.lower() in allowed_names(dialect):
+        return name.lower()
+    return _COMBINATORS.sub("", name).lower()
 
 
 def _not_listed(name: str, position: Position | None) -> Finding:
@@ -161,7 +185,7 @@ def _position(token: Token) -> Position:
 
 
 def _callable(node: exp.Expr, dialect: str) -> frozenset[str]:
-    if isinstance(node.parent, exp.Table) and dialect in _ROW_FUNCTIONS:
+    if isinstance(node.parent, exp.Table | exp.Lateral) and dialect in _ROW_FUNCTIONS:
         return frozenset(_ROW_FUNCTIONS[dialect])
     return allowed_names(dialect)
 
@@ -193,24 +217,6 @@ def _passed_names(node: exp.Expr, name: str | None, dialect: str) -> Iterator[st
         yield argument.name.partition("(")[0].strip().lower() if argument is not None and is_text else ""
 
 
-def _value_sources(statement: Statement) -> dict[str, set[str]]:
-    """Return, by alias, the columns of each source in FROM that is a function: its alias may stand for a value."""
-    sources: dict[str, set[str]] = {}
-    for node in statement.nodes:
-        functions = _functions_in_from(node)
-        if not functions:
-            continue
-        names = [called_name(function, statement.dialect) or "" for function in functions]
-        columns = {"ordinality", *names, *(field for name in names for field in _RECORD_FIELDS.get(name, ()))}
-        alias = node.args.get("alias")
-        columns |= {column.name.lower() for column in alias.columns} if alias else set()
-        columns |= {column.name.lower() for column in node.find_all(exp.ColumnDef, exp.JSONColumnDef)}
-        columns |= {node.args["offset"].name.lower()} if isinstance(node.args.get("offset"), exp.Identifier) else set()
-        name = (node.alias or names[0]).lower()
-        sources.setdefault(name, set()).update(columns | {name})
-    return sources
-
-
 def _functions_in_from(node: exp.Expr) -> list[exp.Expr]:
     """Return the functions whose rows the source `node` of a FROM gives; none for a table or a subquery."""
     if isinstance(node, exp.Unnest):
@@ -218,22 +224,55 @@ def _functions_in_from(node: exp.Expr) -> list[exp.Expr]:
     if not isinstance(node, exp.Table | exp.Lateral):
         return []
     found = [part.this for part in node.args.get("rows_from") or ()] or [node.this]
-    return [
-        part.expression if isinstance(part, exp.Dot) else part for part in found if isinstance(part, exp.Func | exp.Dot)
-    ]
+    functions = [part.expression if isinstance(part, exp.Dot) else part for part in found]
+    return [part for part in functions if isinstance(part, exp.Func)]
 
 
-def _is_of_table(column: exp.Column) -> bool:
-    """Return whether the nearest source in sight with the name before the dot is a table or a subquery."""
+def _named_columns(source: exp.Expr, dialect: str) -> set[str]:
+    """Return the columns of a function in FROM, which has an alias, as PostgreSQL stores their names."""
+    alias = source.args["alias"]
+    columns = {stored_name(alias.this, dialect), "ordinality"}
+    for column in alias.columns:
+        columns.add(stored_name(column.this if isinstance(column, exp.ColumnDef) else column, dialect))
+    if isinstance(source.args.get("offset"), exp.Identifier):
+        columns.add(stored_name(source.args["offset"], dialect))
+    for function in _functions_in_from(source):
+        columns |= _RECORD_FIELDS.get(called_name(function, dialect) or "", set())
+        own: Sequence[exp.Expr] = ()
+        if isinstance(function, exp.XMLTable):
+            own = function.args.get("columns") or ()
+        elif isinstance(function, exp.JSONTable):
+            own = list(function.args["schema"].find_all(exp.JSONColumnDef))
+        columns |= {stored_name(column.this, dialect) for column in own if isinstance(column.this, exp.Identifier)}
+    return columns
+
+
+def _source_of(column: exp.Column) -> exp.Expr | None:
+    """Return what the name before the dot means in PostgreSQL: the source with that name in the innermost FROM."""
+    wanted = stored_name(column.args["table"], "postgres")
     select = column.find_ancestor(exp.Select)
     while select is not None:
-        joined = [join.this for join in select.args.get("joins") or ()]
-        sources = [select.args["from_"].this, *joined] if select.args.get("from_") else joined
-        for source in sources:
-            if source.alias_or_name.lower() == column.table.lower():
-                return not _functions_in_from(source)
+        for source in _sources_of(select):
+            alias = source.args.get("alias")
+            name = alias.this if alias and alias.this else source.this if isinstance(source, exp.Table) else None
+            if isinstance(name, exp.Identifier) and stored_name(name, "postgres") == wanted:
+                return source
         select = select.find_ancestor(exp.Select)
-    return False
+    return None
+
+
+def _sources_of(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yield the sources of a FROM, also those of joins in parentheses."""
+    clause = select.args.get("from_")
+    pending = [clause.this] if clause else []
+    pending += [join.this for join in select.args.get("joins") or ()]
+    pending += select.args.get("laterals") or ()
+    while pending:
+        source = pending.pop()
+        yield source
+        pending += [join.this for join in source.args.get("joins") or ()]
+        if isinstance(source, exp.Subquery | exp.Paren) and not isinstance(source.this, exp.Query):
+            pending.append(source.this)
 
 
 def _is_known_field(node: exp.Dot, statement: Statement) -> bool:

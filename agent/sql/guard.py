@@ -24,7 +24,7 @@ from agent.sql.lexical import check_length, check_tokens
 from agent.sql.parameters import Value, with_literals
 from agent.sql.sizes import bounded_rows, bounded_widths
 from agent.sql.sources import catalog_tables, no_bare_table_lists, no_system_columns
-from agent.sql.syntax import known_syntax, query_only, single_statement
+from agent.sql.syntax import known_clauses, known_syntax, query_only, single_statement
 
 __all__ = ["RULES", "Finding", "Statement", "approve", "check", "parse", "stop_words"]
 
@@ -36,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     single_statement,
     query_only,
     known_syntax,
+    known_clauses,
     harmless_functions,
     no_attribute_calls,
     harmless_types,

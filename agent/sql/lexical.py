@@ -54,6 +54,9 @@ def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Fi
         if depth > MAX_NESTING:
             yield Finding("length", f"the statement is nested deeper than {MAX_NESTING} levels")
             return
+    if dialect == "spark" and "${" in sql:
+        # Spark puts the value of a variable there before it parses, also within strings and quoted names.
+        yield _finding("variables", "a variable ${...} is not allowed", sql, sql.index("${"), "${")
     outside, code = _without_strings(sql, tokens)
     yield from _hidden(outside, sql)
     yield from _remarks(code, sql, dialect)

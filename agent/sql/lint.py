@@ -18,7 +18,7 @@ _DEFAULT_SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public", "c
 
 
 def read_tables(path: Path) -> frozenset[str]:
-    """Return the names under `allowed_tables` of a JSON file, in lower case.
+    """Return the names under `allowed_tables` of a JSON file, as they are written and in lower case.
 
     Raises:
         DatasetInvalid: the file cannot be read, or has no such list of names.
@@ -30,7 +30,7 @@ def read_tables(path: Path) -> frozenset[str]:
     names = schema.get("allowed_tables") if isinstance(schema, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DatasetInvalid(str(path), "it has no list of names under allowed_tables")
-    return frozenset(name.lower() for name in names)
+    return frozenset(names) | frozenset(name.lower() for name in names)
 
 
 def lint_file(path: Path, schema: Path | None) -> Iterator[dict[str, Any]]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from agent.catalog.schema import Catalog, Table
+from agent.catalog.schema import IGNORES_CASE, Catalog, Table
 from agent.sql.joined import connected, inner_conditions
 from agent.sql.names import unresolved
 from agent.sql.resolved import resolved, table_of
-from agent.sql.sources import CASE_BLIND, names_cte
+from agent.sql.sources import names_cte
 
 _NUMBER = "number"
 
@@ -51,7 +51,7 @@ def _mend_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
 
 def _is_exact(node: exp.Table, catalog: Catalog) -> bool:
     table = table_of(node, catalog)
-    if table is None or catalog.dialect in CASE_BLIND:
+    if table is None or catalog.dialect in IGNORES_CASE:
         return table is not None
     folds = catalog.dialect == "postgres" and not node.this.args.get("quoted")
     return table.name == (node.name.lower() if folds else node.name)

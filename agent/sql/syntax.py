@@ -7,6 +7,8 @@ from sqlglot import exp
 from agent.sql.finding import Finding, Statement, position_of, shown
 from agent.sql.functions import allowed_names
 
+_REUSES_ALIASES = {"duckdb", "clickhouse"}
+"""Engines in which an output may use the alias of another."""
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _OPERATIONS = {
     "TRUNCATETABLE": "TRUNCATE",
@@ -34,7 +36,7 @@ def query_only(statement: Statement) -> Iterator[Finding]:
             word = _operation(tree)
             yield Finding("query_only", f"only a query may run, not {word}", word, word, position_of(tree))
         elif isinstance(tree, exp.Select) and not tree.args.get("from_"):
-            yield from _columns_from_nowhere(tree)
+            yield from _columns_from_nowhere(tree, statement.dialect)
 
 
 def known_syntax(statement: Statement) -> Iterator[Finding]:
@@ -48,6 +50,31 @@ def known_syntax(statement: Statement) -> Iterator[Finding]:
             yield Finding(rule, text, word, shown(node, statement.dialect), position_of(node))
 
 
+_CLAUSES: dict[type[exp.Expr], set[str]] = {
+    exp.Select: {
+        "with_", "expressions", "distinct", "from_", "exclude", "laterals", "joins", "pivots", "prewhere", "where",
+        "group", "having", "qualify", "windows", "distribute", "sort", "cluster", "order", "limit", "offset", "sample",
+    },
+    exp.Table: {
+        "this", "alias", "db", "catalog", "laterals", "joins", "pivots", "ordinality", "only", "rows_from", "sample",
+    },
+    exp.SetOperation: {
+        "this", "expression", "with_", "distinct", "by_name", "side", "kind", "on", "order", "limit", "offset",
+    },
+}  # fmt: skip
+"""Parts of a query that only read. Others carry settings, formats, modifiers or hints, which no rule looks into."""
+
+
+def known_clauses(statement: Statement) -> Iterator[Finding]:
+    """A query and the tables that it reads have no part that is not known to read only, such as SETTINGS or FORMAT."""
+    for node in statement.nodes:
+        allowed = next((names for kind, names in _CLAUSES.items() if isinstance(node, kind)), None)
+        for name, value in node.args.items() if allowed is not None else ():
+            if value and name not in (allowed or ()):
+                word = name.strip("_").replace("_", " ").upper()
+                yield Finding("known_syntax", f"{word} is not allowed in a query", word, word, position_of(node))
+
+
 _WRITES = (exp.DDL, exp.DML, exp.Command, exp.Into, exp.Lock, exp.Set, exp.Drop, exp.Alter, exp.Merge, exp.Copy)
 """Kinds that get the name of their own rule, so that a reader sees what they would do."""
 
@@ -57,13 +84,14 @@ def _is_pivot(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Pivot) and isinstance(tree.this, exp.Table | exp.Subquery)
 
 
-def _columns_from_nowhere(tree: exp.Select) -> Iterator[Finding]:
+def _columns_from_nowhere(tree: exp.Select, dialect: str) -> Iterator[Finding]:
     """An unquoted bare column where there is no FROM: a command, or a session variable, in the guise of a column."""
     inner = {id(node) for query in tree.find_all(exp.Query) if query is not tree for node in query.walk()}
     inner |= {id(node) for function in tree.find_all(exp.Lambda, exp.Comprehension) for node in function.walk()}
+    aliases = {output.alias for output in tree.expressions if dialect in _REUSES_ALIASES and output.alias}
     for column in tree.find_all(exp.Column):
         if id(column) not in inner and isinstance(column.this, exp.Identifier) and not column.this.args.get("quoted"):
-            if column.find_ancestor(exp.Lateral, exp.Join):
+            if column.find_ancestor(exp.Lateral, exp.Join) or column.name in aliases:
                 continue
             text = f"the column {column.name} comes from no table"
             yield Finding("query_only", text, None, column.name, position_of(column))

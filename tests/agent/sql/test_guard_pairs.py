@@ -18,7 +18,11 @@ DIALECTS = ("sqlite", "postgres", "mysql", "duckdb")
 NAMES = ("customers", "orders", "products", "order_items", "events", "employees")
 TABLES = {*NAMES, *(f"{schema}.{name}" for schema in ("main", "public") for name in NAMES)}
 ALLOWED = [(dialect, pair) for dialect in DIALECTS for pair in read_pairs(f"guard/allowed_{dialect}.sql")]
-REFUSED = [(dialect, pair) for dialect in DIALECTS for pair in read_pairs(f"guard/refused_{dialect}.sql")]
+REFUSED = [
+    (dialect, pair)
+    for dialect in (*DIALECTS, "clickhouse", "spark", "trino")
+    for pair in read_pairs(f"guard/refused_{dialect}.sql")
+]
 URLS = {
     "sqlite": "sqlite://",
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
@@ -53,6 +57,45 @@ def test_forbidden_statements_are_refused_by_name(case: tuple[str, Pair]) -> Non
 
     assert rule in {finding.rule for finding in findings}
     assert not word or word in stop_words(findings)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        ("duckdb", "SELECT * FROM 'x.csv'"),
+        ("duckdb", "SELECT * FROM x.csv"),
+        ("spark", "SELECT * FROM csv.`x.csv`"),
+        ("sqlite", "SELECT * FROM dbstat"),
+        ("trino", "SELECT * FROM system.runtime.queries"),
+        ("trino", 'SELECT * FROM "orders$files"'),
+        ("postgres", "SELECT * FROM pg_catalog.pg_authid"),
+    ],
+)
+def test_files_and_system_tables_are_refused_without_a_schema_too(dialect: str, sql: str) -> None:
+    assert {finding.rule for finding in check(sql, dialect, None)} == {"catalog_tables"}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        ("postgres", 'SELECT * FROM "ORDERS"'),
+        ("postgres", 'SELECT * FROM "hr.employees"'),
+        ("mysql", "SELECT * FROM ORDERS"),
+        ("sqlite", 'SELECT * FROM "hr.employees"'),
+        ("duckdb", "SELECT * FROM to\u212aens"),
+    ],
+)
+def test_a_name_that_only_looks_like_that_of_a_readable_table_is_refused(dialect: str, sql: str) -> None:
+    names = {"orders", "hr.employees", "tokens"}
+
+    assert {finding.rule for finding in check(sql, dialect, names)} == {"catalog_tables"}
+
+
+def test_names_are_compared_as_the_engine_folds_them() -> None:
+    assert check("SELECT * FROM Orders", "postgres", {"orders"}) == ()
+    assert check('SELECT * FROM "Orders"', "postgres", {"Orders"}) == ()
+    assert check("SELECT * FROM [ORDERS]", "sqlite", {"orders"}) == ()
+    assert check('SELECT * FROM HR."Employees"', "duckdb", {"hr.employees"}) == ()
 
 
 @pytest.mark.parametrize("case", ALLOWED, ids=shown)
@@ -184,6 +227,6 @@ def test_a_function_is_left_off_the_list_by_its_properties(function: function_li
 
 def test_each_rule_of_the_guard_stops_a_statement_of_the_pairs() -> None:
     seen = {pair.expected.split()[0] for _, pair in REFUSED}
-    rules = {rule.__name__ for rule in RULES} - {"no_bare_table_lists", "no_attribute_calls"}
+    rules = {rule.__name__ for rule in RULES} - {"no_bare_table_lists", "no_attribute_calls", "known_clauses"}
 
     assert rules <= seen | {"single_statement"}

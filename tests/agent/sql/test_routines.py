@@ -162,7 +162,13 @@ def test_clickhouse_calls_no_unlisted_function_by_its_name(sql: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT * APPLY(sum) FROM t", "SELECT arrayReduce('sum', [1]), arrayReduce('quantile(0.5)', [1])"]
+    "sql",
+    [
+        "SELECT * APPLY(sum) FROM t",
+        "SELECT arrayReduce('sum', [1]), arrayReduce('quantile(0.5)', [1])",
+        "SELECT countIf(a > 1), sumIf(a, b = 2), quantileIf(0.5)(a, b > 1) FROM t",
+        "SELECT uniqMerge(s), avgOrNull(a), sumMap(m) FROM t",
+    ],
 )
 def test_clickhouse_calls_listed_functions_by_their_names(sql: str) -> None:
     assert check(sql, "clickhouse", {"t"}) == ()
