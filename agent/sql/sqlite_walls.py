@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,9 +12,6 @@ _READS = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
-_TABLE_FUNCTIONS = ("json_each", "json_tree")
-"""Functions of SQLite that return rows, and that a query may call."""
-
 _MAX_VALUE_BYTES = 1_000_000
 _PROGRESS_INSTRUCTIONS = 10_000
 
@@ -27,32 +24,23 @@ def connect_read_only(path: str) -> sqlite3.Connection:
     return connection
 
 
-def open_sqlite(path: str, timeout_s: float) -> sqlite3.Connection:
+def open_sqlite(
+    path: str, timeout_s: float, prepare: Callable[[sqlite3.Connection], None] | None = None
+) -> sqlite3.Connection:
     """Return a connection that allows nothing but SELECT, values of at most 1 MB, and `timeout_s` seconds.
 
-    One long call of a function is not stopped by this; the process that it runs in has to be.
+    `prepare` is called with the connection before statements are restricted. One long call of a function is not
+    stopped by this; the process that it runs in has to be.
     """
     connection = connect_read_only(path)
     deadline = time.monotonic() + timeout_s
     connection.set_progress_handler(lambda: int(time.monotonic() > deadline), _PROGRESS_INSTRUCTIONS)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
-    _instantiate_table_functions(connection)
+    if prepare:
+        prepare(connection)
     connection.set_authorizer(_authorize)
     return connection
-
-
-def _instantiate_table_functions(connection: sqlite3.Connection) -> None:
-    """Create the virtual tables behind `json_each` and `json_tree`, which stay for the life of the connection.
-
-    On the first use of such a function SQLite parses a declaration of its columns and asks the authorizer for
-    SQLITE_UPDATE of `sqlite_master`. Done before the authorizer is set, this needs no permission that a statement
-    could use, and the table functions that are not named here (`pragma_*`, `dbstat`, `sqlite_stmt`) stay unusable.
-    """
-    for name in _TABLE_FUNCTIONS:
-        # The library may lack JSON, and a table of the file may have the name: then there is nothing to create.
-        with suppress(sqlite3.OperationalError):
-            connection.execute(f"SELECT 1 FROM {name}('[]')").close()
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:

@@ -16,6 +16,7 @@ from agent.sql.database import Database
 from agent.sql.limits import Limits
 from agent.sql.rows import json_safe
 from agent.sql.sqlite_walls import open_sqlite
+from agent.sql.worker import sqlite_cursor
 from tests.databases import make_database, open_url
 
 ENDLESS = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000)
@@ -127,8 +128,12 @@ def test_the_guard_comes_first(source: Source) -> None:
 def test_past_the_guard_the_connection_itself_can_only_read(path: Path, tmp_path: Path, write: str) -> None:
     other = tmp_path / "other.db"
     before = path.read_bytes()
+    statement = write.format(other=other)
     with closing(open_sqlite(str(path), timeout_s=1)) as connection, pytest.raises(sqlite3.DatabaseError):
-        connection.execute(write.format(other=other)).fetchall()
+        connection.execute(statement).fetchall()
+    with sqlite_cursor(str(path), timeout_s=1) as cursor, pytest.raises(sqlite3.DatabaseError):
+        cursor.execute(statement)
+        cursor.fetchmany(1)
     assert path.read_bytes() == before
     assert not other.exists()
 
