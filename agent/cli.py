@@ -1,5 +1,6 @@
 """The command line: parsing only. Everything that takes time to import is imported by the command that needs it."""
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -15,7 +16,7 @@ from agent.cli_trace import trace_app
 from agent.cli_train import train
 from agent.errors import DatasphinxError
 from agent.exit_codes import ANSWERED, DOMAIN, exit_code_of
-from agent.terminal_text import echo, json_text
+from agent.terminal_text import PrintableFormatter, echo, json_text
 
 if TYPE_CHECKING:
     from agent.services import Services
@@ -122,6 +123,8 @@ app.command()(train)
 
 def main() -> NoReturn:
     """Run the command line; an error is one line on standard error and an exit code, never a traceback."""
+    if logging.lastResort:
+        logging.lastResort.setFormatter(PrintableFormatter())
     try:
         app()
     except DatasphinxError as error:

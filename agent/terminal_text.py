@@ -1,6 +1,7 @@
 """Untrusted text on a terminal: names and values from databases, files and models, without control characters."""
 
 import json
+import logging
 import re
 import unicodedata
 from typing import Any
@@ -38,6 +39,14 @@ def json_text(value: Any) -> str:
 def echo(text: str, *, error: bool = False, color: str | None = None) -> None:
     """Print `text` as `printable` returns it, to standard error with `error`."""
     typer.secho(printable(text), fg=color, err=error)
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats messages of the log, tracebacks included, as `printable` returns them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the message."""
+        return printable(super().format(record))
 
 
 def _is_shown(character: str) -> bool:

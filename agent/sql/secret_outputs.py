@@ -144,15 +144,16 @@ class _Lineage:
         return outputs is None or any(secret for _, secret in outputs)
 
     def _is_secret_column(self, column: exp.Column, scope: Scope) -> bool:
-        if not column.table:
-            # It may be the alias of an output, or a table's name that stands for a whole row.
-            return True
+        # Without a table it is the alias of an output, a whole row, or the value of a table function.
+        name = column.table or column.name
         around: Scope | None = scope
-        while around is not None and column.table not in around.sources:
+        while around is not None and name not in around.sources:
             around = around.parent
         if around is None:
             return True
-        source = around.sources[column.table]
+        source = around.sources[name]
+        if not column.table and not _is_function(source):
+            return True
         if isinstance(source, exp.Table):
             return self._is_secret_in_table(column.name.lower(), source, around)
         return self._is_secret_in_scope(column.name.lower(), source, around)
@@ -180,6 +181,10 @@ class _Lineage:
     def _takes_secrets(self, function: exp.Expr, scope: Scope) -> bool:
         """Return whether the arguments of a table function hold secret values."""
         return any(self._is_secret(part, scope) for part in function.iter_expressions() if part.arg_key != "alias")
+
+
+def _is_function(source: exp.Table | Scope) -> bool:
+    return source.is_udtf if isinstance(source, Scope) else isinstance(source.this, exp.Func)
 
 
 def _counts_values(node: exp.Count) -> bool:

@@ -136,6 +136,8 @@ def reset_on_return(engine: Engine, dialect: str) -> None:
         connection.rollback()
         connection.autocommit = True
         connection.execute("DISCARD ALL")
+        # What the role or the database sets holds again.
+        connection.execute("; ".join(_postgres_reading("SESSION")))
         connection.autocommit = False
 
 

@@ -1,6 +1,7 @@
 """Text from databases, files and models cannot control the terminal that it is printed on."""
 
 import json
+import logging
 import unicodedata
 from pathlib import Path
 
@@ -76,3 +77,10 @@ def test_checked_statements(run: Run, tmp_path: Path) -> None:
     _, out, _ = run("guard", str(tmp_path / "q.jsonl"))
     assert json.loads(out)["sql"] == sql
     assert not [each for each in out if is_hostile(each) and each != "\n"]
+
+
+def test_the_log_of_a_process_that_configures_none(run: Run) -> None:
+    run("--version")
+    assert logging.lastResort
+    record = logging.LogRecord("datasphinx", logging.WARNING, "", 1, "%s", (HOSTILE,), None)
+    assert not [each for each in logging.lastResort.format(record) if is_hostile(each) and each != "\n"]
