@@ -29,11 +29,12 @@ def narrate(
 ) -> str | None:
     """Return a few sentences about `results`, the main one first; `draft` where a model has written them already.
 
-    The model reads the rows without values of secret columns. A text with a figure that is not in the rows is written
-    once more, with the figures named. None where the model fails, or states such a figure again.
+    Values of secret columns are masked before anything is read, so that no prompt and no objection has one. A text with
+    a figure that is not in the rows is written once more, with the figures named. None where the model fails, or states
+    such a figure again.
     """
-    shown = {name: masked(result) for name, result in results.items()}
-    messages = _messages(question, shown, output_type, language, model)
+    results = {name: masked(result) for name, result in results.items()}
+    messages = _messages(question, results, output_type, language, model)
     try:
         text = draft or _said(model, messages)
         invented = _invented(text, results, question)

@@ -86,22 +86,8 @@ class DuckDBFile:
 @contextmanager
 def sqlite_cursor(path: str, timeout_s: float) -> Iterator[Cursor]:
     """Yield a cursor of the SQLite file that can only read, and stops after `timeout_s` seconds."""
-    opened = closing(open_sqlite(path, timeout_s, _instantiate_table_functions))
-    with opened as connection, closing(connection.cursor()) as cursor:
+    with closing(open_sqlite(path, timeout_s)) as connection, closing(connection.cursor()) as cursor:
         yield cursor
-
-
-def _instantiate_table_functions(connection: sqlite3.Connection) -> None:
-    """Create the virtual tables behind `json_each` and `json_tree`, which stay for the life of the connection.
-
-    On the first use of such a function SQLite parses a declaration of its columns and asks the authorizer for
-    SQLITE_UPDATE of `sqlite_master`. Done before the authorizer is set, this needs no permission that a statement
-    could use, and table functions that are not named here (`pragma_*`, `dbstat`, `sqlite_stmt`) stay unusable.
-    """
-    for name in ("json_each", "json_tree"):
-        # The library may lack JSON, and a table of the file may have the name: then there is nothing to create.
-        with suppress(sqlite3.OperationalError):
-            connection.execute(f"SELECT 1 FROM {name}('[]')").close()
 
 
 def main() -> None:

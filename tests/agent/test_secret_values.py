@@ -105,6 +105,19 @@ def test_the_rows_are_the_answer_where_the_narration_is_rejected(make: Make) -> 
     assert run.graph.get_state(run.config).values["turns"][-1]["answer"] != output["answer"]
 
 
+def test_a_rejected_narration_is_written_again_without_them(make: Make) -> None:
+    answers = [
+        {"answer": "Person 1 earns 7,654,001.", "output_type": "dataframe"},
+        {"answer": "They are all listed.", "output_type": "dataframe"},
+    ]
+    run = make("SELECT name, salary FROM staff ORDER BY salary", NarratedAnswer=answers)
+    assert run.ask("List the salary of all staff")["answer"] == "They are all listed."
+    prompts = [call.prompt for call in run.model.calls if call.schema_name == "NarratedAnswer"]
+    assert len(prompts) == 2 and is_hidden(prompts[0])
+    # What the model made up, even if it is right, is the only figure there.
+    assert is_hidden(prompts[1].replace("7,654,001", ""))
+
+
 @pytest.mark.parametrize(
     ("sql", "shown"),
     [
