@@ -1,4 +1,4 @@
-"""Which columns are secret: their values are never read for the catalog, so that none can leave through it."""
+"""Which columns are secret: the catalog never reads their values, and results that have them are masked for models."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
