@@ -85,11 +85,12 @@ def _has_secrets(node: exp.Table, catalog: Catalog) -> bool:
 
 
 class _Lineage:
-    """Follows the outputs of scopes to the columns of tables; each scope is examined once."""
+    """Follows the outputs of scopes to the columns of tables; each scope and function is examined once."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._known: dict[int, Sequence[_Output] | None] = {}
+        self._functions: dict[int, bool] = {}
 
     def outputs(self, scope: Scope) -> Sequence[_Output] | None:
         """Return the outputs of `scope` in their order; None where they are not known."""
@@ -180,7 +181,12 @@ class _Lineage:
 
     def _takes_secrets(self, function: exp.Expr, scope: Scope) -> bool:
         """Return whether the arguments of a table function hold secret values."""
-        return any(self._is_secret(part, scope) for part in function.iter_expressions() if part.arg_key != "alias")
+        if id(function) not in self._functions:
+            parts = [part for part in function.iter_expressions() if part.arg_key != "alias"]
+            # One that refers to itself is taken for secret.
+            self._functions[id(function)] = True
+            self._functions[id(function)] = any(self._is_secret(part, scope) for part in parts)
+        return self._functions[id(function)]
 
 
 def _is_function(source: exp.Table | Scope) -> bool:

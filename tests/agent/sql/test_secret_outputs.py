@@ -40,3 +40,12 @@ def test_another_number_of_columns_than_the_statement_has_makes_all_of_them_secr
 @pytest.mark.parametrize("sql", ["SELECT ((", "SELECT 1; SELECT email FROM customers"])
 def test_what_cannot_be_read_is_secret(sql: str) -> None:
     assert secret_outputs(sql, catalog("sqlite"), 2) == [0, 1]
+
+
+def test_chains_of_functions_and_subqueries_take_linear_time() -> None:
+    functions = ", ".join(f"UNNEST([t{at}.a, t{at}.a]) AS t{at + 1}(a)" for at in range(60))
+    sql = f"SELECT t60.a FROM customers, (SELECT name AS a FROM customers) AS t0, {functions}"
+    assert secret_outputs(sql, catalog("duckdb"), 1) == []
+    tables = ", ".join(f"c{at + 1} AS (SELECT x.a || y.a AS a FROM c{at} AS x, c{at} AS y)" for at in range(40))
+    sql = f"WITH c0 AS (SELECT name AS a FROM customers), {tables} SELECT a FROM c40"
+    assert secret_outputs(sql, catalog("sqlite"), 1) == []
