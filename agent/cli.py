@@ -1,6 +1,6 @@
 """The command line: parsing only. Everything that takes time to import is imported by the command that needs it."""
 
-import json
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -16,6 +16,7 @@ from agent.cli_trace import trace_app
 from agent.cli_train import train
 from agent.errors import DatasphinxError
 from agent.exit_codes import ANSWERED, DOMAIN, exit_code_of
+from agent.terminal_text import PrintableFormatter, echo, json_text
 
 if TYPE_CHECKING:
     from agent.services import Services
@@ -82,9 +83,7 @@ def guard_statements(
     blocked = 0
     for case in lint_file(file, schema):
         blocked += case["verdict"] == "block"
-        # What is no Unicode text (half of a surrogate pair) stays the escape that JSON has for it.
-        line = json.dumps(case, ensure_ascii=False).encode("utf-8", "backslashreplace")
-        sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.write(json_text(case).encode() + b"\n")
     sys.stdout.flush()
     raise typer.Exit(DOMAIN if blocked else ANSWERED)
 
@@ -115,7 +114,7 @@ def check(
 
     services = _services()
     found = check_source(name, services.settings_of(name), services.limits)
-    typer.echo(json.dumps(found.as_json(), ensure_ascii=False) if as_json else report(found))
+    echo(json_text(found.as_json()) if as_json else report(found))
     raise typer.Exit(DOMAIN if found.can_write else ANSWERED)
 
 
@@ -124,10 +123,12 @@ app.command()(train)
 
 def main() -> NoReturn:
     """Run the command line; an error is one line on standard error and an exit code, never a traceback."""
+    if logging.lastResort:
+        logging.lastResort.setFormatter(PrintableFormatter())
     try:
         app()
     except DatasphinxError as error:
-        typer.secho(str(error), fg="red", err=True)
+        echo(str(error), error=True, color="red")
         raise SystemExit(exit_code_of(error.code)) from error
     raise SystemExit(ANSWERED)
 

@@ -1,7 +1,6 @@
 """`datasphinx ask`: parsing and printing only."""
 
 import gc
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from agent.errors import (
     ThreadUnknown,
 )
 from agent.exit_codes import exit_code
+from agent.terminal_text import json_text, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -216,7 +216,7 @@ def _converse(talk: "conversation.Talk", given: dict[str, Any], how: dict[str, A
 
 def _print(output: "Reply", as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(output, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(output) + "\n")
         return
     from rich.console import Console
 
@@ -239,6 +239,6 @@ def _save(output: "Reply", path: Path) -> None:
             ChartResponse(**facts, plain=each).save(target)
         except OSError as error:
             raise typer.BadParameter(f"{target} cannot be written: {error.strerror}.", param_hint="--chart") from error
-        console.print(f"chart: {target}", markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(f"chart: {target}"), markup=False, highlight=False, soft_wrap=True)
     if not charts and not output["error"] and not output["clarification"]:
         console.print("No chart was drawn; --output-type plot asks for one.", style="yellow")

@@ -1,6 +1,5 @@
 """`datasphinx eval`: parsing only."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +26,7 @@ from agent.evals.datasets.jsonl import read_questions
 from agent.evals.datasets.opening import DatasetName
 from agent.evals.experiments.method import Method
 from agent.evals.match_rule import MatchRule
+from agent.terminal_text import echo, json_text
 
 if TYPE_CHECKING:
     from agent.evals.run import Report
@@ -163,14 +163,14 @@ def compare(
     if plot:
         plot.write_bytes(png_of(runs))
     if not as_json:
-        typer.echo(table_of(runs), err=True)
-    sys.stdout.write(json.dumps([{"method": name, **figures} for name, figures in runs], ensure_ascii=False) + "\n")
+        echo(table_of(runs), error=True)
+    sys.stdout.write(json_text([{"method": name, **figures} for name, figures in runs]) + "\n")
 
 
 def _print_figures(report: dict[str, Any], table: str, as_json: bool) -> None:
     if not as_json:
-        typer.echo(table, err=True)
-    sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
+        echo(table, error=True)
+    sys.stdout.write(json_text(report) + "\n")
 
 
 def _print_report(report: "Report", as_json: bool) -> None:
@@ -184,7 +184,7 @@ def _print_report(report: "Report", as_json: bool) -> None:
             f"{report.llm_calls} calls",
             err=True,
         )
-    sys.stdout.write(json.dumps(report.as_json(), ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(report.as_json()) + "\n")
 
 
 def _percent(share: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli_options import AsJson
+from agent.terminal_text import echo
 
 if TYPE_CHECKING:
     from agent.catalog.source import Source
@@ -69,7 +70,7 @@ def list_examples(
         _print({"examples": [{**example.shown(), "source": example.source} for example in found]})
         return
     for each in found:
-        typer.echo(f"{each.id}  {each.source}  {one_line(each.question, 100)}  {one_line(each.sql, 160)}")
+        echo(f"{each.id}  {each.source}  {one_line(each.question, 100)}  {one_line(each.sql, 160)}")
 
 
 @examples_app.command()

@@ -2,15 +2,18 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent.cli_options import AsJson
+from agent.terminal_text import echo
 
 if TYPE_CHECKING:
     from agent.audit.events import StoredEvent
     from agent.audit.store import Store
+    from agent.audit.verify import Anchor, Verification
 
 _SAME, _DIFFERENT = 0, 3
 
@@ -34,7 +37,7 @@ def list_runs(
         _print_json({"runs": runs})
         return
     for run in runs:
-        typer.echo(f"{run['time'][:19]}  {run['trace_id']}  {run['status']:<20}  {_line(run['question'], 100)}")
+        echo(f"{run['time'][:19]}  {run['trace_id']}  {run['status']:<20}  {_line(run['question'], 100)}")
 
 
 @trace_app.command()
@@ -47,30 +50,70 @@ def show(trace: TraceId, as_json: AsJson = False) -> None:
     if as_json:
         _print_json({"trace_id": events[0].trace_id, "events": [event.as_json() for event in events]})
         return
-    typer.echo(events[0].trace_id)
+    echo(events[0].trace_id)
     for event in events:
         node, gist = event.content.get("node", ""), _line(_gist(event), 160)
-        typer.echo(f"{event.sequence:>4}  {event.time[11:23]}  {event.kind:<9}  {node:<17}  {gist}".rstrip())
+        echo(f"{event.sequence:>4}  {event.time[11:23]}  {event.kind:<9}  {node:<17}  {gist}".rstrip())
 
 
 @trace_app.command()
-def verify(as_json: AsJson = False) -> None:
+def verify(
+    anchor: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="File outside the record's database. Compare the record with the end of the chain that an earlier "
+            "check wrote there, and write the present end to it if nothing is wrong.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Check that no event was changed, removed, inserted or reordered since it was written, and say where.
 
-    Exit codes: 0 the record is whole, 3 it is not, 5 it cannot be read.
+    Without --anchor, events missing at the end are not found if datasphinx_head was corrected too. Exit codes: 0 the
+    record is whole, 2 the anchor cannot be read or written, 3 the record is not whole, 5 it cannot be read.
     """
     from agent.audit.verify import verify as verify_store
 
-    found = verify_store(_store())
+    known = _anchor_in(anchor) if anchor else None
+    found = verify_store(_store(), known)
+    if anchor and not found.findings:
+        _write_anchor(found, anchor)
     if as_json:
-        _print_json(found.as_json())
+        _print_json({**found.as_json(), **({"anchor": vars(known) if known else None} if anchor else {})})
     else:
         for each in found.findings:
             run = f" (trace {each.trace_id})" if each.trace_id else ""
-            typer.echo(f"{each.problem}: {each.explanation}{run}")
+            echo(f"{each.problem}: {each.explanation}{run}")
         state = f"{len(found.findings)} findings" if found.findings else "whole"
-        typer.echo(f"{found.events} events, {state}; the last has the hash {found.head}")
+        echo(f"{found.events} events, {state}; the last has the position {found.position} and the hash {found.head}")
+        if anchor:
+            compared = f"compared with event {known.position}" if known else "there was none to compare with"
+            kept = "left as it is" if found.findings else f"now event {found.position}"
+            echo(f"anchor {anchor}: {compared}; {kept}")
     raise typer.Exit(_DIFFERENT if found.findings else _SAME)
+
+
+def _anchor_in(path: Path) -> "Anchor | None":
+    """Return the anchor in a file; None if there is no file."""
+    from agent.audit.verify import read_anchor
+
+    try:
+        return read_anchor(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise typer.BadParameter(f"{path} cannot be read: {reason}.", param_hint="--anchor") from error
+
+
+def _write_anchor(found: "Verification", path: Path) -> None:
+    from agent.audit.verify import write_anchor
+
+    try:
+        write_anchor(found.anchor, path)
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint="--anchor") from error
 
 
 @trace_app.command()
@@ -97,11 +140,11 @@ def replay(
         _print_json(done.as_json())
     else:
         for each in done.differences:
-            typer.echo(f"step {each.step} {each.node}: {each.what}")
-            typer.echo(f"  recorded  {_line(str(each.recorded), 200)}")
-            typer.echo(f"  replayed  {_line(str(each.replayed), 200)}")
+            echo(f"step {each.step} {each.node}: {each.what}")
+            echo(f"  recorded  {_line(str(each.recorded), 200)}")
+            echo(f"  replayed  {_line(str(each.replayed), 200)}")
         state = f"{len(done.differences)} differences" if done.differences else "nothing differs"
-        typer.echo(f"trace {done.trace_id}: {done.steps} steps, {state}")
+        echo(f"trace {done.trace_id}: {done.steps} steps, {state}")
     raise typer.Exit(_DIFFERENT if done.differences else _SAME)
 
 

@@ -21,6 +21,7 @@ from agent.services import Services
 from agent.sql.equal_rows import is_ordered
 from agent.sql.result import Result
 from agent.state import AnswerTable, Output
+from agent.terminal_text import printable
 
 _EMBEDDED = (
     "It is small, runs in this process and was trained for SQL. Ordinary questions are what it is for; each answer is "
@@ -103,7 +104,7 @@ def _compare(
         console.print(Text("✓ the same rows as the reference gives", style="green"))
         return True
     got = output["sql"] if not output["error"] else output["error"]["message"]
-    console.print(Text(f"✗ not what was asked. Asked: {asked.question} Got: {got}", style="red"))
+    console.print(Text(f"✗ not what was asked. Asked: {asked.question} Got: {printable(str(got))}", style="red"))
     table = AnswerTable(name="reference", columns=references[0]["columns"], rows=references[0]["rows"])
     console.print("The reference gives:", terminal.rows_table(table, "en"))
     return False

@@ -10,7 +10,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 
 from agent.answers.failed import answer_failure
-from agent.audit.bodies import chart_bodies, output_body, run_body, step_body
+from agent.audit.bodies import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from agent.audit.step import Audit, Step, current_step, merge_audit, new_audit
 from agent.conversation.thread_run import CANCELLATION
 from agent.errors import DatasphinxError, InternalError
@@ -82,7 +82,9 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
             update = _failed(node, flow, state, internal)
         finally:
             current_step.reset(token)
-        return {**begun, **update, "audit": _recorded(step, update)}
+        audit = _recorded(step, update)
+        update.pop(LOGGED_ANSWER, None)
+        return {**begun, **update, "audit": audit}
 
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__

@@ -22,7 +22,7 @@ class SourceSettings(BaseModel):
     url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database.")
     allow_writable_account: bool = Field(False, description="Use the account although it may do more than read.")
     secret_columns: tuple[str, ...] = Field(
-        (), description="Columns whose values are never read for the catalog, such as `customers.email` or `*.phone`."
+        (), description="Columns whose values no model and no log reads, such as `customers.email` or `*.phone`."
     )
     schemas: tuple[str, ...] | None = Field(
         None, description="Schemas to read; left out: all, on MySQL and MariaDB the database of the URL."

@@ -35,6 +35,14 @@ class AnswerTable(TypedDict):
     name: str
     columns: list[str]
     rows: list[list[Any]]
+    secret: NotRequired[list[int]]
+    """Positions of the columns that may hold values of secret columns, which no model and no log has seen."""
+
+
+def answer_table(name: str, result: Result) -> AnswerTable:
+    """Return `result` as a table of an answer."""
+    table = AnswerTable(name=name, columns=result["columns"], rows=result["rows"])
+    return {**table, "secret": result["secret"]} if result.get("secret") else table
 
 
 class AnswerChart(TypedDict):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
-from unicodedata import category
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -15,6 +14,7 @@ from agent.conversation.reply import Reply
 from agent.messages import Language, language_of
 from agent.state import AnswerTable, Output
 from agent.terminal_steps import step_line
+from agent.terminal_text import printable
 
 if TYPE_CHECKING:
     from agent.analyst import Analyst
@@ -48,17 +48,17 @@ def show(output: Output | Reply, console: Console) -> None:
     language = language_of(output["answer"])
     parts: list[RenderableType] = []
     if output.get("sql"):
-        parts.append(Syntax(_harmless(output["sql"] or ""), "sql", word_wrap=True, background_color="default"))
+        parts.append(Syntax(printable(output["sql"] or ""), "sql", word_wrap=True, background_color="default"))
     single = output.get("output_type") in {"number", "string"}
     parts += [rows_table(table, language) for table in output["tables"] if table["rows"] and not single]
-    answer = _harmless(output["answer"])
+    answer = printable(output["answer"])
     if output["error"]:
         parts.append(Text(answer, style="bold red"))
     elif not answer.startswith("| "):
         parts.append(Text(answer, style="bold green"))
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
-    parts += [Text(f"note: {_harmless(text)}", style="yellow") for text in output["audit"]["notes"]]
+    parts += [Text(f"note: {printable(text)}", style="yellow") for text in output["audit"]["notes"]]
     parts.append(cost_line(output))
     console.print(Group(*parts))
     thread_id = cast(Reply, output).get("thread_id")
@@ -72,7 +72,7 @@ def rows_table(table: AnswerTable, language: Language) -> Table:
     for at, name in enumerate(table["columns"]):
         values = [row[at] for row in table["rows"]]
         numeric = any(isinstance(value, int | float) for value in values)
-        shown.add_column(escape(_harmless(name)), justify="right" if numeric else "left")
+        shown.add_column(escape(printable(name)), justify="right" if numeric else "left")
     for row in table["rows"][:_SHOWN_ROWS]:
         shown.add_row(*(escape(format_cell(value, language)) for value in row))
     return shown
@@ -87,11 +87,6 @@ def cost_line(output: Output) -> Text:
     tokens = f"{audit['prompt_tokens']} + {audit['completion_tokens']} tokens"
     seconds = f"{audit['latency_ms'] / 1000:.1f} s"
     return Text(" · ".join([calls, tokens, money, seconds, f"trace {audit['trace_id'][:8]}"]), style="dim")
-
-
-def _harmless(text: str) -> str:
-    """Return `text` without what moves the cursor of a terminal or is not seen: names of columns may hold it."""
-    return "".join(each if each == "\n" or category(each)[0] != "C" else " " for each in text)
 
 
 def _caption(table: AnswerTable) -> str | None:

@@ -5,6 +5,7 @@ from typing import Any
 from agent.answers.asked import answer_asked
 from agent.answers.compose import compose
 from agent.answers.failed import answer_failure
+from agent.audit.bodies import LOGGED_ANSWER
 from agent.audit.step import assume, note
 from agent.charts.echarts import chart_of
 from agent.clarify.assumed import assumptions_of
@@ -34,8 +35,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     output = compose(state["question"], {"result": result}, services, wanted=wanted, sql=sql, drawn=drawn)
     if services.model.profile == "embedded":
         note("a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer")
-    output["answer"] += _assumed(state, services)
-    return {**output, "turns": _turns(state, output["answer"], services.settings.memory_size)}
+    assumed = _assumed(state, services)
+    output["answer"] += assumed
+    output[LOGGED_ANSWER] += assumed
+    return {**output, "turns": _turns(state, output[LOGGED_ANSWER], services.settings.memory_size)}
 
 
 def _assumed(state: State, services: Services) -> str:

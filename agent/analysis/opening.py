@@ -2,13 +2,15 @@
 
 import json
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from agent.analyst_state import AnalystState, ToolCall
+from agent.audit.step import note
 from agent.clarify.hearing import hear
 from agent.datasets.registry import Registry
-from agent.errors import DataMissing, FileUnknown, SourcesNotTogether
+from agent.errors import DataMissing, FileUnknown, NotPermitted, SourcesNotTogether
 from agent.filled_source import filled_source
 from agent.queryspec.dialect import spec_dialect
 from agent.question import clean_question
@@ -29,6 +31,7 @@ def opening(state: AnalystState, services: Services) -> dict[str, Any]:
         NothingAsked, OptionUnknown, InputInvalid: as `hear` says.
         DataMissing: there is neither a file, nor a dataset, nor a source.
         SourcesNotTogether: there are a source and files.
+        NotPermitted: row rules close every table that the question may mean.
         SourceEmpty, ConfigurationError: the source has no tables, or specs are not compiled to its SQL.
         SourceNotFound, SourceUnreachable: as `Services.source` says.
         FileUnknown, DatasetUnknown: there is no such file or dataset.
@@ -55,17 +58,23 @@ def opening(state: AnalystState, services: Services) -> dict[str, Any]:
 
 
 def _opening_of_database(question: str, state: AnalystState, services: Services) -> dict[str, Any]:
-    """Return the same for the tables of a database: those that the index ranks best are the datasets."""
+    """Return the same for the tables of a database: those that the index ranks best are the datasets.
+
+    Tables and views that a row rule closes are left out.
+    """
     if state.get("files") or state.get("datasets"):
         raise SourcesNotTogether(without_password(str(state["source"])), "files")
     source = filled_source(services, state["source"])
     spec_dialect(source.catalog.dialect)
-    ranked = source.index.rank(question, limit=_TABLES_OF_DATABASE) or list(source.catalog.tables)[:_TABLES_OF_DATABASE]
-    tables = source.index.with_neighbours(ranked)[: 2 * _TABLES_OF_DATABASE]
-    return {
-        "dataset_ids": tables,
-        "pending": schema_calls(tables),
-    }
+    met = source.index.rank(question) or list(source.catalog.tables)
+    ranked = list(islice(filter(source.is_open, met), _TABLES_OF_DATABASE))
+    if not ranked:
+        raise NotPermitted(met[0])
+    closed = [key for key in met[: met.index(ranked[-1])] if key not in ranked]
+    if closed:
+        note(f"left out, since row rules close them: {', '.join(closed)}")
+    tables = list(islice(filter(source.is_open, source.index.with_neighbours(ranked)), 2 * _TABLES_OF_DATABASE))
+    return {"dataset_ids": tables, "pending": schema_calls(tables)}
 
 
 def given_call(tool: str, **arguments: Any) -> ToolCall:

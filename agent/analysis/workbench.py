@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from agent.analysis.opening import schema_calls
-from agent.analyst_state import AnalystState, DrawnChart, Observation
+from agent.analyst_state import AnalystState, DrawnChart, Observation, ToolCall
 from agent.audit.step import ToolRun, current_step, note
-from agent.errors import DatasphinxError
+from agent.errors import DatasphinxError, NotPermitted, PermissionDenied
 from agent.messages import language_of
 from agent.models.schemas import AnalystStep
 from agent.services import Services
@@ -45,6 +45,23 @@ def remembered(called: Called, state: AnalystState) -> dict[str, Any]:
     for text in outcome.notes if outcome else ():
         note(text)
     return update
+
+
+def refused(call: ToolCall, error: NotPermitted | PermissionDenied, state: AnalystState) -> dict[str, Any]:
+    """Return what changes where a call reads a table that may not be read: the analysis goes on without the table.
+
+    Raises:
+        NotPermitted, PermissionDenied: `error`, where no other table is left.
+    """
+    arguments = json.loads(call["arguments"])
+    others = [each for each in state["dataset_ids"] if each != arguments.get("dataset_id")]
+    if not others:
+        raise error
+    update = remembered(Called(call["tool"], arguments, None, error), state)
+    # Of a query with joins it is not known which of its tables is closed.
+    query = arguments.get("query", {})
+    is_known = isinstance(query, dict) and not query.get("joins")
+    return {**update, "dataset_ids": others} if is_known else update
 
 
 def told_wrong(step: AnalystStep, error: DatasphinxError, state: AnalystState) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from agent.clarify.text import question_text
 from agent.clarify.types import ClarifyingQuestion
 from agent.failure import error_info
 from agent.messages import language_of
-from agent.state import AnswerTable
+from agent.state import answer_table
 
 
 def analysis_failure(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
@@ -29,9 +29,6 @@ def _found(state: AnalystState) -> dict[str, Any]:
         "output_type": None,
         "value": None,
         "sql": list(results.values())[-1]["sql"] if results else None,
-        "tables": [
-            AnswerTable(name=name, columns=kept["result"]["columns"], rows=kept["result"]["rows"])
-            for name, kept in results.items()
-        ],
+        "tables": [answer_table(name, kept["result"]) for name, kept in results.items()],
         "charts": [each["chart"] for each in state.get("drawn") or ()],
     }

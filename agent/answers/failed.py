@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.failure import error_info
 from agent.messages import language_of
-from agent.state import AnswerTable, State
+from agent.state import State, answer_table
 
 _OF_CLARIFICATION = ("clarification", "clarifications", "clarification_count", "rejected_sql", "readings")
 
@@ -18,7 +18,7 @@ def answer_failure(failure: dict[str, Any], state: State) -> dict[str, Any]:
     error = error_info(failure, language_of(str(state.get("question") or "")))
     # Rows without a statement are those of the answer before.
     result = state.get("result") if state.get("sql_request") else None
-    table = result and AnswerTable(name="result", columns=result["columns"], rows=result["rows"])
+    table = result and answer_table("result", result)
     reason = failure["facts"].get("reason", "") if failure["code"] == "sql_not_generated" else ""
     return {
         "failure": failure,

@@ -11,7 +11,7 @@ from agent.messages import Language
 from agent.models.client import ModelClient
 from agent.models.schemas import NarratedAnswer
 from agent.prompt_data import escaped, shortened
-from agent.sql.result import Result
+from agent.sql.result import Result, masked
 from agent.state import OutputType
 
 LANGUAGES: dict[Language, str] = {"en": "English", "ru": "Russian", "zh": "Chinese"}
@@ -29,9 +29,11 @@ def narrate(
 ) -> str | None:
     """Return a few sentences about `results`, the main one first; `draft` where a model has written them already.
 
-    A text with a figure that is not in the rows is written once more, with the figures named. None where the model
-    fails, or states such a figure again.
+    Values of secret columns are masked before anything is read, so that no prompt and no objection has one. A text with
+    a figure that is not in the rows is written once more, with the figures named. None where the model fails, or states
+    such a figure again.
     """
+    results = {name: masked(result) for name, result in results.items()}
     messages = _messages(question, results, output_type, language, model)
     try:
         text = draft or _said(model, messages)

@@ -13,6 +13,7 @@ from agent.audit.step import Audit
 from agent.models.embedded import EmbeddedOptions
 from agent.settings import Settings
 from agent.sql.redact import without_password
+from agent.sql.result import masked_rows
 
 REPLAYED_SETTINGS = (
     "llm_structured_output",
@@ -70,6 +71,9 @@ _INPUTS = (
 )
 """Inputs of the graphs."""
 
+LOGGED_ANSWER = "logged_answer"
+"""Key of an output's text without values of secret columns, as the record has it; the output goes on without it."""
+
 CARRIED_ON = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result"))
 """What else a run may carry on from the thread; rows are not on the record."""
 
@@ -104,29 +108,41 @@ def step_body(latency_ms: float, update: Mapping[str, Any], notes: list[str]) ->
 
 
 def chart_bodies(output: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the kind of each chart and the hash of its option."""
+    """Yield the kind of each chart and the hash of its option; of none where a table has secret values."""
     for chart in output.get("charts") or ():
-        yield {"type": chart["type"], "option_hash": value_hash(chart["option"])}
+        option = None if _shows_secrets(output) else chart["option"]
+        yield {"type": chart["type"], "option_hash": value_hash(option)}
 
 
 def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
-    """Return what came out: the answer's text as the user got it, its rows by number and hash, and what it cost."""
+    """Return what came out: the answer's text, its rows by number and hash, and what it cost.
+
+    Values of secret columns are masked in all of them.
+    """
     tables = [
         {"name": table["name"], "columns": table["columns"], "rows": len(table["rows"])}
-        | dict(zip(("result_hash", "unordered_hash"), result_hashes(table["columns"], table["rows"]), strict=True))
+        | dict(zip(("result_hash", "unordered_hash"), _hashes(table), strict=True))
         for table in output.get("tables") or ()
     ]
     totals = {name: value for name, value in audit.items() if name not in ("trace_id", "steps", "recorded", "notes")}
     return {
-        "answer": output.get("answer"),
+        "answer": output.get(LOGGED_ANSWER, output.get("answer")),
         "output_type": output.get("output_type"),
-        "value_hash": value_hash(output.get("value")),
+        "value_hash": value_hash(None if _shows_secrets(output) else output.get("value")),
         "sql": output.get("sql"),
         "tables": tables,
         "clarification": output.get("clarification"),
         "error": output.get("error"),
         **totals,
     }
+
+
+def _hashes(table: Mapping[str, Any]) -> tuple[str, str]:
+    return result_hashes(table["columns"], masked_rows(table["rows"], set(table.get("secret") or ())))
+
+
+def _shows_secrets(output: Mapping[str, Any]) -> bool:
+    return any(table.get("secret") for table in output.get("tables") or ())
 
 
 @cache

@@ -1,7 +1,16 @@
-"""Checks the chain of the record: each event has its own hash, follows the one before it, and the last is the last."""
+"""Verifies the hash chain of the record, and compares it with an anchor: the end of the chain at an earlier time.
 
+The chain proves that each event is as it was written and follows the one before it. Its end is noted in the same
+database, so whoever may write there can remove the last events and correct the note. An anchor that is kept elsewhere
+shows this: the event at its position has to be there still, with the same hash.
+"""
+
+import json
+import os
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from agent.audit.events import BEGINNING, StoredEvent
@@ -20,41 +29,99 @@ class Finding:
     explanation: str
 
 
+@dataclass(frozen=True)
+class Anchor:
+    """The end of the chain at some time: position and hash of the last event; position 0 for an empty record."""
+
+    position: int
+    hash: str
+
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def read_anchor(path: Path) -> Anchor:
+    """Return the anchor in the file at `path`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        OSError: it cannot be read.
+        ValueError: it is not an anchor.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        anchor = Anchor(content["position"], content["hash"])
+        if type(anchor.position) is int and anchor.position >= 0 and _HASH.fullmatch(anchor.hash):
+            return anchor
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise ValueError("it is not an anchor: it needs a position and a hash of 64 hexadecimal digits")
+
+
+def write_anchor(anchor: Anchor, path: Path) -> None:
+    """Write `anchor` to the file at `path`, in place of one that is there; an interrupted write leaves that one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        unfinished.write_text(json.dumps(asdict(anchor)) + "\n", encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
 @dataclass
 class Verification:
-    """What a check found. `head` is the hash of the last event: noted elsewhere, it proves all that stands before."""
+    """The result of a check: the number of events, position and hash of the last one, and where the chain is broken."""
 
     events: int = 0
+    position: int = 0
     head: str = BEGINNING
     findings: list[Finding] = field(default_factory=list)
 
+    @property
+    def anchor(self) -> Anchor:
+        """The end of the chain, to be kept outside the record's database."""
+        return Anchor(self.position, self.head)
+
     def as_json(self) -> dict[str, Any]:
         """Return it as `datasphinx trace verify --json` prints it."""
-        return {"events": self.events, "head": self.head, "findings": [vars(each) for each in self.findings]}
+        return {
+            "events": self.events,
+            "position": self.position,
+            "head": self.head,
+            "findings": [vars(each) for each in self.findings],
+        }
 
 
-def verify(store: Store) -> Verification:
+def verify(store: Store, anchor: Anchor | None = None) -> Verification:
     """Return whether every event of `store` is as it was written, and where not.
+
+    With `anchor` the events up to its position have to be those that were there when it was taken.
 
     Raises:
         RecordUnavailable: the record cannot be read.
     """
-    walk = _Walk(store)
+    walk = _Walk(store, anchor)
     walk.over(store.scan())
     position, head = store.head()
     # Between the two readings more may have been written.
     walk.over(event for event in store.scan(walk.position) if event.position <= position)
     walk.done.findings += _broken_end(walk.last, position, head)
+    walk.done.findings += walk.broken_anchor()
     return walk.done
 
 
 class _Walk:
     """Goes along the chain. `last` is the event it stands at; `displaced` are positions that are known to be wrong."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, anchor: Anchor | None) -> None:
         self.done = Verification()
         self.last: StoredEvent | None = None
-        self._store = store
+        self._store, self._anchor = store, anchor
+        self._anchored: StoredEvent | None = None
         self._displaced: set[int] = set()
 
     @property
@@ -67,7 +134,23 @@ class _Walk:
             if event.own_hash != event.hash:
                 text = f"event {event.position} ({event.kind}) is not as it was written"
                 self.done.findings.append(Finding("changed", event.position, event.trace_id, text))
+            if self._anchor and event.position == self._anchor.position:
+                self._anchored = event
             self.done.events, self.done.head, self.last = self.done.events + 1, event.hash, event
+            self.done.position = event.position
+
+    def broken_anchor(self) -> Iterator[Finding]:
+        """Yield what is wrong between the anchor and the event at its position."""
+        anchor, event = self._anchor, self._anchored
+        if anchor is None or anchor.position == 0:
+            return
+        if event and event.hash != anchor.hash:
+            text = f"event {event.position} is not that of the anchor: this event or one before it was replaced"
+            yield Finding("changed", event.position, event.trace_id, text)
+        elif self.position < anchor.position:
+            known = {(each.problem, each.position) for each in self.done.findings}
+            if ("removed", self.position + 1) not in known:
+                yield _removed(self.position + 1, anchor.position, None)
 
     def _broken_link(self, event: StoredEvent) -> Iterator[Finding]:
         """Yield what is wrong between the last event and `event`, which stands after it."""

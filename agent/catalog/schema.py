@@ -27,7 +27,7 @@ class Column(NamedTuple):
     examples: tuple[str, ...] = ()
     """A few values as text, the most frequent of the sample first."""
     secret: bool = False
-    """Marked as secret: its values are read by nothing in the catalog."""
+    """Marked as secret: nothing in the catalog reads its values, and no model or log gets them from a result."""
 
     @property
     def type_class(self) -> TypeClass:

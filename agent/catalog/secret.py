@@ -1,4 +1,4 @@
-"""Which columns are secret: their values are never read for the catalog, so that none can leave through it."""
+"""Which columns are secret: the catalog never reads their values, and results that have them are masked for models."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,10 +49,13 @@ def mark_secrets(
 ) -> dict[str, Table]:
     """Return `tables` with `secret` set on columns, those of views over secret columns included.
 
-    A view that reads a table with secrets is secret as a whole where its definition takes one of them or every column,
-    or where it cannot be read. `definitions` has the text of the views, by the key of the view.
+    A column whose foreign key refers to a secret column has its values, and is secret too. A view that reads a table
+    with secrets is secret as a whole where its definition takes one of them or every column, or where it cannot be
+    read. `definitions` has the text of the views, by the key of the view.
     """
     marked = {key: _marked(table, patterns) for key, table in tables.items()}
+    while leaks := _referring(marked):
+        marked |= leaks
     views = {key: definitions.get(key) for key, table in tables.items() if table.is_view}
     changed = True
     while changed:
@@ -72,6 +75,23 @@ def _marked(table: Table, patterns: Sequence[str]) -> Table:
         return table
     columns = tuple(column._replace(secret=column.name in secret) for column in table.columns)
     return replace(table, columns=columns)
+
+
+def _referring(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """Return the tables with columns that refer to a secret column and are not marked, with these marked."""
+    secret = {(key, column.name) for key, table in tables.items() for column in table.columns if column.secret}
+    found: dict[str, set[str]] = {}
+    for key, table in tables.items():
+        for foreign_key in table.foreign_keys:
+            for column, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False):
+                if (foreign_key.target, target) in secret and (key, column) not in secret:
+                    found.setdefault(key, set()).add(column)
+    return {
+        key: replace(
+            tables[key], columns=tuple(c._replace(secret=c.secret or c.name in names) for c in tables[key].columns)
+        )
+        for key, names in found.items()
+    }
 
 
 def _shows(definition: str | None, holder: Table) -> bool:

@@ -8,6 +8,8 @@ from pathlib import Path
 from time import time
 from types import MappingProxyType
 
+from sqlglot import exp
+
 from agent.catalog.background import Background
 from agent.catalog.cache import Entry, file_stamp, fingerprint
 from agent.catalog.index import SchemaIndex
@@ -17,14 +19,16 @@ from agent.catalog.schema import Catalog
 from agent.catalog.secret import unmet
 from agent.catalog.semantic import Embedder
 from agent.catalog.value_index import ValueIndex
-from agent.errors import AccountCanWrite, ConfigurationError
+from agent.errors import AccountCanWrite, ConfigurationError, NotPermitted
 from agent.source_settings import SourceSettings
 from agent.sql.database import Database
+from agent.sql.dialects import print_statement
 from agent.sql.execute import RowAccess, execute
 from agent.sql.grants import grants_of
 from agent.sql.limits import Cancellation, Limits
 from agent.sql.parameters import Value
 from agent.sql.result import Result
+from agent.sql.row_rules import restrict
 
 _REFRESH_AFTER_S = 300.0
 _SHOWN_RIGHTS = 3
@@ -63,6 +67,18 @@ class Source:
             access=self.access,
             cancellation=cancellation,
         )
+
+    def is_open(self, key: str) -> bool:
+        """Return whether the row rules leave the table `key` open; of a closed one no row may be read."""
+        if self.access is None:
+            return True
+        table = self.catalog.tables[key]
+        query = exp.select(exp.Star()).from_(exp.table_(table.name, db=table.schema, quoted=True))
+        try:
+            restrict(print_statement(query, self.catalog.dialect), self.access.rules, self.access.parameters)
+        except NotPermitted:
+            return False
+        return True
 
     @property
     def values(self) -> ValueIndex:

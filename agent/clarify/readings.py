@@ -97,6 +97,8 @@ def _equal(one: Reading, other: Reading) -> bool:
 
 def _preview(result: Result) -> Preview:
     rows = result["rows"]
-    first = rows[0][0] if rows and rows[0] else None
+    # The preview is on the record, and an oracle may read it.
+    is_secret = 0 in result.get("secret", ())
+    first = rows[0][0] if rows and rows[0] and not is_secret else None
     shown = one_line(first, _SHOWN_CHARS) if isinstance(first, str) else first
     return Preview(rows=len(rows), more=result["truncated"], first=shown)

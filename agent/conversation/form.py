@@ -135,4 +135,4 @@ def _is_numeric(rows: Sequence[list[Any]], at: int) -> bool:
 
 
 def _with_rows(result: Result, rows: Sequence[list[Any]]) -> Result:
-    return Result(columns=result["columns"], types=result["types"], rows=list(rows), truncated=False)
+    return {**result, "rows": list(rows), "truncated": False}

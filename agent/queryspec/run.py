@@ -30,12 +30,13 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
     compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
     result = source.execute(compiled.sql, cancellation, parameters=compiled.parameters)
     limit = spec.limit or DEFAULT_LIMIT
-    return Result(
-        columns=[output.name for output in compiled.columns],
-        types=[_type(output, kind) for output, kind in zip(compiled.columns, result["types"], strict=True)],
-        rows=[_row(row, compiled.columns) for row in result["rows"][:limit]],
-        truncated=result["truncated"] or len(result["rows"]) > limit,
-    )
+    return {
+        **result,
+        "columns": [output.name for output in compiled.columns],
+        "types": [_type(output, kind) for output, kind in zip(compiled.columns, result["types"], strict=True)],
+        "rows": [_row(row, compiled.columns) for row in result["rows"][:limit]],
+        "truncated": result["truncated"] or len(result["rows"]) > limit,
+    }
 
 
 def _type(output: Output, kind: str) -> str:

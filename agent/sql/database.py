@@ -17,7 +17,7 @@ from agent.errors import SourceBusy, SourceNotFound, SourceUnreachable
 from agent.sql.duckdb_walls import LOCKED
 from agent.sql.engines import EngineKind, parse_url
 from agent.sql.known_results import KnownResults
-from agent.sql.sessions import reset_on_return
+from agent.sql.sessions import read_by_default_rules, reset_on_return
 from agent.sql.sqlite_walls import connect_read_only
 from agent.sql.workers import File
 
@@ -118,6 +118,9 @@ def _server_engine(url: URL, kind: EngineKind) -> Engine:
     arguments: dict[str, Any] = {}
     if kind.dialect in {"postgres", "mysql"}:
         arguments["connect_timeout"] = _CONNECT_TIMEOUT_S
+    if kind.dialect == "mysql":
+        # In character sets such as gbk a backslash may be the second byte of a character.
+        arguments["charset"] = "utf8mb4"
     if kind.dialect == "postgres":
         # Prepared plans would not outlive the reset of the session.
         arguments["prepare_threshold"] = None
@@ -125,6 +128,7 @@ def _server_engine(url: URL, kind: EngineKind) -> Engine:
     if url.drivername == "chdb":
         options = {"poolclass": NullPool}
     engine = create_engine(url, pool_pre_ping=url.drivername != "chdb", connect_args=arguments, **options)
+    read_by_default_rules(engine, kind.dialect)
     reset_on_return(engine, kind.dialect)
     return engine
 

@@ -30,9 +30,10 @@ from agent.sql.limits import Cancellation, Limits
 from agent.sql.parameters import Value, escape, mark, place
 from agent.sql.plan import EXPLAIN, planned_rows
 from agent.sql.preflight import approved
-from agent.sql.result import Result
+from agent.sql.result import Result, masked
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
+from agent.sql.secret_outputs import names_secrets, secret_outputs
 from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_time
 from agent.sql.workers import shared_workers
 
@@ -87,11 +88,23 @@ def execute(
         if cancellation and cancellation.requested:
             raise StatementCancelled()
         result = _known_or_run(written, bound, database, limits, cancellation)
+        secret = secret_outputs(sql, catalog, len(result["columns"]))
+        if secret:
+            result["secret"] = secret
+    except StatementFailed as error:
+        # Its text may hold a value, such as one that could not be converted.
+        shown = StatementFailed(_withheld(error.kind), error.kind) if names_secrets(sql, catalog) else error
+        _record(sql, database, parameters, started, shown)
+        raise shown from None
     except DatasphinxError as error:
         _record(sql, database, parameters, started, error)
         raise
     _record(sql, database, parameters, started, result)
     return result
+
+
+def _withheld(kind: str) -> str:
+    return f"an error of the class {kind}; its text is withheld, since the statement names a secret column"
 
 
 def _known_or_run(
@@ -138,7 +151,10 @@ def _record(
     started: float,
     outcome: Result | DatasphinxError,
 ) -> None:
-    """Put the statement on the audit and the record; of its rows only their number and their hash."""
+    """Put the statement on the audit and the record; of its rows only their number and their hash.
+
+    Values of secret columns are masked in the hash too: those that are short could be found by trying.
+    """
     step = current_step.get()
     if step is None:
         return
@@ -148,7 +164,7 @@ def _record(
         step.statements.append(StatementRun(sql=sql, rows=0, latency_ms=latency_ms, error=str(outcome)))
         step.event("statement", {**body, "rows": 0, "error": {"code": outcome.code, "facts": outcome.details()}})
         return
-    columns, rows = outcome["columns"], outcome["rows"]
+    columns, rows = outcome["columns"], masked(outcome)["rows"]
     step.statements.append(StatementRun(sql=sql, rows=len(rows), latency_ms=latency_ms, error=None))
     body |= {"rows": len(rows), "columns": columns, "truncated": outcome["truncated"], "error": None}
     if step.recorder and step.recorder.is_on:

@@ -57,8 +57,10 @@ def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     if not isinstance(scope.expression, exp.Select):
         return
     outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
+    # The columns of a subquery with a star are not known here.
+    has_star = any(isinstance(each, Scope) and "*" in columns_of(each, catalog) for each in scope.sources.values())
     for column in [*scope.unqualified_columns, *outside, *_missing_in_source(scope, catalog)]:
-        if not _is_tolerated(column, catalog.dialect):
+        if not _is_tolerated(column, catalog.dialect) and not (has_star and not column.table):
             yield column
 
 

@@ -60,17 +60,18 @@ class Resolved:
         return Place(table, found) if table and found else None
 
 
-def resolved(tree: exp.Expr, catalog: Catalog) -> Resolved | None:
+def resolved(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = False) -> Resolved | None:
     """Return `tree` with every name said by its table, which sqlglot's `qualify` does; None where it cannot follow.
 
-    The scopes, aliases, common table expressions and correlated subqueries are those of the dialect.
+    With `expand_stars` the columns of tables in the catalog stand in place of a star. The scopes, aliases, common table
+    expressions and correlated subqueries are those of the dialect.
     """
     try:
         qualified = qualify(
             tree.copy(),
             dialect=catalog.dialect,
             schema=_mapping(tree, catalog),
-            expand_stars=False,
+            expand_stars=expand_stars,
             quote_identifiers=False,
             validate_qualify_columns=False,
             allow_partial_qualification=True,

@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ _READS = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+_TABLE_FUNCTIONS = ("json_each", "json_tree")
 _MAX_VALUE_BYTES = 1_000_000
 _PROGRESS_INSTRUCTIONS = 10_000
 
@@ -33,8 +35,24 @@ def open_sqlite(path: str, timeout_s: float) -> sqlite3.Connection:
     connection.set_progress_handler(lambda: int(time.monotonic() > deadline), _PROGRESS_INSTRUCTIONS)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+    _instantiate_table_functions(connection)
     connection.set_authorizer(_authorize)
     return connection
+
+
+def _instantiate_table_functions(connection: sqlite3.Connection) -> None:
+    """Create the virtual tables behind `json_each` and `json_tree`, which stay for the life of the connection.
+
+    When a statement that calls such a function is first compiled, SQLite parses a declaration of its columns and asks
+    the authorizer for SQLITE_UPDATE of `sqlite_master`. Done before the authorizer is set, this needs no permission
+    that a statement could use, and the table functions not named here (`pragma_*`, `dbstat`, `sqlite_stmt`) stay
+    unusable.
+    """
+    for name in _TABLE_FUNCTIONS:
+        # The library may lack JSON, and a table of the file may have the name: then there is nothing to create.
+        with suppress(sqlite3.OperationalError):
+            # Compiles the statement without running it.
+            connection(f"SELECT 1 FROM {name}('[]')")
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:

@@ -12,7 +12,7 @@ from agent.queryspec.problems import read_spec
 from agent.queryspec.run import run
 from agent.queryspec.spec import QuerySpec
 from agent.sql.limits import Cancellation
-from agent.sql.result import Result
+from agent.sql.result import Result, masked
 from agent.tools.tool import Arguments, KeptResult, Outcome, Tool, Workbench, known
 
 SHOWN_ROWS = 50
@@ -52,8 +52,8 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
 
 
 def told(result_id: str, result: Result) -> dict[str, Any]:
-    """Return what the model is told of a result."""
-    rows = result["rows"]
+    """Return what the model is told of a result: its first rows, without values of secret columns."""
+    rows = masked(result)["rows"]
     content: dict[str, Any] = {"result_id": result_id, "columns": result["columns"], "types": result["types"]}
     content |= {"row_count": len(rows), "truncated": result["truncated"], "rows": rows[:SHOWN_ROWS]}
     return content

@@ -5,6 +5,7 @@ from typing import Any
 from agent.analyst_state import AnalystState
 from agent.answers.analysis import analysis_failure, analysis_question
 from agent.answers.compose import compose
+from agent.audit.bodies import LOGGED_ANSWER
 from agent.clarify.types import Turn
 from agent.services import Services
 
@@ -29,5 +30,5 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         draft=conclusion["answer"],
     )
     said = state.get("clarifications") or []
-    turn = Turn(question=state["question"], sql=output["sql"], answer=output["answer"], clarifications=said)
+    turn = Turn(question=state["question"], sql=output["sql"], answer=output[LOGGED_ANSWER], clarifications=said)
     return {**output, "turns": [*(state.get("turns") or ()), turn][-services.settings.memory_size :]}

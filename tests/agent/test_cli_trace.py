@@ -113,6 +113,56 @@ def test_verify_says_that_the_record_is_whole_or_where_it_is_not(trace_id: str, 
     assert (code, [(each["problem"], each["position"]) for each in found]) == (exit_codes.DOMAIN, [("changed", 4)])
 
 
+def test_verify_compares_with_an_anchor_and_moves_it_forward(trace_id: str, run: Run, tmp_path: Path) -> None:
+    anchor, record = tmp_path / "anchor.json", tmp_path / "data" / "record.sqlite"
+    code, out, _ = run("trace", "verify", "--anchor", str(anchor))
+    assert (code, "there was none to compare with" in out) == (exit_codes.ANSWERED, True)
+    kept = json.loads(anchor.read_text(encoding="utf-8"))
+    assert set(kept) == {"position", "hash"} and kept["hash"] in out
+    code, out, _ = run("trace", "verify", "--anchor", str(anchor), "--json")
+    assert (code, json.loads(out)["anchor"], json.loads(out)["position"]) == (
+        exit_codes.ANSWERED,
+        kept,
+        kept["position"],
+    )
+
+    last = kept["position"] - 1
+    change(record, f"DELETE FROM datasphinx_events WHERE position > {last}")
+    change(
+        record,
+        f"""UPDATE datasphinx_head SET position = {last},
+        hash = (SELECT hash FROM datasphinx_events WHERE position = {last})""",
+    )
+    assert run("trace", "verify")[0] == exit_codes.ANSWERED
+    code, out, _ = run("trace", "verify", "--anchor", str(anchor))
+    assert code == exit_codes.DOMAIN
+    assert out.splitlines()[0] == f"removed: event {last + 1} is missing"
+    assert json.loads(anchor.read_text(encoding="utf-8")) == kept
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"position": "1", "hash": "00"}', '{"position": -1, "hash": "00"}']
+)
+def test_a_file_that_is_no_anchor_is_a_usage_error_and_stays(run: Run, tmp_path: Path, content: str) -> None:
+    anchor = tmp_path / "anchor.json"
+    anchor.write_text(content, encoding="utf-8")
+    code, _, err = run("trace", "verify", "--anchor", str(anchor))
+    assert (code, "--anchor" in err) == (exit_codes.USAGE, True)
+    assert anchor.read_text(encoding="utf-8") == content
+
+
+def test_an_anchor_that_cannot_be_written(trace_id: str, run: Run, tmp_path: Path) -> None:
+    code, _, err = run("trace", "verify", "--anchor", str(tmp_path / "none" / "anchor.json"))
+    assert (code, "cannot be written" in err) == (exit_codes.USAGE, True)
+
+
+def test_what_somebody_wrote_into_the_record_cannot_move_the_cursor(trace_id: str, run: Run, tmp_path: Path) -> None:
+    change(tmp_path / "data" / "record.sqlite", "UPDATE datasphinx_events SET kind = char(27) || '[2J' || char(8238)")
+    for arguments in (["verify"], ["show", trace_id]):
+        out = run("trace", *arguments)[1]
+        assert "[2J" in out and not {"\x1b", "\u202e"} & set(out)
+
+
 def test_replay_finds_nothing_and_then_what_has_changed(trace_id: str, run: Run, things: Path) -> None:
     code, out, err = run("trace", "replay", trace_id)
     assert (code, err) == (exit_codes.ANSWERED, "")

@@ -8,10 +8,14 @@ from typing import Any
 import duckdb
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from sqlalchemy import create_engine, make_url
+from sqlalchemy.exc import OperationalError
 
 from agent.audit.store import open_store
 from agent.replay import replay
-from tests.agent.analysis.conftest import ScriptedAnalyst, step, tools
+from agent.source_settings import SourceSettings
+from tests.agent.analysis.conftest import ScriptedAnalyst, calls, step, tools
+from tests.agent.sql.engines import POSTGRES_URL
 
 Analyst = Callable[..., ScriptedAnalyst]
 QUESTION = "How much did customers of each city order?"
@@ -82,6 +86,90 @@ def test_a_database_without_tables_is_an_error(analyst: Analyst, tmp_path: Path)
     path = tmp_path / "empty.duckdb"
     duckdb.connect(str(path)).close()
     assert analyst().ask(QUESTION, source=f"duckdb:///{path}")["error"]["code"] == "source_empty"
+
+
+@pytest.fixture
+def partly_closed(tmp_path: Path, shop: str) -> SourceSettings:
+    """The shop with a table that a rule closes, a view that has no rule, and a rule on the orders."""
+    with duckdb.connect(shop.removeprefix("duckdb:///")) as connection:
+        connection.execute(
+            "CREATE TABLE city_budgets (city VARCHAR, customer_id INTEGER REFERENCES customers, amount INTEGER)"
+        )
+        connection.execute("INSERT INTO city_budgets VALUES ('Oslo', 1, 31337)")
+        connection.execute("CREATE VIEW city_orders AS SELECT * FROM orders JOIN customers USING (customer_id)")
+    rules = {"city_budgets": "deny", "orders": "amount < :most"}
+    return SourceSettings(url=shop, row_rules=rules, row_parameters={"most": 50})
+
+
+def test_open_tables_are_asked_where_others_are_closed(analyst: Analyst, partly_closed: SourceSettings) -> None:
+    closed = [step("get_schema", dataset_id=name) for name in ("city_budgets", "city_orders")]
+    agent = analyst([*closed, by_city(), step("finish", answer="")], sources={"shop": partly_closed})
+    output = agent.ask("How much did customers of each city order, and what are the city budgets?", source="shop")
+
+    assert output["error"] is None
+    assert output["tables"][0]["rows"] == [["Bergen", 40], ["Oslo", 30]]
+    assert [call["error"] is None for call in calls(output, "get_schema")] == [True, True, False, False]
+    prompts = "".join(agent.prompts())
+    assert "31337" not in prompts
+    assert "city_budgets" not in agent.prompts()[0] and "city_orders" not in agent.prompts()[0]
+
+
+def test_an_opened_view_is_asked(analyst: Analyst, partly_closed: SourceSettings) -> None:
+    opened = partly_closed.model_copy(update={"row_rules": {**partly_closed.row_rules, "city_orders": "true"}})
+    total = {"aggregations": [{"as": "total", "agg": "sum", "col": "amount"}]}
+    agent = analyst(
+        [step("run_query", dataset_id="city_orders", query=total), step("finish", answer="")], sources={"shop": opened}
+    )
+    assert agent.ask("What is the total amount of the city orders?", source="shop")["value"] == 120
+
+
+def test_a_source_whose_tables_are_all_closed_is_an_error(analyst: Analyst, shop: str) -> None:
+    settings = SourceSettings(url=shop, row_rules={"orders": "deny", "customers": "false"})
+    output = analyst(sources={"shop": settings}).ask(QUESTION, source="shop")
+    assert output["error"]["code"] == "not_permitted"
+
+
+@pytest.mark.postgres
+def test_tables_that_the_account_may_not_read_are_left_out(analyst: Analyst) -> None:
+    role, tables = "sphinx_analyst_reader", "sphinx_ordered, sphinx_wages"
+    drop = (f"DROP TABLE IF EXISTS {tables}", f"DROP ROLE IF EXISTS {role}")
+    engine = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
+    create = (
+        *drop,
+        f"CREATE ROLE {role} LOGIN",
+        "CREATE TABLE sphinx_ordered (city TEXT, amount INTEGER)",
+        "INSERT INTO sphinx_ordered VALUES ('Oslo', 3), ('Oslo', 4)",
+        "CREATE TABLE sphinx_wages (city TEXT, amount INTEGER)",
+        f"GRANT SELECT ON sphinx_ordered TO {role}",
+    )
+    total = {"aggregations": [{"as": "total", "agg": "sum", "col": "amount"}]}
+    url = make_url(POSTGRES_URL).set(username=role).render_as_string(hide_password=False)
+    agent = analyst(
+        [
+            step("run_query", dataset_id="sphinx_wages", query=total),
+            step("run_query", dataset_id="sphinx_ordered", query=total),
+            step("finish", answer=""),
+        ],
+        sources={"shop": SourceSettings(url=url)},
+    )
+    try:
+        with engine.connect() as connection:
+            for statement in create:
+                connection.exec_driver_sql(statement)
+        output = agent.ask("What is the total amount ordered and the total wages?", source="shop")
+        assert output["error"] is None
+        assert output["value"] == 7
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"REVOKE SELECT ON sphinx_ordered FROM {role}")
+        assert agent.ask("What is the total amount ordered?", source="shop")["error"]["code"] == "permission_denied"
+    except OperationalError as error:
+        pytest.skip(f"no PostgreSQL answers: {error.orig}")
+    finally:
+        agent.services.source("shop").database.engine.dispose()
+        with engine.connect() as connection:
+            for statement in drop:
+                connection.exec_driver_sql(statement)
+        engine.dispose()
 
 
 def test_a_run_on_a_database_is_replayed_on_it(analyst: Analyst, shop: str, tmp_path: Path) -> None:

@@ -148,6 +148,66 @@ def test_reordered_events_are_found(store: Store, one: int, other: int) -> None:
     assert ("reordered", one) in problems or ("reordered", one + 1) in problems
 
 
+def truncate(store: Store, last: int) -> None:
+    """Remove the events after `last` and correct the note of the end, as somebody with all rights can."""
+    events = list(store.scan())
+    end = events[last - 1].hash if last else BEGINNING
+    run(
+        store,
+        f"DELETE FROM datasphinx_events WHERE position > {last}",
+        f"UPDATE datasphinx_head SET position = {last}, hash = '{end}'",
+    )
+
+
+@pytest.mark.parametrize("last", [0, 3, COUNT - 1])
+def test_a_truncation_with_a_corrected_end_is_found_by_an_anchor(store: Store, last: int) -> None:
+    anchor = verify(store).anchor
+    truncate(store, last)
+    assert verify(store).findings == []
+    (finding,) = verify(store, anchor).findings
+    assert (finding.problem, finding.position) == ("removed", last + 1)
+    assert finding.explanation.startswith(f"event{'s' * (last < COUNT - 1)} {last + 1}")
+
+
+def test_a_truncation_is_found_by_an_anchor_after_new_events_were_written(store: Store) -> None:
+    anchor = verify(store).anchor
+    truncate(store, COUNT - 2)
+    for _ in range(4):
+        store.append([happened("c" * 32)])
+    assert found(store) == []
+    assert [(each.problem, each.position) for each in verify(store, anchor).findings] == [("changed", COUNT)]
+
+
+def test_a_chain_that_was_computed_anew_is_found_by_an_anchor(store: Store) -> None:
+    anchor = verify(store).anchor
+    events = list(store.scan())
+    truncate(store, 4)
+    run(store, "UPDATE datasphinx_events SET body = '[]', hash = 'x' WHERE position = 4")
+    forged_hash = rehashed(events[3], "[]")
+    run(
+        store,
+        f"UPDATE datasphinx_events SET hash = '{forged_hash}' WHERE position = 4",
+        f"UPDATE datasphinx_head SET hash = '{forged_hash}'",
+    )
+    for number in range(5, COUNT + 1):
+        store.append([happened("b" * 32, rows=number)])
+    assert found(store) == []
+    assert [(each.problem, each.position) for each in verify(store, anchor).findings] == [("changed", COUNT)]
+
+
+def test_what_was_written_after_an_anchor_is_no_finding(store: Store) -> None:
+    anchor = verify(store).anchor
+    store.append([happened("b" * 32)])
+    done = verify(store, anchor)
+    assert (done.findings, done.anchor.position) == ([], COUNT + 1)
+
+
+def test_missing_events_are_reported_once_with_an_anchor(store: Store) -> None:
+    anchor = verify(store).anchor
+    run(store, "DELETE FROM datasphinx_events WHERE position > 5")
+    assert [(each.problem, each.position) for each in verify(store, anchor).findings] == [("removed", 6)]
+
+
 def test_each_of_several_places_is_named(store: Store) -> None:
     run(
         store,

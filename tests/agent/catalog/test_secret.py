@@ -152,3 +152,15 @@ def test_what_becomes_secret_leaves_the_cache(tmp_path: Path) -> None:
     files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     assert ".index" in {path.suffix for path in files}
     assert not any(SECRET.split("-")[0].encode() in content for path in files for content in contents(path))
+
+
+def test_a_foreign_key_to_a_secret_column_has_its_values(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE people (number TEXT PRIMARY KEY, name TEXT)",
+        "CREATE TABLE cards (holder TEXT PRIMARY KEY REFERENCES people (number), kind TEXT)",
+        "CREATE TABLE payments (paid_by TEXT REFERENCES cards (holder), amount INTEGER)",
+    )
+    tables = open_url(url(path), secret_columns=("people.number",)).catalog.tables
+    secret = {f"{key}.{column.name}" for key, table in tables.items() for column in table.columns if column.secret}
+    assert secret == {"people.number", "cards.holder", "payments.paid_by"}

@@ -56,6 +56,7 @@ class Model:
             "AmbiguityReview": lambda: self.reviews.pop(0) if self.reviews else NO_AMBIGUITY,
             "SQLValidation": lambda: VALID,
             "GeneratedSQL": self._statement,
+            "NarratedAnswer": lambda: {"answer": "These are the rows.", "output_type": "dataframe"},
         }
         return answers[schema]() if schema in answers else self._call(request)
 

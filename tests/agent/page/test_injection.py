@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,49 @@ def test_cells_and_headers(visit: Visit, evil: str) -> None:
     saved = list(csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig"), newline="")))
     assert saved[-1] == [f"'{FORMULA}", "9"]
     assert [row[0] for row in saved[1:-1]] == ATTACKS
+
+
+FORMULAS = [
+    "=1+1", "+1+1", "-1+1", "@SUM(A1)", "\n=1+1", "\t=1+1", "\r=1+1", "\r\n=1+1", " =1+1", "\u00a0=1+1", "\u3000=1+1",
+    "\u200b=1+1", "\ufeff=1+1", "\x0b=1+1", "\x1f=1+1", "\u2028=1+1", "\n\t \n@A1", "＝1+1", "＋1+1", "－1+1", "＠A1",
+    "\n＝1", "﹦1+1", "\u2212cmd|'/C calc'!A0", "-5+cmd|'/C calc'!A0", "=cmd|'/C calc'!A0", "|calc", "%calc",
+    '"=1+1"', ' "=1+1',
+    "\ntext", "-", "--1", "-5e", "+-5", "-5\n=1+1",
+]  # fmt: skip
+"""Texts that a spreadsheet would evaluate, or may."""
+NO_FORMULAS = [
+    "-5", "-12.50", "+3", "-1,234.5", "-1e-9", "-.5", "−7", "-5 %", "a=b", "x - y", "e-mail@example.org", "12|13",
+    "'=1", "", "text\n- item", "a;b",
+]  # fmt: skip
+INNER = {"a;=1+1": "a;'=1+1", "a\n=1+1": "a\n'=1+1", "a\t @A1": "a\t '@A1", "a;\"-1+cmd|'/C'!A0": "a;\"'-1+cmd|'/C'!A0"}
+"""Texts of which a part becomes a cell where semicolons or tabs separate cells, and what is saved of them."""
+
+
+def test_no_saved_or_copied_cell_is_a_formula(visit: Visit, tmp_path: Path) -> None:
+    cells = [*FORMULAS, *NO_FORMULAS, *INNER]
+    rows = [(cell, -at) for at, cell in enumerate(cells)]
+    notes = url(make_table(tmp_path, "note TEXT, amount INTEGER", rows, table="notes"))
+    site = visit(
+        Model('SELECT note AS "=note", amount FROM notes ORDER BY amount DESC', reviews=()),
+        source=notes,
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    site.ask("List all notes with their amounts")
+    with site.page.expect_download() as download:
+        site.page.get_by_role("button", name="Save as CSV").click()
+    saved = list(csv.reader(io.StringIO(Path(download.value.path()).read_bytes().decode("utf-8-sig"), newline="")))
+    assert saved[0] == ["'=note", "amount"]
+    assert [row[0] for row in saved[1:]] == [
+        *(f"'{cell}" for cell in FORMULAS[:-1]),
+        "'-5\n'=1+1",
+        *NO_FORMULAS,
+        *INNER.values(),
+    ]
+    assert [row[1] for row in saved[1:]] == [str(-at) for at in range(len(cells))]
+
+    site.page.locator(".rows").get_by_role("button", name="Copy").click()
+    copied = site.page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert [line.split("\t")[0] for line in copied[1:]] == [re.sub(r"[\t\r\n]+", " ", row[0]) for row in saved[1:]]
 
 
 def test_a_question_back(visit: Visit) -> None:

@@ -16,7 +16,8 @@ from agent.sql.database import Database
 from agent.sql.limits import Limits
 from agent.sql.rows import json_safe
 from agent.sql.sqlite_walls import open_sqlite
-from tests.databases import open_url
+from agent.sql.worker import sqlite_cursor
+from tests.databases import make_database, open_url
 
 ENDLESS = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000)
 SELECT COUNT(*) FROM n AS a, n AS b, n AS c"""
@@ -101,15 +102,74 @@ def test_the_guard_comes_first(source: Source) -> None:
         "VACUUM INTO '{other}'",
         "PRAGMA query_only = 0",
         "SELECT load_extension('{other}')",
+        "CREATE VIRTUAL TABLE x USING fts5(body)",
+        "CREATE VIRTUAL TABLE x USING json_each",
+        "CREATE VIEW x AS SELECT value FROM json_each('[1]')",
+        "CREATE TABLE x AS SELECT value FROM json_each('[1]')",
+        "INSERT INTO empty SELECT value FROM json_each('[1]')",
+        "UPDATE orders SET note = (SELECT value FROM json_each('[1]'))",
+        "UPDATE sqlite_master SET sql = ''",
+        "UPDATE sqlite_schema SET name = 'json_each'",
+        "ALTER TABLE orders RENAME TO json_each",
+        "DROP TABLE empty",
+        "ANALYZE",
+        "PRAGMA writable_schema = 1",
+        "PRAGMA journal_mode = delete",
+        "SELECT * FROM pragma_table_info('orders')",
+        "SELECT * FROM pragma_journal_mode",
+        "SELECT * FROM pragma_database_list",
+        "SELECT * FROM dbstat",
+        "SELECT * FROM sqlite_stmt",
+        "SELECT * FROM fts3tokenize",
+        "SELECT * FROM fts3tokenize('simple')",
+        "SELECT * FROM generate_series(1, 3)",
     ],
 )
 def test_past_the_guard_the_connection_itself_can_only_read(path: Path, tmp_path: Path, write: str) -> None:
     other = tmp_path / "other.db"
     before = path.read_bytes()
+    statement = write.format(other=other)
     with closing(open_sqlite(str(path), timeout_s=1)) as connection, pytest.raises(sqlite3.DatabaseError):
-        connection.execute(write.format(other=other)).fetchall()
+        connection.execute(statement).fetchall()
+    with sqlite_cursor(str(path), timeout_s=1) as cursor, pytest.raises(sqlite3.DatabaseError):
+        cursor.execute(statement)
+        cursor.fetchmany(1)
     assert path.read_bytes() == before
     assert not other.exists()
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT value FROM json_each('[5, 7]')", [[5], [7]]),
+        ("SELECT e.key, e.value FROM JSON_EACH('{\"a\": [1, 2]}', '$.a') AS e", [[0, 1], [1, 2]]),
+        ("SELECT fullkey FROM json_tree('{\"a\": 1}') WHERE atom IS NOT NULL", [["$.a"]]),
+        ("SELECT o.id, e.value FROM orders AS o, json_each('[' || o.id || ']') AS e WHERE o.id < 3", [[1, 1], [2, 2]]),
+        (
+            "SELECT o.id, t.value FROM orders AS o JOIN json_tree('[' || o.id || ']', '$[0]') AS t ON 1 = 1 LIMIT 1",
+            [[1, 1]],
+        ),
+        ("SELECT COUNT(*) FROM orders WHERE id IN (SELECT value FROM json_each('[1, 3]'))", [[2]]),
+    ],
+)
+def test_table_functions_of_json(source: Source, sql: str, rows: list[list[object]]) -> None:
+    assert source.execute(sql)["rows"] == rows
+
+
+@pytest.mark.parametrize("name", ["json_each", "json_tree"])
+def test_a_table_that_has_the_name_of_a_table_function(tmp_path: Path, name: str) -> None:
+    path = make_database(tmp_path, f"CREATE TABLE {name} (id INTEGER)", f"INSERT INTO {name} VALUES (4)")
+    source = open_url(f"sqlite:///{path}", Limits(1, 2))
+    assert source.execute(f"SELECT id FROM {name}")["rows"] == [[4]]
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["pragma_table_info('orders')", "pragma_database_list", "dbstat", "sqlite_stmt", "fts3tokenize('simple')"],
+)
+def test_other_table_functions_are_refused_by_the_guard(source: Source, function: str) -> None:
+    with pytest.raises(StatementRefused):
+        source.execute(f"SELECT * FROM {function}")
 
 
 def test_no_value_grows_past_the_limit(source: Source) -> None:
