@@ -1,6 +1,7 @@
-"""A server without keys answers whoever works on its machine, and no page of another site in their browser."""
+"""Access to a server without keys: from its own machine only, and from no page of another site in a browser."""
 
 import ipaddress
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -19,11 +20,11 @@ class OwnMachine:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        stranger = _stranger(scope) if scope["type"] == "http" else None
-        if stranger is None:
+        sender = foreign_sender(scope)
+        if sender is None:
             await self._app(scope, receive, send)
         else:
-            await problem(OriginRefused(stranger), scope)(scope, receive, send)
+            await problem(OriginRefused(sender), scope)(scope, receive, send)
 
 
 def is_loopback(host: str) -> bool:
@@ -36,24 +37,36 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _stranger(scope: Scope) -> str | None:
-    """Return what shows that the request comes from elsewhere; None where nothing does."""
+def foreign_sender(scope: Scope, is_allowed_origin: Callable[[str], bool] = lambda origin: False) -> str | None:
+    """Return the address, host name or origin that shows that a request comes from elsewhere; None for a local one.
+
+    An origin is local if it is the server's own, or if `is_allowed_origin` accepts it.
+    """
+    if scope["type"] not in ("http", "websocket"):
+        return None
     headers = Headers(scope=scope)
     host, origin = headers.get("host", ""), headers.get("origin")
     address = (scope.get("server") or ("localhost", None))[0]
     if not is_loopback(address) and _is_address(address):
         return str(address)
-    # A name of somebody else may be made to lead here, so that their page counts as one of this server.
+    # Another site can make a host name of its own resolve to loopback, so that its page counts as one of this server.
     if not is_loopback(_name(f"//{host}")):
         return host or "a request without Host"
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-        return origin
-    return None
+    if origin is None or is_allowed_origin(origin) or _authority(origin) == host.lower():
+        return None
+    return origin
 
 
 def _name(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _authority(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower()
     except ValueError:
         return ""
 
