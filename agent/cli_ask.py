@@ -169,8 +169,9 @@ def _ask(given: dict[str, Any], how: dict[str, Any], of: _Asked, settings: "Sett
 
 def _refused(error: DatasphinxError, given: dict[str, Any], thread: str | None) -> "Reply":
     from agent.conversation.reply import refusal
+    from agent.failure import failure_of
 
-    output = refusal(error, given, thread)
+    output = refusal(failure_of(error), given, thread)
     _print(output, as_json=True)
     return output
 

@@ -14,9 +14,10 @@ from agent.audit.bodies import chart_bodies, output_body, run_body, step_body
 from agent.audit.step import Audit, Step, current_step, merge_audit, new_audit
 from agent.conversation.thread_run import CANCELLATION
 from agent.errors import DatasphinxError, InternalError
-from agent.failure import failure_of
+from agent.failure import client_failure, failure_of, server_directories, without_server_paths
 from agent.services import Services
 from agent.sql.limits import Cancellation
+from agent.sql.redact import without_paths
 from agent.state import new_run
 
 logger = logging.getLogger("datasphinx")
@@ -75,14 +76,16 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
         except GraphBubbleUp:
             raise
         except DatasphinxError as error:
-            update = _failed(node, flow, state, error)
+            update = _failed(node, flow, state, error, services)
         except Exception as error:
             logger.exception("[%s] failed trace_id=%s", node.__name__, spent["trace_id"])
-            internal = InternalError(f"{type(error).__name__}: {error}", spent["trace_id"])
-            update = _failed(node, flow, state, internal)
+            # The text of an unexpected error may hold anything; a client of a server gets its type alone.
+            reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
+            update = _failed(node, flow, state, InternalError(reason, spent["trace_id"]), services)
         finally:
             current_step.reset(token)
-        return {**begun, **update, "audit": _recorded(step, update)}
+        update, audit = {**begun, **update}, _recorded(step, update)
+        return _without_paths({**update, "audit": audit}, services)
 
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__
@@ -96,9 +99,29 @@ def _cancellation() -> Cancellation | None:
     return found
 
 
-def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError) -> dict[str, Any]:
-    failure = failure_of(error)
+def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:
+    failure = failure_of(error) if _is_trusted(services) else client_failure(error, services.settings)
     return flow.failed(failure, state) if node.__name__ == flow.last else {"failure": failure}
+
+
+def _is_trusted(services: Services) -> bool:
+    """Return whether errors may name paths of this machine: to callers that may name such paths themselves."""
+    try:
+        return services.any_source
+    except DatasphinxError:
+        # The settings cannot be read, and that error names no path.
+        return True
+
+
+def _without_paths(update: dict[str, Any], services: Services) -> dict[str, Any]:
+    """Return `update` without the paths of this machine in its failure and its notes, for clients of a server."""
+    if _is_trusted(services) or not (update.get("failure") or update["audit"]["notes"]):
+        return update
+    directories = server_directories(services.settings)
+    notes = [without_paths(note, directories) for note in update["audit"]["notes"]]
+    failure = update.get("failure")
+    shown = {"failure": without_server_paths(failure, services.settings)} if failure else {}
+    return {**update, **shown, "audit": {**update["audit"], "notes": notes}}
 
 
 def _recorded(step: Step, update: dict[str, Any]) -> Audit:

@@ -12,6 +12,7 @@ from pydantic_core import from_json, to_json
 from agent.conversation.conversations import Event
 from agent.conversation.reply import Reply, refusal
 from agent.errors import DatasphinxError
+from agent.failure import client_failure
 from agent.service.metrics import Metrics
 from agent.service.tenant import asking
 
@@ -64,7 +65,8 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
                             asked.output = cast(Reply, each)
                         yield cast(Event, (kind, each))
             except DatasphinxError as error:
-                asked.output = refusal(error, given, thread_id)
+                failure = client_failure(error, asking().services.settings)
+                asked.output = refusal(failure, given, thread_id)
                 yield "output", asked.output
 
 

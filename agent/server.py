@@ -39,6 +39,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     """
     services = services or Services(any_source=False)
     try:
+        import fastapi_offline  # noqa: F401
         import prometheus_client  # noqa: F401
         import python_multipart  # noqa: F401
         from fastapi import FastAPI
@@ -52,13 +53,17 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.service.page import add_page
     from agent.service.problems import DOCUMENTED, add_handlers
     from agent.service.tenant import open_tenant
+    from agent.service.tenants import Tenants
     from agent.service.threads import threads_routes
     from agent.service.walls import add_walls
 
     server = open_tenant("", services)
+    tenants = Tenants(server) if services.settings.api_keys else None
     app = FastAPI(
         title="datasphinx",
         description="Questions to databases and datasets.",
+        docs_url=None,
+        redoc_url=None,
         lifespan=_lifespan,
         responses=DOCUMENTED,
     )
@@ -72,13 +77,13 @@ def create_app(services: Services | None = None) -> "FastAPI":
         traces.router,
         charts.router,
         sources.router,
-        health_routes(server),
+        health_routes(server, tenants),
         metrics_routes(metrics),
     ):
         app.include_router(router)
     add_page(app)
-    add_handlers(app, metrics)
-    add_walls(app, server)
+    add_handlers(app, metrics, services.settings)
+    add_walls(app, server, tenants)
     return app
 
 

@@ -1,4 +1,4 @@
-"""The page in the browser: one HTML file of the package, and what it loads."""
+"""The HTML pages: the application at `/`, Swagger UI at `/docs`, and their assets."""
 
 import os
 from pathlib import Path
@@ -22,6 +22,17 @@ _POLICY = (
     "require-trusted-types-for 'script'",
     "trusted-types default",
 )
+_DOCS_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    # Swagger UI sets style attributes, and has images in its style sheet.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+)
 _HEADERS = {
     "Content-Security-Policy": "; ".join(_POLICY),
     # Asked again each time, and answered with 304: a page and modules of two versions do not meet.
@@ -37,7 +48,10 @@ _TYPES = {
 
 
 def add_page(app: "FastAPI") -> None:
-    """Add the page at `/` and what it loads under `/static`. Neither holds data, so neither asks for a key."""
+    """Add the page at `/`, Swagger UI at `/docs`, and their assets under `/static`.
+
+    None of them holds data, so none asks for a key. Swagger UI comes from the package `fastapi-offline`.
+    """
     from fastapi.responses import FileResponse, Response
     from fastapi.staticfiles import StaticFiles
 
@@ -53,4 +67,11 @@ def add_page(app: "FastAPI") -> None:
         """The page."""
         return FileResponse(_WEB / "index.html", headers=_HEADERS)
 
+    @app.get("/docs", include_in_schema=False, response_class=FileResponse)
+    def docs() -> "FileResponse":
+        """Swagger UI."""
+        headers = {**_HEADERS, "Content-Security-Policy": "; ".join(_DOCS_POLICY)}
+        return FileResponse(_WEB / "docs.html", headers=headers)
+
+    app.mount("/static/swagger", Assets(packages=[("fastapi_offline", "static")]), name="swagger")
     app.mount("/static", Assets(directory=_WEB), name="static")

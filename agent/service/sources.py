@@ -5,9 +5,10 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from agent.catalog.describe import one_line
+from agent.failure import server_directories
 from agent.service.tenant import asking
 from agent.services import Services
-from agent.sql.redact import without_password
+from agent.sql.redact import without_password, without_paths
 
 router = APIRouter(tags=["sources"])
 
@@ -34,4 +35,5 @@ def sources() -> Sources:
 
 def _shown(services: Services, name: str) -> SourceShown:
     url = make_url(services.settings_of(name).url.get_secret_value())
-    return {"name": one_line(without_password(name), 200), "dialect": url.get_backend_name()}
+    shown = without_paths(without_password(name), server_directories(services.settings))
+    return {"name": one_line(shown, 200), "dialect": url.get_backend_name()}

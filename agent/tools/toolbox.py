@@ -32,6 +32,7 @@ from agent.errors import (
 from agent.models.formats import function_schema
 from agent.queryspec.problems import path_of
 from agent.sql.limits import Cancellation
+from agent.sql.redact import without_paths
 from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
@@ -148,7 +149,7 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
             for each in problems
         ]
     else:
-        told["message"] = error.message()
+        told["message"] = without_paths(error.message())
     return {"error": told}
 
 
