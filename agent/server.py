@@ -143,6 +143,7 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     from agent.served_graph import PlainJSON
     from agent.server_inputs import body_check
     from agent.service.events import ANY_EVENT, EventStream, stream_of
+    from agent.service.page import add_playground
 
     # Else its streams break off as soon as the server is told to stop, and what was asked has no answer.
     AppStatus.enable_automatic_graceful_drain = False
@@ -152,10 +153,11 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
             served,
             path=f"/{served.graph}",
             config_keys=(),
-            disabled_endpoints=cast("Any", ("config_hashes", "token_feedback")),
+            disabled_endpoints=cast("Any", ("config_hashes", "playground", "token_feedback")),
             dependencies=[body_check(served.get_input_schema())],
             serializer=cast("Serializer", PlainJSON()),
         )
+        add_playground(app, served)
     for route in app.routes:
         if isinstance(route, APIRoute) and "/stream" in route.path:
             # LangServe says of its streams that they are JSON.
