@@ -114,14 +114,17 @@ def _is_trusted(services: Services) -> bool:
 
 
 def _without_paths(update: dict[str, Any], services: Services) -> dict[str, Any]:
-    """Return `update` without the paths of this machine in its failure and its notes, for clients of a server."""
-    if _is_trusted(services) or not (update.get("failure") or update["audit"]["notes"]):
+    """Return `update` without the paths of this machine in its errors and notes, for clients of a server."""
+    audit: Audit = update["audit"]
+    wrong = [each for step in audit["steps"] for each in (step, *step["statements"]) if each.get("error")]
+    failure = update.get("failure")
+    if _is_trusted(services) or not (failure or wrong or audit["notes"]):
         return update
     directories = server_directories(services.settings)
-    notes = [without_paths(note, directories) for note in update["audit"]["notes"]]
-    failure = update.get("failure")
-    shown = {"failure": without_server_paths(failure, services.settings)} if failure else {}
-    return {**update, **shown, "audit": {**update["audit"], "notes": notes}}
+    for each in wrong:
+        each["error"] = without_paths(str(each["error"]), directories)
+    audit["notes"] = [without_paths(note, directories) for note in audit["notes"]]
+    return {**update, "failure": without_server_paths(failure, services.settings)} if failure else update
 
 
 def _recorded(step: Step, update: dict[str, Any]) -> Audit:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI, Request
-    from fastapi.responses import FileResponse, Response
+    from fastapi import FastAPI
+    from fastapi.responses import FileResponse
 
     from agent.served_graph import ServedGraph
 

@@ -19,6 +19,7 @@ _QUOTED_PATH = re.compile(rf"""(['"`])((?:{_FILE_URL}|~?/(?=[^/'"`\s]))[^'"`\n]*
 _BARE_PATH = re.compile(
     rf"""{_FILE_URL}/[^\s'"`<>]*|(?<![A-Za-z0-9_/.\\~])~?/(?:[^\s/'"`:;,()<>]+/)+[^\s/'"`:;,()<>]*""", re.I
 )
+_DIRECTORY = "..."
 _BELOW = r"""(?![\w.-])(?:/[^\s'"`/:;,()<>]*)*"""
 _NAMES_OF_FILES = ("file", "first", "place", "second", "source", "store", "url")
 """Facts of errors that are a path or a URL as a whole, in which a path may have spaces."""
@@ -63,16 +64,20 @@ def without_paths(text: str, directories: Iterable[str] = ()) -> str:
 
 
 def without_directories(text: str, directories: Iterable[str]) -> str:
-    """Return `text` with each of `directories`, and each path below one, cut to its last part."""
+    """Return `text` with dots in place of each of `directories`, and each path below one cut to its last part."""
+
+    def shown(match: re.Match[str]) -> str:
+        return last_part(match[2]) or _DIRECTORY
+
     for directory in sorted(directories, key=len, reverse=True):
         if directory in text:
-            text = re.sub(re.escape(directory) + _BELOW, lambda match: last_part(match[0]), text)
+            text = re.sub(f"({re.escape(directory)})({_BELOW})", shown, text)
     return text
 
 
 def facts_without_paths(facts: Mapping[str, Any], directories: Iterable[str] = ()) -> dict[str, Any]:
     """Return the facts of an error with its texts as `without_paths` returns them."""
-    directories = tuple(directories)
+    directories = set(directories)
 
     def hidden(name: str, fact: Any) -> Any:
         if isinstance(fact, list | tuple):
@@ -80,7 +85,7 @@ def facts_without_paths(facts: Mapping[str, Any], directories: Iterable[str] = (
         if not isinstance(fact, str):
             return fact
         is_path = name in _NAMES_OF_FILES and re.match(rf"{_FILE_URL}|~?/", fact, re.I)
-        return last_part(fact) if is_path else without_paths(fact, directories)
+        return last_part(fact) if is_path and fact not in directories else without_paths(fact, directories)
 
     return {name: hidden(name, fact) for name, fact in facts.items()}
 
