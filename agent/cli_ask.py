@@ -23,6 +23,7 @@ from agent.errors import (
     ThreadUnknown,
 )
 from agent.exit_codes import exit_code
+from agent.text import valid_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,7 +117,7 @@ def ask(
     """
     # What is imported stays, and one question makes little garbage: collecting it costs a fifth of the start-up.
     gc.disable()
-    given = conversation.said(context, question, thread, answer, reject, accept)
+    given = valid_json(conversation.said(context, question, thread, answer, reject, accept))
     if files and source:
         raise _not_together(source, files[0])
     settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)

@@ -19,6 +19,7 @@ from agent.services import Services
 from agent.sql.limits import Cancellation
 from agent.sql.redact import without_paths
 from agent.state import new_run
+from agent.text import valid_json
 
 logger = logging.getLogger("datasphinx")
 
@@ -43,6 +44,10 @@ class Flow:
 SQL_AGENT = Flow("agent", new_run, "answer", answer_failure)
 
 
+_OPENED = ("files", "source")
+"""Inputs that name what is opened: a path may hold bytes that are no text, which Python has as lone surrogates."""
+
+
 class GraphNode(Protocol):
     """A node as LangGraph calls it."""
 
@@ -62,6 +67,8 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
 
     def run(state: Any) -> dict[str, Any]:
         begins = "given" not in state
+        if begins:
+            state = {name: value if name in _OPENED else valid_json(value) for name, value in state.items()}
         begun = {**flow.new_run(state), "given": {**state}} if begins else {}
         state = {**state.get("given", {}), **state}
         spent = new_audit(uuid.uuid4().hex) if begins else state["audit"]

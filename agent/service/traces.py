@@ -12,6 +12,7 @@ from agent.replay import replay
 from agent.service.apart import apart
 from agent.service.tenant import Tenant, asking
 from agent.sql.redact import without_directories
+from agent.text import valid_text
 
 router = APIRouter(prefix="/traces/{trace_id}", tags=["traces"])
 
@@ -62,7 +63,7 @@ def _again(tenant: Tenant, trace_id: str) -> dict[str, Any]:
 
 
 def _without_directories(value: Any, directories: set[str]) -> Any:
-    """Return a JSON value with the directories of this machine cut from its texts.
+    """Return a JSON value with valid texts, from which the directories of this machine are cut.
 
     Unlike in an error, a path that is not below one of them may be data, and stays.
     """
@@ -70,4 +71,4 @@ def _without_directories(value: Any, directories: set[str]) -> Any:
         return {name: _without_directories(part, directories) for name, part in value.items()}
     if isinstance(value, list):
         return [_without_directories(part, directories) for part in value]
-    return without_directories(value, directories) if isinstance(value, str) else value
+    return without_directories(valid_text(value), directories) if isinstance(value, str) else value

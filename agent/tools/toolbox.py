@@ -33,6 +33,7 @@ from agent.models.formats import function_schema
 from agent.queryspec.problems import path_of
 from agent.sql.limits import Cancellation
 from agent.sql.redact import without_paths
+from agent.text import valid_json
 from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
@@ -163,7 +164,8 @@ def _read(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
         raise ToolCallInvalid(name, (SpecProblem("arguments", f"they are no JSON: {error}"),)) from None
     if not isinstance(read, Mapping):
         raise ToolCallInvalid(name, (SpecProblem("arguments", "a JSON object is expected"),))
-    return read
+    valid: dict[str, Any] = valid_json(dict(read))
+    return valid
 
 
 def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Arguments:
