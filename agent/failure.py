@@ -1,7 +1,9 @@
 """An error as a value in the state: its code and facts, from which its text is made in any language."""
 
+import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +37,14 @@ def without_server_paths(failure: dict[str, Any], settings: Settings) -> dict[st
 def server_directories(settings: Settings) -> set[str]:
     """Return the directories of this machine that a text may name: data, caches, databases, the package, Python."""
     urls = [source.url.get_secret_value() for source in settings.sources.values()] + [settings.source]
-    databases = [Path(path).parent for path in map(_database_file, urls) if path]
-    package = Path(__file__).parents[1]
-    own = [settings.data_dir, settings.cache_dir, Path.cwd(), Path.home(), package, Path(sys.prefix), *databases]
-    paths = {*own, *(path.absolute() for path in own), *(path.resolve() for path in own), Path(tempfile.gettempdir())}
-    return {str(path) for path in paths if path.is_absolute() and len(path.parts) > 1}
+    databases = [os.path.dirname(path) for path in map(_database_file, urls) if path]
+    package, home = Path(__file__).parents[1], os.path.expanduser("~")
+    used = [str(settings.data_dir), str(settings.cache_dir), *databases]
+    with suppress(FileNotFoundError):
+        # A relative path is shown as it is where the working directory was removed.
+        used = [*used, *map(os.path.abspath, used), *map(os.path.realpath, used), os.getcwd()]
+    own = [*used, str(package), home, sys.prefix, tempfile.gettempdir()]
+    return {path for path in own if os.path.isabs(path) and path != os.path.sep}
 
 
 def _database_file(url: str) -> str | None:

@@ -123,7 +123,7 @@ def _is_trusted(services: Services) -> bool:
 def _without_paths(update: dict[str, Any], services: Services) -> dict[str, Any]:
     """Return `update` without the paths of this machine in its errors and notes, for clients of a server."""
     audit: Audit = update["audit"]
-    wrong = [each for step in audit["steps"] for each in (step, *step["statements"]) if each.get("error")]
+    wrong: list[Any] = [each for step in audit["steps"] for each in (step, *step["statements"]) if each.get("error")]
     failure = update.get("failure")
     if _is_trusted(services) or not (failure or wrong or audit["notes"]):
         return update

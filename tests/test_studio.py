@@ -19,6 +19,7 @@ import pytest
 
 from agent.errors import SourceNotFound
 from agent.models.scripted import ScriptedModel
+from agent.service.origin import foreign_sender
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
@@ -81,7 +82,10 @@ def studio_url(model: FakeOpenAI, cache_dir: Path, tmp_path_factory: pytest.Temp
     shutil.copy(ROOT / "langgraph.json", project)
     for package in ("agent", "nodes", "prompts"):
         shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
-    sources = {"things": url(make_table(project, "thing TEXT", [["one"], ["two"]]))}
+    sources = {
+        "things": url(make_table(project, "thing TEXT", [["one"], ["two"]])),
+        "gone": f"sqlite:///{project}/no such place/gone.sqlite",
+    }
     environment = {**_environment(model.base_url, cache_dir), "DATASPHINX_SOURCES": json.dumps(sources)}
     environment["DATASPHINX_SOURCE"] = "sample"
     with running_studio(project, environment) as base:
@@ -267,6 +271,24 @@ def test_a_configured_source_is_answered_by_name(studio: Any, model: FakeOpenAI)
     assert (output["error"], output["value"]) == (None, 2)
 
 
+@pytest.mark.parametrize("graph", ["agent", "analyst"])
+def test_an_error_names_no_directory(studio: Any, graph: str) -> None:
+    thread = studio.threads.create()["thread_id"]
+    output = studio.runs.wait(thread, graph, input={"question": "How many things are there?", "source": "gone"})
+    assert output["error"]["code"] == "source_not_found" and "gone.sqlite" in output["error"]["message"]
+    shown = json.dumps([output, studio.threads.get_state(thread)["values"]])
+    assert "no such place" not in shown and str(ROOT) not in shown
+
+
+def test_text_that_is_no_unicode_breaks_nothing(studio_url: str, studio: Any, model: FakeOpenAI) -> None:
+    model.answers.extend([{**COUNT, "assumptions": ["all \ud800"]}, VALID])
+    output = studio.runs.wait(None, "agent", input=ASKED)
+    assert (output["error"], output["audit"]["assumptions"]) == (None, ["all \ufffd"])
+    asked = json.dumps({**RUN, "input": {"question": "How many \ud800 customers?"}})
+    answer = httpx.post(f"{studio_url}/runs/wait", content=asked, trust_env=False, timeout=30)
+    assert answer.status_code in (200, 400, 422)
+
+
 def test_a_setting_allows_urls_and_paths(cache_dir: Path, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_STUDIO_ANY_SOURCE", "true")
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(private))
@@ -355,6 +377,28 @@ def test_a_page_cannot_open_a_websocket(studio_url: str, studio: Any) -> None:
             connection.sendall(f"{opening}Origin: {origin}\r\n\r\n".encode())
             answers[origin] = connection.recv(100).split(b"\r\n")[0]
     assert answers == {STUDIO: b"HTTP/1.1 101 Switching Protocols", "https://evil.example": b"HTTP/1.1 403 Forbidden"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sender"),
+    [
+        ({}, None),
+        ({"type": "websocket"}, None),
+        ({"server": ("::1", 2024)}, None),
+        ({"server": ("192.0.2.7", 2024)}, "192.0.2.7"),
+        ({"type": "websocket", "server": ("192.0.2.7", 2024)}, "192.0.2.7"),
+        ({"server": ("::ffff:192.0.2.7", 2024)}, "::ffff:192.0.2.7"),
+        ({"headers": [(b"host", b"evil.example")]}, "evil.example"),
+        ({"headers": [(b"host", b"localhost"), (b"origin", b"null")]}, "null"),
+        ({"headers": [(b"host", b"localhost"), (b"origin", b"http://localhost")]}, None),
+        ({"headers": [(b"host", b"localhost"), (b"origin", b"http://localhost:1")]}, "http://localhost:1"),
+        ({"headers": []}, "a request without Host"),
+        ({"type": "lifespan", "headers": []}, None),
+    ],
+)
+def test_what_shows_a_foreign_sender(changes: dict[str, Any], sender: str | None) -> None:
+    scope = {"type": "http", "server": ("127.0.0.1", 2024), "headers": [(b"host", b"127.0.0.1:2024")], **changes}
+    assert foreign_sender(scope) == sender
 
 
 def test_a_local_program_needs_no_origin(studio_url: str) -> None:

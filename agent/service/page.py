@@ -104,9 +104,8 @@ def add_playground(app: "FastAPI", served: "ServedGraph") -> None:
     async def playground(file_path: str, request: Request) -> Response:
         base_url = request.scope.get("root_path", "").rstrip("/") + path
         form: Any = Form
-        return await serve_playground(
-            served, form, served.get_output_schema(), (), base_url, file_path, False, False, "default"
-        )
+        output: Any = served.get_output_schema()
+        return await serve_playground(served, form, output, (), base_url, file_path, False, False, "default")
 
     playground.__annotations__.update(request=Request)
     app.get(path + "/{file_path:path}", include_in_schema=False, response_model=None)(playground)

@@ -25,7 +25,7 @@ async def trace(trace_id: TraceId) -> dict[str, Any]:
     tenant = asking()
     events = await apart(lambda: _events(tenant, trace_id))
     shown = {"trace_id": trace_id, "events": [event.as_json() for event in events]}
-    return _without_directories(shown, server_directories(tenant.services.settings))
+    return {**_without_directories(shown, server_directories(tenant.services.settings))}
 
 
 @router.post("/replay")
@@ -33,7 +33,7 @@ async def again(trace_id: TraceId) -> dict[str, Any]:
     """Run a question again with the recorded outputs of the model, on the data of today, and compare each step."""
     tenant = asking()
     found = await apart(lambda: _again(tenant, trace_id))
-    return _without_directories(found, server_directories(tenant.services.settings))
+    return {**_without_directories(found, server_directories(tenant.services.settings))}
 
 
 def _events(tenant: Tenant, trace_id: str) -> list[StoredEvent]:

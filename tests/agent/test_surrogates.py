@@ -279,6 +279,15 @@ def test_the_name_of_a_file(cache_dir: Path, tmp_path: Path) -> None:
     assert dataset.name == "sales\ufffd.csv" and valid(dataset.to_json())
 
 
+def test_a_data_frame(cache_dir: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    cells = [[f"x{LONE}", 1, [LONE]], ["y", 2, []]]
+    frame = pandas.DataFrame(cells, dtype=object, columns=pandas.Index([f"a{LONE}", "n", "l"], dtype=object))
+    registry = Services(load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data")).registry
+    dataset = registry.create_from_frame(frame, "frame")
+    assert valid(dataset.to_json()) and dataset.row_count == 2
+
+
 # The command line
 
 
