@@ -99,7 +99,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     """
     services = Services(settings, any_source=False)
     app = create_app(services)
-    from agent.service.origin import is_loopback
+    from agent.service.loopback import is_loopback
 
     if not services.settings.api_keys and not is_loopback(host):
         reason = (

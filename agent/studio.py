@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agent.analyst import build_analyst
 from agent.errors import OriginRefused
 from agent.graph import build_graph
-from agent.service.origin import foreign_sender
+from agent.service.loopback import foreign_sender
 from agent.services import Services
 
 _POLICY_VIOLATION = 1008

@@ -19,7 +19,7 @@ import pytest
 
 from agent.errors import SourceNotFound
 from agent.models.scripted import ScriptedModel
-from agent.service.origin import foreign_sender
+from agent.service.loopback import foreign_sender
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
@@ -63,6 +63,14 @@ def test_importing_the_graph_does_no_io(code: str, allowed: bool) -> None:
     run = subprocess.run([sys.executable, "-B", "-c", STRICT + code], cwd=ROOT, capture_output=True, text=True)
     assert (run.returncode == 0) is allowed, run.stderr
     assert allowed or "RuntimeError: I/O" in run.stderr
+
+
+def test_the_served_graphs_need_no_package_of_the_server() -> None:
+    absent = "import sys; sys.modules.update(dict.fromkeys(('fastapi', 'langserve', 'prometheus_client')))"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{absent}; import agent.studio"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.fixture(scope="module")

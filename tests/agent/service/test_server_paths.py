@@ -136,10 +136,7 @@ UPLOADS: list[tuple[str, bytes, str]] = [
 def test_an_upload_that_cannot_be_read(machine: Machine, name: str, content: bytes, code: str) -> None:
     with serving(machine.cache, **machine.settings) as server:
         answer = server.http.post("/files", files={"file": (name, content)})
-        if answer.status_code == 201:
-            pytest.fail(f"{name} was read: {answer.text[:300]}")
-        assert answer.json()["code"] in (code, "file_unreadable", "file_empty", "header_not_found"), answer.text
-        assert name in answer.json()["detail"]
+        assert answer.json().get("code") == code and name in answer.json()["detail"], answer.text
         assert leaks(answer.text, machine) == []
 
 
