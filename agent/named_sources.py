@@ -22,11 +22,11 @@ def source_settings(wanted: str, settings: Settings, *, any_source: bool) -> Sou
         return named[wanted]
     if ":***@" in wanted:
         raise SourceNotFound(wanted, "its password is not kept with the thread; give the source once more")
+    known = ", ".join([*named, SAMPLE])
     if "://" not in wanted:
-        known = ", ".join([*named, SAMPLE])
         raise SourceNotFound(
             without_password(wanted), f"that is neither a URL nor the name of a source; known: {known}"
         )
     if not any_source and wanted != settings.source:
-        raise SourceNotFound(without_password(wanted), "only the configured sources may be asked here")
+        raise SourceNotFound(without_password(wanted), f"only configured sources may be asked here: {known}")
     return SourceSettings(url=SecretStr(wanted), allow_writable_account=settings.allow_writable_account)
