@@ -15,12 +15,13 @@ from agent.errors import (
     RecordUnavailable,
     RowRuleParameterMissing,
 )
-from agent.failure import client_failure, error_info, server_directories
+from agent.failure import client_failure, error_info
+from agent.named_sources import source_label
 from agent.services import Services
 from agent.settings import Settings
 from agent.sql.execute import execute
 from agent.sql.limits import Limits
-from agent.sql.redact import without_password, without_paths, without_secrets
+from agent.sql.redact import without_password, without_secrets
 
 _TIMEOUT_S = 5
 _BROKEN = (500, 502, 503, 504)
@@ -35,12 +36,8 @@ def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterab
     `status` is "ready", or "unavailable" if a check fails.
     """
     settings = services.settings
-    # A name that is a URL may hold a password, and a path of this machine.
     checked = {
-        without_paths(without_password(name), server_directories(settings)): _check(
-            partial(_ask, name, askers), settings
-        )
-        for name, askers in sources.items()
+        source_label(name, settings): _check(partial(_ask, name, askers), settings) for name, askers in sources.items()
     }
     found: dict[str, Any] = {
         "model": _check(partial(_reach_model, settings), settings),

@@ -3,12 +3,18 @@
 from pydantic import SecretStr
 
 from agent.errors import SourceNotFound
+from agent.failure import server_directories
 from agent.settings import Settings
 from agent.source_settings import SourceSettings
-from agent.sql.redact import without_password
+from agent.sql.redact import without_password, without_paths
 
 SAMPLE = "sample"
 """The name of the sample shop among the sources."""
+
+
+def source_label(name: str, settings: Settings) -> str:
+    """Return the name of a source as clients see it; a URL is shown without its password and its directory."""
+    return name if name in settings.sources else without_paths(without_password(name), server_directories(settings))
 
 
 def source_settings(wanted: str, settings: Settings, *, any_source: bool) -> SourceSettings:

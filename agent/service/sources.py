@@ -5,10 +5,9 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from agent.catalog.describe import one_line
-from agent.failure import server_directories
+from agent.named_sources import source_label
 from agent.service.tenant import asking
 from agent.services import Services
-from agent.sql.redact import without_password, without_paths
 
 router = APIRouter(tags=["sources"])
 
@@ -35,5 +34,4 @@ def sources() -> Sources:
 
 def _shown(services: Services, name: str) -> SourceShown:
     url = make_url(services.settings_of(name).url.get_secret_value())
-    shown = without_paths(without_password(name), server_directories(services.settings))
-    return {"name": one_line(shown, 200), "dialect": url.get_backend_name()}
+    return {"name": one_line(source_label(name, services.settings), 200), "dialect": url.get_backend_name()}
