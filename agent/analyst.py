@@ -1,4 +1,4 @@
-"""The analyst: from files and a question to a proven answer, by tools alone. `graph` is what LangGraph Studio runs."""
+"""The analyst: from files and a question to a proven answer, by tools alone. `graph` is for in-process callers."""
 
 from functools import partial
 from typing import Any

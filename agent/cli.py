@@ -1,5 +1,6 @@
 """The command line: parsing only. Everything that takes time to import is imported by the command that needs it."""
 
+import io
 import logging
 import sys
 from pathlib import Path
@@ -125,6 +126,10 @@ def main() -> NoReturn:
     """Run the command line; an error is one line on standard error and an exit code, never a traceback."""
     if logging.lastResort:
         logging.lastResort.setFormatter(PrintableFormatter())
+    for stream in (sys.stdout, sys.stderr):
+        # A file name or an argument that is not UTF-8 is printed with escapes, which JSON has too.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except DatasphinxError as error:

@@ -23,6 +23,7 @@ from agent.errors import (
 )
 from agent.exit_codes import exit_code
 from agent.terminal_text import json_text, printable
+from agent.text import valid_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,7 +117,7 @@ def ask(
     """
     # What is imported stays, and one question makes little garbage: collecting it costs a fifth of the start-up.
     gc.disable()
-    given = conversation.said(context, question, thread, answer, reject, accept)
+    given = valid_json(conversation.said(context, question, thread, answer, reject, accept))
     if files and source:
         raise _not_together(source, files[0])
     settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
@@ -169,8 +170,9 @@ def _ask(given: dict[str, Any], how: dict[str, Any], of: _Asked, settings: "Sett
 
 def _refused(error: DatasphinxError, given: dict[str, Any], thread: str | None) -> "Reply":
     from agent.conversation.reply import refusal
+    from agent.failure import failure_of
 
-    output = refusal(error, given, thread)
+    output = refusal(failure_of(error), given, thread)
     _print(output, as_json=True)
     return output
 

@@ -1,4 +1,4 @@
-"""The SQL agent: from a question to a proven answer. `graph` is what LangGraph Studio and Python users run."""
+"""The SQL agent: from a question to a proven answer. `graph` is for in-process callers."""
 
 from functools import partial
 from typing import Any

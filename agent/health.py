@@ -1,7 +1,7 @@
-"""Whether what questions need is there: the model, the databases, the stores."""
+"""Readiness: whether the model, the databases and the stores that questions need are available."""
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any
@@ -13,7 +13,10 @@ from agent.errors import (
     EmbeddedModelUnavailable,
     ModelUnreachable,
     RecordUnavailable,
+    RowRuleParameterMissing,
 )
+from agent.failure import client_failure, error_info
+from agent.named_sources import source_label
 from agent.services import Services
 from agent.settings import Settings
 from agent.sql.execute import execute
@@ -24,39 +27,52 @@ _TIMEOUT_S = 5
 _BROKEN = (500, 502, 503, 504)
 
 
-def readiness(services: Services, threads: Threads) -> dict[str, Any]:
-    """Return each check as `{"ok": bool, "error": None or code and message}`; no model is asked a question.
+def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterable[Services]]) -> dict[str, Any]:
+    """Return each check as `{"ok": bool, "error": None or code and message}`; the model is not asked a question.
 
-    `status` is "ready", or "unavailable" where a check fails.
+    `sources` has, by the name of a source, the services that may ask it. A source is checked through the first of
+    them that has a value for every parameter of its row rules: parameters can be set per tenant.
+
+    `status` is "ready", or "unavailable" if a check fails.
     """
     settings = services.settings
-    # A name that is a URL may hold a password.
-    sources = {without_password(name): _check(partial(_ask, services, name)) for name in services.choices}
+    checked = {
+        source_label(name, settings): _check(partial(_ask, name, askers), settings) for name, askers in sources.items()
+    }
     found: dict[str, Any] = {
-        "model": _check(partial(_reach_model, settings)),
-        "sources": sources,
+        "model": _check(partial(_reach_model, settings), settings),
+        "sources": checked,
         "stores": {
-            "record": _check(partial(_open_record, services)),
-            "threads": _check(partial(_open_threads, threads)),
-            "files": _check(partial(_open_files, services)),
+            "record": _check(partial(_open_record, services), settings),
+            "threads": _check(partial(_open_threads, threads), settings),
+            "files": _check(partial(_open_files, services), settings),
         },
     }
-    checks = [found["model"], *sources.values(), *found["stores"].values()]
+    checks = [found["model"], *checked.values(), *found["stores"].values()]
     return {"status": "ready" if all(each["ok"] for each in checks) else "unavailable", **found}
 
 
-def _check(work: Callable[[], None]) -> dict[str, Any]:
+def _check(work: Callable[[], None], settings: Settings) -> dict[str, Any]:
     try:
         work()
     except DatasphinxError as error:
-        return {"ok": False, "error": {"code": error.code, "message": error.message()}}
+        return {"ok": False, "error": error_info(client_failure(error, settings), "en")}
     return {"ok": True, "error": None}
 
 
-def _ask(services: Services, name: str) -> None:
-    source = services.source(name)
-    # Through the choke point, and not `source.execute`, for a shorter time limit: the one who asks is waiting.
-    execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
+def _ask(name: str, askers: Iterable[Services]) -> None:
+    missing: RowRuleParameterMissing | None = None
+    for services in askers:
+        try:
+            source = services.source(name)
+        except RowRuleParameterMissing as error:
+            missing = error
+            continue
+        # A shorter time limit than that of `source.execute`: the caller is waiting.
+        execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
+        return
+    if missing:
+        raise missing
 
 
 def _reach_model(settings: Settings) -> None:

@@ -89,9 +89,9 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "数据库 {source} 中没有此账户可见的表。请检查 URL、账户权限，以及设置过的 `schemas`。",
     },
     "source_not_found": {
-        "en": "There is no source {source!r}: {reason}. Give the SQLAlchemy URL of an existing database, or leave it out.",
-        "ru": "Источника {source!r} нет: {reason}. Укажите URL SQLAlchemy существующей базы или не указывайте источник.",
-        "zh": "没有数据源 {source!r}：{reason}。请给出现有数据库的 SQLAlchemy URL，或不指定数据源。",
+        "en": "There is no source {source!r}: {reason}. Name a configured source, give the SQLAlchemy URL of an existing database where that is allowed, or leave it out.",
+        "ru": "Источника {source!r} нет: {reason}. Назовите настроенный источник, укажите URL SQLAlchemy существующей базы, если это разрешено, или не указывайте источник.",
+        "zh": "没有数据源 {source!r}：{reason}。请指定已配置的数据源；在允许的情况下也可给出现有数据库的 SQLAlchemy URL；或不指定数据源。",
     },
     "sources_not_together": {
         "en": "{first} and {second} cannot be asked in one question: it goes to databases of one engine, or to files and DataFrames. Ask them one after the other, load both into one database, or give the tables of both as files or DataFrames.",

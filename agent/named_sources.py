@@ -3,12 +3,18 @@
 from pydantic import SecretStr
 
 from agent.errors import SourceNotFound
+from agent.failure import server_directories
 from agent.settings import Settings
 from agent.source_settings import SourceSettings
-from agent.sql.redact import without_password
+from agent.sql.redact import without_password, without_paths
 
 SAMPLE = "sample"
 """The name of the sample shop among the sources."""
+
+
+def source_label(name: str, settings: Settings) -> str:
+    """Return the name of a source as clients see it; a URL is shown without its password and its directory."""
+    return name if name in settings.sources else without_paths(without_password(name), server_directories(settings))
 
 
 def source_settings(wanted: str, settings: Settings, *, any_source: bool) -> SourceSettings:
@@ -22,11 +28,11 @@ def source_settings(wanted: str, settings: Settings, *, any_source: bool) -> Sou
         return named[wanted]
     if ":***@" in wanted:
         raise SourceNotFound(wanted, "its password is not kept with the thread; give the source once more")
+    known = ", ".join([*named, SAMPLE])
     if "://" not in wanted:
-        known = ", ".join([*named, SAMPLE])
         raise SourceNotFound(
             without_password(wanted), f"that is neither a URL nor the name of a source; known: {known}"
         )
     if not any_source and wanted != settings.source:
-        raise SourceNotFound(without_password(wanted), "only the configured sources may be asked here")
+        raise SourceNotFound(without_password(wanted), f"only configured sources may be asked here: {known}")
     return SourceSettings(url=SecretStr(wanted), allow_writable_account=settings.allow_writable_account)

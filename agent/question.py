@@ -4,6 +4,7 @@ import unicodedata
 from typing import Any
 
 from agent.errors import InvalidQuestion, QuestionTooLong
+from agent.text import valid_text
 
 
 def clean_question(question: Any, max_chars: int) -> str:
@@ -17,7 +18,9 @@ def clean_question(question: Any, max_chars: int) -> str:
         raise InvalidQuestion("it is not text" if question is not None else "there is none")
     if len(question) > max_chars:
         raise QuestionTooLong(len(question), max_chars)
-    readable = "".join(" " if unicodedata.category(char) in {"Cc", "Cs", "Co"} else char for char in question)
+    unreadable = {"Cc", "Co"}
+    text = valid_text(question).replace("\ufffd", " ")
+    readable = "".join(" " if unicodedata.category(char) in unreadable else char for char in text)
     cleaned = " ".join(unicodedata.normalize("NFC", readable).split())
     if not any(char.isalnum() for char in cleaned):
         raise InvalidQuestion("it has no words" if cleaned else "it is empty")

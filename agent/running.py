@@ -14,10 +14,12 @@ from agent.audit.bodies import LOGGED_ANSWER, chart_bodies, output_body, run_bod
 from agent.audit.step import Audit, Step, current_step, merge_audit, new_audit
 from agent.conversation.thread_run import CANCELLATION
 from agent.errors import DatasphinxError, InternalError
-from agent.failure import failure_of
+from agent.failure import client_failure, failure_of, server_directories, without_server_paths
 from agent.services import Services
 from agent.sql.limits import Cancellation
+from agent.sql.redact import without_paths
 from agent.state import new_run
+from agent.text import valid_json
 
 logger = logging.getLogger("datasphinx")
 
@@ -42,6 +44,10 @@ class Flow:
 SQL_AGENT = Flow("agent", new_run, "answer", answer_failure)
 
 
+_OPENED = ("files", "source")
+"""Inputs that name what is opened: a path may hold bytes that are no text, which Python has as lone surrogates."""
+
+
 class GraphNode(Protocol):
     """A node as LangGraph calls it."""
 
@@ -61,6 +67,8 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
 
     def run(state: Any) -> dict[str, Any]:
         begins = "given" not in state
+        if begins:
+            state = {name: value if name in _OPENED else valid_json(value) for name, value in state.items()}
         begun = {**flow.new_run(state), "given": {**state}} if begins else {}
         state = {**state.get("given", {}), **state}
         spent = new_audit(uuid.uuid4().hex) if begins else state["audit"]
@@ -75,16 +83,17 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
         except GraphBubbleUp:
             raise
         except DatasphinxError as error:
-            update = _failed(node, flow, state, error)
+            update = _failed(node, flow, state, error, services)
         except Exception as error:
             logger.exception("[%s] failed trace_id=%s", node.__name__, spent["trace_id"])
-            internal = InternalError(f"{type(error).__name__}: {error}", spent["trace_id"])
-            update = _failed(node, flow, state, internal)
+            # The text of an unexpected error may hold anything; a client of a server gets its type alone.
+            reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
+            update = _failed(node, flow, state, InternalError(reason, spent["trace_id"]), services)
         finally:
             current_step.reset(token)
         audit = _recorded(step, update)
         update.pop(LOGGED_ANSWER, None)
-        return {**begun, **update, "audit": audit}
+        return _without_paths({**begun, **update, "audit": audit}, services)
 
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__
@@ -98,9 +107,32 @@ def _cancellation() -> Cancellation | None:
     return found
 
 
-def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError) -> dict[str, Any]:
-    failure = failure_of(error)
+def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:
+    failure = failure_of(error) if _is_trusted(services) else client_failure(error, services.settings)
     return flow.failed(failure, state) if node.__name__ == flow.last else {"failure": failure}
+
+
+def _is_trusted(services: Services) -> bool:
+    """Return whether errors may name paths of this machine: to callers that may name such paths themselves."""
+    try:
+        return services.any_source
+    except DatasphinxError:
+        # The settings cannot be read, and that error names no path.
+        return True
+
+
+def _without_paths(update: dict[str, Any], services: Services) -> dict[str, Any]:
+    """Return `update` without the paths of this machine in its errors and notes, for clients of a server."""
+    audit: Audit = update["audit"]
+    wrong: list[Any] = [each for step in audit["steps"] for each in (step, *step["statements"]) if each.get("error")]
+    failure = update.get("failure")
+    if _is_trusted(services) or not (failure or wrong or audit["notes"]):
+        return update
+    directories = server_directories(services.settings)
+    for each in wrong:
+        each["error"] = without_paths(str(each["error"]), directories)
+    audit["notes"] = [without_paths(note, directories) for note in audit["notes"]]
+    return {**update, "failure": without_server_paths(failure, services.settings)} if failure else update
 
 
 def _recorded(step: Step, update: dict[str, Any]) -> Audit:

@@ -1,19 +1,22 @@
 """A graph as LangServe runs it, and how its values are written."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel
-from pydantic_core import from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from agent.conversation.conversations import Event
 from agent.conversation.reply import Reply, refusal
 from agent.errors import DatasphinxError
+from agent.failure import client_failure
 from agent.service.metrics import Metrics
 from agent.service.tenant import asking
+from agent.text import valid_json
 
 
 class ServedGraph(Runnable[dict[str, Any], Reply]):
@@ -64,8 +67,14 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
                             asked.output = cast(Reply, each)
                         yield cast(Event, (kind, each))
             except DatasphinxError as error:
-                asked.output = refusal(error, given, thread_id)
+                failure = client_failure(error, asking().services.settings)
+                asked.output = refusal(failure, given, thread_id)
                 yield "output", asked.output
+
+
+def _plain(value: Any) -> Any:
+    """Return the fields of a model, and the type's name of anything else that JSON has no form for."""
+    return value.model_dump() if isinstance(value, BaseModel) else f"<{type(value).__name__}>"
 
 
 class PlainJSON:
@@ -73,7 +82,12 @@ class PlainJSON:
 
     def dumps(self, obj: Any) -> bytes:
         """Return `obj` as JSON text."""
-        return to_json(obj, inf_nan_mode="null", fallback=lambda unknown: f"<{type(unknown).__name__}>")
+        try:
+            return to_json(obj, inf_nan_mode="null", fallback=_plain)
+        except (PydanticSerializationError, UnicodeEncodeError):
+            # Logs of a run have the messages of the model as they came, which may hold lone surrogates.
+            plain = json.loads(json.dumps(obj, default=_plain))
+            return to_json(valid_json(plain), inf_nan_mode="null")
 
     def dumpd(self, obj: Any) -> Any:
         """Return `obj` as plain values."""
@@ -82,5 +96,5 @@ class PlainJSON:
 
 def _given(input: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
     """Return what the graph is given, and the thread."""
-    given = {name: value for name, value in input.items() if value is not None}
+    given = {name: valid_json(value) for name, value in input.items() if value is not None}
     return given, given.pop("thread_id", None)

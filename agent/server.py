@@ -39,6 +39,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     """
     services = services or Services(any_source=False)
     try:
+        import fastapi_offline  # noqa: F401
         import prometheus_client  # noqa: F401
         import python_multipart  # noqa: F401
         from fastapi import FastAPI
@@ -52,13 +53,17 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.service.page import add_page
     from agent.service.problems import DOCUMENTED, add_handlers
     from agent.service.tenant import open_tenant
+    from agent.service.tenants import Tenants
     from agent.service.threads import threads_routes
     from agent.service.walls import add_walls
 
     server = open_tenant("", services)
+    tenants = Tenants(server) if services.settings.api_keys else None
     app = FastAPI(
         title="datasphinx",
         description="Questions to databases and datasets.",
+        docs_url=None,
+        redoc_url=None,
         lifespan=_lifespan,
         responses=DOCUMENTED,
     )
@@ -72,13 +77,13 @@ def create_app(services: Services | None = None) -> "FastAPI":
         traces.router,
         charts.router,
         sources.router,
-        health_routes(server),
+        health_routes(server, tenants),
         metrics_routes(metrics),
     ):
         app.include_router(router)
     add_page(app)
-    add_handlers(app, metrics)
-    add_walls(app, server)
+    add_handlers(app, metrics, services.settings)
+    add_walls(app, server, tenants)
     return app
 
 
@@ -94,7 +99,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     """
     services = Services(settings, any_source=False)
     app = create_app(services)
-    from agent.service.origin import is_loopback
+    from agent.service.loopback import is_loopback
 
     if not services.settings.api_keys and not is_loopback(host):
         reason = (
@@ -138,6 +143,7 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     from agent.served_graph import PlainJSON
     from agent.server_inputs import body_check
     from agent.service.events import ANY_EVENT, EventStream, stream_of
+    from agent.service.page import add_playground
 
     # Else its streams break off as soon as the server is told to stop, and what was asked has no answer.
     AppStatus.enable_automatic_graceful_drain = False
@@ -147,10 +153,11 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
             served,
             path=f"/{served.graph}",
             config_keys=(),
-            disabled_endpoints=cast("Any", ("config_hashes", "token_feedback")),
+            disabled_endpoints=cast("Any", ("config_hashes", "playground", "token_feedback")),
             dependencies=[body_check(served.get_input_schema())],
             serializer=cast("Serializer", PlainJSON()),
         )
+        add_playground(app, served)
     for route in app.routes:
         if isinstance(route, APIRoute) and "/stream" in route.path:
             # LangServe says of its streams that they are JSON.

@@ -152,7 +152,7 @@ class Services:
     @cached_property
     def _registry(self) -> Registry:
         # Who may name files by their paths has them on this machine.
-        shared = None if self._any_source else self.shared
+        shared = None if self.any_source else self.shared
         return self._given_registry or open_registry(self.settings, shared, self.owner)
 
     def datasets(self, dataset_ids: Sequence[str]) -> Source:
@@ -205,7 +205,7 @@ class Services:
         """
         if wanted == SAMPLE and SAMPLE not in self.settings.sources:
             return SourceSettings(url=SecretStr(self._sample_url()))
-        return source_settings(wanted, self.settings, any_source=self._any_source)
+        return source_settings(wanted, self.settings, any_source=self.any_source)
 
     def _open(self, wanted: str, settings: SourceSettings) -> Source:
         source = open_source(

@@ -52,6 +52,11 @@ class Settings(ServiceSettings):
     allow_writable_account: bool = Field(
         False, description="Ask a source that is given by URL alone although its account may do more than read."
     )
+    studio_any_source: bool = Field(
+        False,
+        description="Let questions to `langgraph dev` (LangGraph Studio) name database URLs and file paths of their "
+        "own; otherwise they name configured sources, and the ids of stored files and datasets.",
+    )
     llm_base_url: str | None = Field(
         None,
         description="Base URL of an OpenAI-compatible endpoint; without it and a key the embedded model answers.",

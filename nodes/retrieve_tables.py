@@ -27,7 +27,9 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     found = link_tables(question, source, services, attempt)
     if state.get("error") and set(found) <= set(state.get("relevant_tables") or ()):
         found = []
-    given = {**(state.get("given") or state), "source": name}
+    # Clients may see the state: the configured URL, with its password or its path, stays out of it.
+    is_configured_url = name == settings.source and "://" in name
+    given = {**(state.get("given") or state), "source": None if is_configured_url else name}
     update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": given}
     if found:
         tables = {key: list(source.catalog.tables[key].column_names) for key in found}

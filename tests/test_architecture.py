@@ -49,6 +49,7 @@ FACES = {
     "agent.demo_questions",
     "agent.replay",
     "agent.replay_analyst",
+    "agent.studio",
     "agent.terminal",
     "agent.terminal_bars",
     "agent.terminal_steps",

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from agent.audit.step import new_audit
-from agent.errors import DatasphinxError
-from agent.failure import error_info, failure_of
+from agent.failure import error_info
 from agent.messages import language_of
 from agent.state import Output
 
@@ -38,10 +37,10 @@ def reply_of(state: Mapping[str, Any], thread_id: str | None, kept_as: str | Non
     return cast(Reply, {**output, "thread_id": thread_id, "status": status_of(state)})
 
 
-def refusal(error: DatasphinxError, given: Mapping[str, Any], thread_id: str | None) -> Reply:
-    """Return the output for a run that could not begin, or could not be kept; it has no trace."""
+def refusal(failure: dict[str, Any], given: Mapping[str, Any], thread_id: str | None) -> Reply:
+    """Return the output for a run that could not begin, or could not be kept, for `failure`; it has no trace."""
     text = str(given.get("question") or given.get("clarification_answer") or "")
-    info = error_info(failure_of(error), language_of(text))
+    info = error_info(failure, language_of(text))
     nothing: dict[str, Any] = {
         "output_type": None,
         "value": None,

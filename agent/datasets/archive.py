@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path
 
 from agent.datasets.limits import Loading
-from agent.errors import FileEncrypted, FileUnreadable
+from agent.errors import FileEncrypted
 
 _MAX_RATIO = 200
 """Worksheets shrink to a tenth, very regular ones to a fiftieth."""
@@ -38,7 +38,7 @@ def refuse_bombs(path: Path, loading: Loading) -> None:
                 if total > allowed:
                     raise loading.suspicious(total, allowed)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
-        raise FileUnreadable(loading.file, f"it is damaged ({error or type(error).__name__})") from error
+        raise loading.unreadable(f"it is damaged ({error or type(error).__name__})", path) from error
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, allowed: int, loading: Loading) -> int:

@@ -16,7 +16,6 @@ from agent.errors import (
     DriverMissing,
     FileEmpty,
     FileEncrypted,
-    FileUnreadable,
     SheetNotFound,
 )
 from agent.sql.limits import Cancellation
@@ -60,7 +59,7 @@ def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) ->
         loading.cancellation,
     )
     if "error" in answer:
-        raise _failure(answer, sheet, loading)
+        raise _failure(answer, sheet, loading, book)
     merged = tuple((top, left, bottom, right) for top, left, bottom, right in answer["merged"])
     return Origin(
         cells, "utf-8", ",", paired=True, merged=merged, sheet=answer["sheet"], sheets=tuple(answer["sheets"])
@@ -87,7 +86,7 @@ def _ask(request: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
     return answer
 
 
-def _failure(answer: dict[str, Any], sheet: str | None, loading: Loading) -> DatasphinxError:
+def _failure(answer: dict[str, Any], sheet: str | None, loading: Loading, book: Path) -> DatasphinxError:
     kind, facts, name = answer["error"], answer["facts"], loading.file
     if kind == "sheet":
         return SheetNotFound(name, sheet or "", tuple(facts[0]))
@@ -96,6 +95,6 @@ def _failure(answer: dict[str, Any], sheet: str | None, loading: Loading) -> Dat
     if kind == "encrypted":
         return FileEncrypted(name)
     if kind == "unreadable":
-        return FileUnreadable(name, facts[0])
+        return loading.unreadable(facts[0], book)
     bounded: dict[str, Bounded] = {"rows": "rows", "columns": "columns", "memory": "megabytes in memory"}
     return loading.too_large(bounded[kind])

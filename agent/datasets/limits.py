@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
-from agent.errors import ArchiveSuspicious, FileTooLarge
+from agent.errors import ArchiveSuspicious, FileTooLarge, FileUnreadable
 from agent.settings import Settings
 from agent.sql.limits import Cancellation
+from agent.sql.redact import without_paths
 
 LoadProgress = Callable[[str, float], None]
 """Is told the stage that goes on (`read`, `examine` or `write`) and the share of it that is done, from 0 to 1."""
@@ -73,6 +75,12 @@ class Loading:
     def too_large(self, what: Bounded) -> FileTooLarge:
         """Return the error for a file that has more of `what` than is allowed."""
         return self.limits.too_large(self.file, what)
+
+    def unreadable(self, reason: str, *paths: Path) -> FileUnreadable:
+        """Return the error for a file that cannot be read; `reason` may name `paths`, where it is stored."""
+        for path in paths:
+            reason = reason.replace(str(path), self.file)
+        return FileUnreadable(self.file, without_paths(reason))
 
     def suspicious(self, unpacked: int, allowed: int) -> ArchiveSuspicious:
         """Return the error for a file that becomes `unpacked` bytes, where `allowed` are."""

@@ -20,6 +20,7 @@ from agent.datasets.limits import Loading, LoadLimits, LoadProgress, unheard
 from agent.datasets.load import Job, Upload, load
 from agent.errors import DatasetUnknown, FileUnknown
 from agent.sql.limits import Cancellation
+from agent.text import valid_text
 
 _ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
 _CHUNK = 1 << 20
@@ -64,6 +65,7 @@ class Registry:
             FileTooLarge: there are too many bytes.
             OSError: it cannot be read or kept.
         """
+        name = valid_text(name)
         with self.folder() as folder:
             copy, digest, size = folder / "copy", hashlib.sha256(), 0
             with copy.open("wb") as target:

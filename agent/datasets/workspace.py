@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.datasets.limits import Loading
-from agent.errors import DriverMissing, FileUnreadable
+from agent.errors import DriverMissing
 
 Stage = tuple[str, float, float]
 """The name of a stage, and between which shares of it a statement is."""
@@ -34,9 +34,17 @@ def quoted(name: str) -> str:
 class Workspace:
     """A DuckDB file in the making."""
 
-    def __init__(self, connection: Any, loading: Loading, written: Callable[[], int], disk_bytes: float) -> None:
-        """Take the open connection; at most `disk_bytes` may be `written`."""
-        self._connection, self._loading, self._written, self._disk_bytes = connection, loading, written, disk_bytes
+    def __init__(
+        self,
+        connection: Any,
+        loading: Loading,
+        readable: Sequence[Path],
+        written: Callable[[], int],
+        disk_bytes: float,
+    ) -> None:
+        """Take the open connection, which reads `readable`; at most `disk_bytes` may be `written`."""
+        self._connection, self._loading, self._readable = connection, loading, readable
+        self._written, self._disk_bytes = written, disk_bytes
 
     def run(self, sql: str, parameters: Sequence[Any] = (), stage: Stage | None = None) -> list[Any]:
         """Return the rows of `sql`; with `stage` its progress is told as the part of that stage between two shares.
@@ -57,7 +65,7 @@ class Workspace:
             raise self._loading.too_large("megabytes in memory") from error
         except duckdb.Error as error:
             self._refuse()
-            raise FileUnreadable(self._loading.file, _reason(error)) from error
+            raise self._loading.unreadable(_reason(error), *self._readable) from error
         self._refuse()
         if stage:
             self._loading.told(stage[0], stage[2])
@@ -146,7 +154,7 @@ def workspace(
         connection.execute("SET enable_external_access = false")
         place = "'" + str(scratch).replace("'", "''") + "'"
         connection.execute(f"ATTACH {place} AS scratch")
-        yield Workspace(connection, loading, written, disk_bytes)
+        yield Workspace(connection, loading, readable, written, disk_bytes)
 
 
 def _size(path: Path) -> int:

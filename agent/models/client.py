@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -31,6 +32,7 @@ from agent.models.parse import Answer, read_answer
 from agent.models.schemas import GeneratedSQL
 from agent.settings import Settings
 from agent.sql.redact import SHORTEST_SECRET
+from agent.text import valid_text
 
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|(prompt|input|request) is too (long|large)|too many tokens",
@@ -172,6 +174,7 @@ class ModelClient:
                 raise
         started = time.perf_counter()
         reply = self._send(schema, options, messages)
+        reply = replace(reply, text=valid_text(reply.text), problem=valid_text(reply.problem))
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
             step.calls.append(call)
@@ -213,7 +216,7 @@ class ModelClient:
         return (ModelRejected if refused else ModelUnreachable)(self._endpoint, self._reason(error))
 
     def _reason(self, error: Exception) -> str:
-        text = str(getattr(error, "message", "") or error).strip() or type(error).__name__
+        text = valid_text(str(getattr(error, "message", "") or error)).strip() or type(error).__name__
         key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
         if len(key) >= SHORTEST_SECRET:
             text = text.replace(key, "***")

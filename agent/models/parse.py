@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent.models.schemas import GeneratedSQL, SQLValidation
 from agent.models.statement import find_statement, holds_statement
+from agent.text import valid_json
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -40,7 +41,8 @@ def read_answer(text: str, schema: type[Answer]) -> Answer:
     problem = ""
     for candidate in _json_objects(text):
         try:
-            return _with_clean_sql(schema.model_validate(candidate))
+            # An escape in JSON can stand for what the text itself cannot hold.
+            return _with_clean_sql(schema.model_validate(valid_json(candidate)))
         except ValidationError as error:
             first = error.errors()[0]
             problem = problem or f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

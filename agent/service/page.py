@@ -1,12 +1,14 @@
-"""The page in the browser: one HTML file of the package, and what it loads."""
+"""The HTML pages: the application at `/`, Swagger UI at `/docs`, LangServe's playgrounds, and their assets."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from fastapi.responses import FileResponse
+
+    from agent.served_graph import ServedGraph
 
 _WEB = Path(__file__).resolve().parents[1] / "web"
 _POLICY = (
@@ -21,6 +23,17 @@ _POLICY = (
     # No text becomes markup: the browser refuses it wherever the page's own policy of this name does.
     "require-trusted-types-for 'script'",
     "trusted-types default",
+)
+_DOCS_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    # Swagger UI sets style attributes, and has images in its style sheet.
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
 )
 _HEADERS = {
     "Content-Security-Policy": "; ".join(_POLICY),
@@ -37,7 +50,10 @@ _TYPES = {
 
 
 def add_page(app: "FastAPI") -> None:
-    """Add the page at `/` and what it loads under `/static`. Neither holds data, so neither asks for a key."""
+    """Add the page at `/`, Swagger UI at `/docs`, and their assets under `/static`.
+
+    None of them holds data, so none asks for a key. Swagger UI comes from the package `fastapi-offline`.
+    """
     from fastapi.responses import FileResponse, Response
     from fastapi.staticfiles import StaticFiles
 
@@ -53,4 +69,56 @@ def add_page(app: "FastAPI") -> None:
         """The page."""
         return FileResponse(_WEB / "index.html", headers=_HEADERS)
 
+    @app.get("/docs", include_in_schema=False, response_class=FileResponse)
+    def docs() -> "FileResponse":
+        """Swagger UI."""
+        headers = {**_HEADERS, "Content-Security-Policy": "; ".join(_DOCS_POLICY)}
+        return FileResponse(_WEB / "docs.html", headers=headers)
+
+    app.mount("/static/swagger", Assets(packages=[("fastapi_offline", "static")]), name="swagger")
     app.mount("/static", Assets(directory=_WEB), name="static")
+
+
+_FORM_FIELDS = ("question", "source", "datasets", "output_type", "clarify")
+"""Inputs that begin a conversation. The others go on with one, which the playground cannot do."""
+
+
+def add_playground(app: "FastAPI", served: "ServedGraph") -> None:
+    """Add LangServe's playground of a graph.
+
+    LangServe's own route would render the whole input schema, and its form fails on types that may be null.
+    """
+    # FastAPI resolves the annotation of the route at run time.
+    from fastapi import Request, Response
+    from langserve.playground import serve_playground
+
+    class Form:
+        """The schema of the form, as `serve_playground` asks for it."""
+
+        @staticmethod
+        def model_json_schema() -> dict[str, Any]:
+            return _form_schema(served.get_input_schema().model_json_schema())
+
+    path = f"/{served.graph}/playground"
+
+    async def playground(file_path: str, request: Request) -> Response:
+        base_url = request.scope.get("root_path", "").rstrip("/") + path
+        form: Any = Form
+        output: Any = served.get_output_schema()
+        return await serve_playground(served, form, output, (), base_url, file_path, False, False, "default")
+
+    playground.__annotations__.update(request=Request)
+    app.get(path + "/{file_path:path}", include_in_schema=False, response_model=None)(playground)
+
+
+def _form_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of an input schema that the form shows; an input that is left empty is not sent."""
+    shown = {name: _without_null(field) for name, field in schema["properties"].items() if name in _FORM_FIELDS}
+    ordered = {name: shown[name] for name in _FORM_FIELDS if name in shown}
+    return {"title": schema["title"], "type": "object", "properties": ordered, "required": ["question"]}
+
+
+def _without_null(field: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in field.items() if name not in ("anyOf", "default")}
+    (form,) = (each for each in field["anyOf"] if each.get("type") != "null")
+    return {**kept, **form}

@@ -13,9 +13,12 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from agent.errors import DatasphinxError, InputInvalid, InternalError, KeyMissing, LimitReached
+from agent.failure import client_failure, error_info
 from agent.messages import Language
 from agent.service.headers import security_headers
 from agent.service.metrics import Metrics
+from agent.settings import Settings
+from agent.sql.redact import without_paths
 
 logger = logging.getLogger("datasphinx")
 
@@ -82,7 +85,9 @@ def status_of(code: str) -> int:
 
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     """Return the response for `error` to the request of `scope`."""
-    response = _response(status_of(error.code), error.code, error.message(_language(scope)), scope)
+    failure = client_failure(error, scope["app"].state.settings)
+    text = error_info(failure, _language(scope))["message"]
+    response = _response(status_of(error.code), error.code, text, scope)
     if isinstance(error, KeyMissing):
         response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, LimitReached):
@@ -90,9 +95,9 @@ def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     return response
 
 
-def add_handlers(app: FastAPI, metrics: Metrics) -> None:
-    """Have `app` answer every error with a problem, which `metrics` count."""
-    app.state.metrics = metrics
+def add_handlers(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
+    """Have `app` answer every error with a problem, which `metrics` count, without the paths in `settings`."""
+    app.state.metrics, app.state.settings = metrics, settings
     app.add_exception_handler(DatasphinxError, _of_domain)
     app.add_exception_handler(RequestValidationError, _of_input)
     app.add_exception_handler(HTTPException, _of_http)
@@ -118,7 +123,7 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     phrase = HTTPStatus(error.status_code)
     code = "input_invalid" if error.status_code == 422 else phrase.name.lower()
-    detail = error.detail if isinstance(error.detail, str) else phrase.phrase
+    detail = without_paths(error.detail) if isinstance(error.detail, str) else phrase.phrase
     response = _response(error.status_code, code, detail, request.scope)
     response.headers.update(error.headers or {})
     return response

@@ -5,9 +5,9 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from agent.catalog.describe import one_line
+from agent.named_sources import source_label
 from agent.service.tenant import asking
 from agent.services import Services
-from agent.sql.redact import without_password
 
 router = APIRouter(tags=["sources"])
 
@@ -34,4 +34,4 @@ def sources() -> Sources:
 
 def _shown(services: Services, name: str) -> SourceShown:
     url = make_url(services.settings_of(name).url.get_secret_value())
-    return {"name": one_line(without_password(name), 200), "dialect": url.get_backend_name()}
+    return {"name": one_line(source_label(name, services.settings), 200), "dialect": url.get_backend_name()}

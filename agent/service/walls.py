@@ -12,17 +12,13 @@ from agent.service.tenant import Tenant, answer_for
 from agent.service.tenants import Tenants
 
 
-def add_walls(app: FastAPI, server: Tenant) -> None:
-    """Put the walls before the routes of `app`; the last that is added is the outermost.
-
-    Raises:
-        ConfigurationError: as `Tenants` says.
-    """
+def add_walls(app: FastAPI, server: Tenant, tenants: Tenants | None) -> None:
+    """Add the middleware of `app`, the outermost last; `tenants` are those of a server with keys."""
     settings = server.services.settings
     app.add_middleware(Departures)
     app.add_middleware(Bounds, settings=settings)
-    if settings.api_keys:
-        app.add_middleware(Access, tenants=Tenants(server))
+    if tenants:
+        app.add_middleware(Access, tenants=tenants)
     else:
         app.add_middleware(ForOne, tenant=server)
         app.add_middleware(OwnMachine)

@@ -17,6 +17,7 @@ from agent.errors import SourceBusy, SourceNotFound, SourceUnreachable
 from agent.sql.duckdb_walls import LOCKED
 from agent.sql.engines import EngineKind, parse_url
 from agent.sql.known_results import KnownResults
+from agent.sql.redact import without_paths
 from agent.sql.sessions import read_by_default_rules, reset_on_return
 from agent.sql.sqlite_walls import connect_read_only
 from agent.sql.workers import File
@@ -134,5 +135,5 @@ def _server_engine(url: URL, kind: EngineKind) -> Engine:
 
 
 def reason_of(error: Exception) -> str:
-    """Return what the driver says of `error`, in one line."""
-    return str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+    """Return the driver's message of `error`, in one line and without the directories of this machine."""
+    return without_paths(str(getattr(error, "orig", None) or error).strip().splitlines()[0])

@@ -9,6 +9,7 @@ from sqlalchemy.exc import ArgumentError
 
 from agent.errors import ConfigurationError, DriverMissing, SourceNotFound
 from agent.sql.redact import without_password
+from agent.text import valid_text
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ def parse_url(text: str) -> tuple[URL, EngineKind]:
         ConfigurationError: no read-only connection is known for this engine.
         DriverMissing: the driver of this engine is not installed.
     """
+    if valid_text(text) != text:
+        raise SourceNotFound(without_password(valid_text(text)), "its URL is not valid Unicode text")
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:

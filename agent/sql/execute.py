@@ -36,6 +36,7 @@ from agent.sql.rows import RowReader
 from agent.sql.secret_outputs import names_secrets, secret_outputs
 from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_time
 from agent.sql.workers import shared_workers
+from agent.text import valid_text
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 """Values of a statement's parameters, by place or by name."""
@@ -201,7 +202,7 @@ def _run_on_server(
             connection.exec_driver_sql(statement)
         _refuse_costly(connection, sql, parameters, database.dialect, limits)
         with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
-            columns = list(cursor.keys())
+            columns = [valid_text(name) for name in cursor.keys()]
             reader = RowReader(len(columns), limits.row_limit, limits.byte_limit)
             rows = [row for chunk in reader.read(cursor.fetchmany) for row in chunk]
             if reader.truncated and database.dialect == "mysql":

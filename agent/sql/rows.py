@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from agent.text import valid_text
+
 _SAFE_INTEGER = 2**53 - 1
 """The largest integer that every reader of JSON keeps exactly (RFC 8259, section 6)."""
 
@@ -91,8 +93,8 @@ def json_safe(value: Any) -> Any:
     A number that is not finite becomes None. Dates and times are in ISO 8601, intervals in its duration form, bytes in
     hexadecimal; arrays and objects keep their shape.
     """
-    if value is None or isinstance(value, str | bool):
-        return value
+    if value is None or isinstance(value, str):
+        return valid_text(value) if value else value
     if isinstance(value, int):
         return value if abs(value) <= _SAFE_INTEGER else str(value)
     if isinstance(value, float):
@@ -108,8 +110,8 @@ def json_safe(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [json_safe(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): json_safe(item) for key, item in value.items()}
-    return str(value)
+        return {valid_text(str(key)): json_safe(item) for key, item in value.items()}
+    return valid_text(str(value))
 
 
 def _decimal(value: Decimal) -> int | float | str | None:

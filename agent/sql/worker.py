@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from agent.sql.rows import RowReader
 from agent.sql.sqlite_walls import open_sqlite
+from agent.text import valid_text
 
 _IDLE_S = 1.0
 """After this long without a statement DuckDB's file is closed, so that others can write to it."""
@@ -120,7 +121,7 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) ->
     try:
         with opened(request["path"], request["timeout_s"]) as cursor:
             cursor.execute(request["sql"], request["parameters"])
-            columns = [str(column[0]) for column in cursor.description or ()]
+            columns = [valid_text(str(column[0])) for column in cursor.description or ()]
             reader = RowReader(len(columns), request["row_limit"], request["byte_limit"])
             for chunk in reader.read(cursor.fetchmany):
                 _send(pipe, {"rows": chunk})

@@ -26,6 +26,7 @@ from agent.errors import (
 )
 from agent.sql.failures import kind_of_text
 from agent.sql.limits import Cancellation, Limits
+from agent.sql.redact import without_paths
 from agent.sql.result import Result
 
 _GRACE_S = 0.25
@@ -122,14 +123,15 @@ class Workers:
     def _failure(self, message: dict[str, Any], file: File, timeout_s: float) -> DatasphinxError:
         if message["error"] == "timeout":
             return StatementTimeout(timeout_s)
+        reason = without_paths(message.get("reason", ""), (os.path.dirname(file.path),))
         if message["error"] == "unreachable":
-            return SourceUnreachable(file.name, message["reason"])
+            return SourceUnreachable(file.name, reason)
         if message["error"] == "memory":
             return StatementFailed(f"it needs more than {self._memory_mb} MB of memory", "resource")
-        kind = kind_of_text(message["reason"])
+        kind = kind_of_text(reason)
         if kind == "permission":
-            return PermissionDenied(file.name, message["reason"])
-        return StatementFailed(message["reason"], kind)
+            return PermissionDenied(file.name, reason)
+        return StatementFailed(reason, kind)
 
 
 class Worker:

@@ -32,6 +32,8 @@ from agent.errors import (
 from agent.models.formats import function_schema
 from agent.queryspec.problems import path_of
 from agent.sql.limits import Cancellation
+from agent.sql.redact import without_paths
+from agent.text import valid_json
 from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
@@ -148,7 +150,7 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
             for each in problems
         ]
     else:
-        told["message"] = error.message()
+        told["message"] = without_paths(error.message())
     return {"error": told}
 
 
@@ -162,7 +164,8 @@ def _read(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
         raise ToolCallInvalid(name, (SpecProblem("arguments", f"they are no JSON: {error}"),)) from None
     if not isinstance(read, Mapping):
         raise ToolCallInvalid(name, (SpecProblem("arguments", "a JSON object is expected"),))
-    return read
+    valid: dict[str, Any] = valid_json(dict(read))
+    return valid
 
 
 def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Arguments:

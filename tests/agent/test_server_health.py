@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.agent.serving import LANGSERVE_WARNING, serving
+from agent.service.keys import hash_of, new_key
+from tests.agent.serving import LANGSERVE_WARNING, Served, serving
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
 
@@ -84,3 +85,91 @@ def test_a_broken_store_is_named(cache_dir: Path, tmp_path: Path) -> None:
         response = server.http.get("/readyz")
     assert response.json()["stores"]["record"]["error"]["code"] == "record_unavailable"
     assert response.json()["stores"]["threads"] == WELL and "swordfish" not in response.text
+
+
+# A server with keys
+
+ACME, BETA = new_key(), new_key()
+KEYS = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
+
+
+def ruled(path: Path) -> dict[str, Any]:
+    """A source of which each row belongs to a region."""
+    return {"url": url(path), "row_rules": {"things": "thing = :region"}}
+
+
+def ready(server: Served, key: str = "") -> tuple[int, dict[str, Any]]:
+    response = server.http.get("/readyz", headers={"X-API-Key": key} if key else {})
+    return response.status_code, response.json()
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    return make_table(tmp_path, "thing TEXT", [["north"]])
+
+
+def test_without_a_key_only_the_status_is_shown(cache_dir: Path, things: Path) -> None:
+    tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
+    named = {"acme_sales": url(things), "beta_sales": url(things)}
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        assert ready(server) == (200, {"status": "ready"})
+        assert ready(server, "dsk_wrong") == (200, {"status": "ready"})
+
+
+def test_a_tenant_sees_its_own_sources(cache_dir: Path, things: Path) -> None:
+    tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
+    named = {"acme_sales": url(things), "beta_sales": "postgresql://me:swordfish@127.0.0.1:1/x"}
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        code, body = ready(server, ACME)
+        assert (code, body["status"], body["sources"]) == (200, "ready", {"acme_sales": WELL})
+        code, body = ready(server, BETA)
+        assert (code, body["status"], list(body["sources"])) == (503, "unavailable", ["beta_sales"])
+        assert ready(server) == (503, {"status": "unavailable"})
+
+
+@pytest.mark.parametrize("first", ["acme", "beta"])
+def test_a_parameter_that_only_a_tenant_has_is_enough(cache_dir: Path, things: Path, first: str) -> None:
+    tenants = {"acme": {"row_parameters": {"region": "north"}}, "beta": {}}
+    # The order of the keys is that in which the tenants are tried.
+    keys = {first: KEYS[first], **KEYS}
+    with serving(cache_dir, sources={"sales": ruled(things)}, api_keys=keys, tenants=tenants) as server:
+        assert ready(server) == (200, {"status": "ready"})
+        assert ready(server, ACME)[1]["sources"] == {"sales": WELL}
+        code, body = ready(server, BETA)
+        assert (code, body["sources"]["sales"]["error"]["code"]) == (503, "row_rule_parameter_missing")
+
+
+def test_a_parameter_that_nobody_has_is_missing(cache_dir: Path, things: Path) -> None:
+    with serving(cache_dir, sources={"sales": ruled(things)}, api_keys=KEYS) as server:
+        assert ready(server) == (503, {"status": "unavailable"})
+
+
+def test_a_source_that_no_tenant_may_ask_is_not_checked(cache_dir: Path, things: Path) -> None:
+    tenants = {name: {"sources": ["sales"]} for name in KEYS}
+    named = {"sales": url(things), "old": "postgresql://me:swordfish@127.0.0.1:1/x"}
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        assert ready(server) == (200, {"status": "ready"})
+
+
+def test_nothing_names_the_source_of_another_tenant(
+    cache_dir: Path, things: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
+    named = {"acme_sales": url(things), "beta_sales": url(things)}
+    hidden = ("beta_sales", str(things))
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        for key in ("", ACME):
+            headers = {"X-API-Key": key} if key else {}
+            bodies = [
+                server.http.get(path, headers=headers).text
+                for path in (
+                    "/readyz", "/healthz", "/metrics", "/openapi.json", "/sources", "/datasets", "/docs",
+                    "/agent/input_schema", "/analyst/input_schema", "/agent/playground/", "/nowhere",
+                )
+            ]  # fmt: skip
+            for given in ({"source": "unknown"}, {"source": 5}, {"source": "sqlite:///x.db"}, {"surprise": 1}):
+                for graph in ("agent", "analyst"):
+                    body = {"input": {"question": "How many?", **given}}
+                    bodies.append(server.http.post(f"/{graph}/invoke", headers=headers, json=body).text)
+            assert not [(name, body) for body in bodies for name in hidden if name in body]
+        assert "beta_sales" not in caplog.text

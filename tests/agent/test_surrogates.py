@@ -1,0 +1,344 @@
+"""Text that UTF-8 cannot encode: replaced where it enters, so that no record, stream, file or terminal fails on it."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.graph import build_graph
+from agent.models.parse import read_answer
+from agent.models.schemas import GeneratedSQL
+from agent.models.scripted import ScriptedModel
+from agent.replay import replay
+from agent.server import create_app
+from agent.services import Services
+from agent.settings import load_settings
+from agent.source_settings import SourceSettings
+from agent.sql.limits import Limits
+from agent.text import valid_json, valid_text
+from agent.tools.toolbox import _read
+from tests.agent.serving import LANGSERVE_WARNING, running
+from tests.conftest import VALID
+from tests.databases import make_table, url
+from tests.fake_openai import FakeOpenAI
+
+pytestmark = [
+    pytest.mark.filterwarnings(LANGSERVE_WARNING),
+    pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
+]
+
+LONE = "\ud800"
+QUESTION = "How many orders were placed?"
+SQL = f"SELECT COUNT(*) AS orders, '{LONE}' AS mark FROM orders"
+GENERATED = {"sql": SQL, "assumptions": [f"all {LONE} orders"], "off_topic": False}
+
+
+def valid(value: Any) -> bool:
+    json.dumps(value, ensure_ascii=False, default=str).encode()
+    return True
+
+
+# The function
+
+
+@given(st.text())
+def test_text_without_surrogates_stays(text: str) -> None:
+    assert valid_text(text) == text
+
+
+@given(st.lists(st.sampled_from(["a", "я", "😀", "\ud800", "\udbff", "\udc00", "\udfff", "\x00"])).map("".join))
+def test_any_text_can_be_encoded_afterwards(text: str) -> None:
+    once = valid_text(text)
+    assert once.encode().decode() == once == valid_text(once)
+    assert [char for char in once if char in "aя\x00"] == [char for char in text if char in "aя\x00"]
+
+
+def test_two_halves_are_a_character() -> None:
+    assert valid_text("\ud83d\ude00\ude00") == "😀\ufffd"
+
+
+def test_a_value_is_cleaned_at_any_depth() -> None:
+    value = {f"k{LONE}": [LONE, {"x": (1, None, True, LONE)}], "n": 1.5}
+    assert valid_json(value) == {"k\ufffd": ["\ufffd", {"x": (1, None, True, "\ufffd")}], "n": 1.5}
+
+
+# Model output
+
+
+@pytest.mark.parametrize("text", [json.dumps(GENERATED), json.dumps(GENERATED, ensure_ascii=False), f"```\n{SQL}\n```"])
+def test_an_answer_is_read_as_valid_text(text: str) -> None:
+    assert valid(read_answer(valid_text(text), GeneratedSQL).model_dump())
+
+
+def test_arguments_of_a_tool_are_valid_text() -> None:
+    assert _read("plot", json.dumps({f"a{LONE}": [LONE]})) == {"a\ufffd": ["\ufffd"]}
+
+
+@pytest.fixture
+def endpoint() -> Iterator[FakeOpenAI]:
+    """An endpoint that writes a lone surrogate into every answer, as an escape in its JSON and as text."""
+    texts = {"GeneratedSQL": json.dumps(GENERATED), "SQLValidation": json.dumps({**VALID, "reason": f"it {LONE}"})}
+
+    def answer(request: dict[str, Any]) -> str:
+        name = request.get("response_format", {}).get("json_schema", {}).get("name")
+        return f"{LONE} {texts.get(name, LONE)} {LONE}"
+
+    with FakeOpenAI(default=answer) as fake:
+        yield fake
+
+
+@pytest.fixture
+def settings(endpoint: FakeOpenAI, cache_dir: Path, tmp_path: Path) -> dict[str, Any]:
+    return {
+        "llm_base_url": endpoint.base_url,
+        "llm_model": "fake",
+        "cache_dir": cache_dir,
+        "data_dir": tmp_path / "data",
+        "clarify": "never",
+    }
+
+
+def test_model_output_over_http(settings: dict[str, Any]) -> None:
+    services = Services(load_settings(**settings), any_source=False)
+    asked = {"input": {"question": QUESTION}}
+    with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=30) as http:
+        output = http.post("/agent/invoke", json=asked).json()["output"]
+        assert output["error"] is None and "\ufffd" in output["sql"]
+        assert output["audit"]["assumptions"] == ["all \ufffd orders"]
+        again = {"input": {"question": "And per status?", "thread_id": output["thread_id"]}}
+        trace, thread = f"/traces/{output['audit']['trace_id']}", f"/threads/{output['thread_id']}"
+        answers = [
+            *(http.post(f"/agent/{way}", json=asked) for way in ("stream", "stream_log", "stream_events")),
+            http.post("/agent/batch", json={"inputs": [asked["input"]]}),
+            http.post("/agent/events", json=asked["input"]),
+            http.post("/agent/invoke", json=again),
+            http.post(f"{thread}/feedback", json={"accepted": False, "comment": "others"}),
+            *(http.get(path) for path in (trace, thread, f"{thread}/history", "/metrics")),
+            http.post(f"{trace}/replay"),
+        ]
+    assert [answer.status_code for answer in answers] == [200] * len(answers)
+    assert not [answer.url for answer in answers if "event: error" in answer.text or "event: problem" in answer.text]
+    for answer in answers:
+        parts = [line.partition("data: ")[2] for line in answer.text.splitlines() if line.startswith("data: {")]
+        is_json = answer.headers["content-type"] == "application/json"
+        assert all(valid(json.loads(part)) for part in (parts or ([answer.text] if is_json else []))), answer.url
+
+
+def test_model_output_on_record_and_in_a_replay(settings: dict[str, Any]) -> None:
+    services = Services(load_settings(**settings))
+    output = build_graph(services).invoke({"question": QUESTION})
+    assert output["error"] is None and output["audit"]["recorded"] and valid(output)
+    assert services.store
+    events = services.store.run(output["audit"]["trace_id"])
+    assert valid([event.as_json() for event in events])
+    assert replay(services.store, output["audit"]["trace_id"], services.settings).as_json()["same"]
+
+
+def test_a_call_of_a_tool(cache_dir: Path, tmp_path: Path) -> None:
+    from agent.analyst import build_analyst
+
+    path = tmp_path / "cities.csv"
+    path.write_text("city,units\nKazan,1\nTver,2\n")
+    query = {"aggregations": [{"as": f"n{LONE}", "agg": "count"}], "filters": [{"col": LONE, "op": "=", "value": LONE}]}
+
+    def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        return {"tool": tool, "arguments": json.dumps(arguments)}
+
+    steps = [
+        {"tool": f"run{LONE}", "arguments": "{}"},
+        call("run_query", dataset_id=LONE, query=query),
+        call("finish", answer=f"No {LONE}."),
+        call("finish", cannot_answer=f"no {LONE}"),
+    ]
+    with FakeOpenAI(steps, default=steps[-1]) as fake:
+        named = {"llm_base_url": fake.base_url, "llm_model": "fake", "clarify": "never"}
+        services = Services(load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", **named))
+        output = build_analyst(services).invoke({"question": "How many?", "files": [str(path)]})
+    assert valid(output) and output["error"]["code"] != "internal_error"
+
+
+# What users send
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"question": f"How many {LONE} orders?"},
+        {"question": QUESTION, "source": LONE},
+        {"question": QUESTION, "thread_id": LONE},
+        {"clarification_answer": LONE, "thread_id": "0" * 32},
+        {"feedback": {"accepted": False, "comment": LONE}, "thread_id": "0" * 32},
+        {LONE: 1, "question": QUESTION},
+    ],
+)
+def test_http_input_that_is_no_unicode_is_refused(settings: dict[str, Any], given_: dict[str, Any]) -> None:
+    services = Services(load_settings(**settings), any_source=False)
+    raw = json.dumps({"input": given_}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=30) as http:
+        events = http.post("/agent/events", content=json.dumps(given_), headers={"Content-Type": "application/json"})
+        answers = [
+            http.post("/agent/invoke", content=json.dumps({"input": given_})),
+            http.post("/agent/stream", content=json.dumps({"input": given_})),
+            http.post("/agent/batch", content=json.dumps({"inputs": [given_]})),
+            http.post("/agent/invoke", content=raw),
+        ]
+    assert [answer.status_code for answer in answers] == [422] * len(answers)
+    assert all(valid(answer.json()) for answer in answers)
+    # FastAPI reads this one, and refuses no text without a bound: what it lets through is cleaned.
+    assert events.status_code == 422 or "thread_unknown" in events.text
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"question": f"How many orders {LONE} were placed?"},
+        {"question": QUESTION, "source": LONE},
+        {"question": QUESTION, "output_type": LONE},
+        {"question": QUESTION, "clarify": LONE},
+        {"question": QUESTION, "feedback": {"accepted": False, "comment": LONE}},
+        {"clarification_answer": LONE, "question": LONE},
+    ],
+)
+def test_input_of_python_callers(settings: dict[str, Any], given_: dict[str, Any]) -> None:
+    services = Services(load_settings(**settings))
+    output = build_graph(services).invoke(given_)
+    code = (output["error"] or {}).get("code")
+    assert valid({**output, "error": code}) and code != "internal_error"
+
+
+# What databases and files hold
+
+
+def test_cells_and_names_of_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "odd.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE things (thing TEXT)")
+        connection.execute("INSERT INTO things VALUES (CAST(x'61EDA080FF62' AS TEXT))")
+    connection.close()
+    services = Services(
+        load_settings(cache_dir=tmp_path / "cache", source=url(path), record=False), model=ScriptedModel()
+    )
+    result = services.source().execute("SELECT thing FROM things")
+    assert valid(result) and result["rows"][0][0].startswith("a") and result["rows"][0][0].endswith("b")
+
+
+@pytest.mark.postgres
+def test_a_json_cell_of_postgresql() -> None:
+    from agent.catalog.source import open_source
+
+    base = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
+    settings = SourceSettings(url=base.replace("+psycopg", ""), allow_writable_account=True)
+    source = open_source(settings, Limits(10, 10))
+    result = source.execute("""SELECT CAST('{"a\\ud800": ["\\udc00"]}' AS JSON) AS cell""")
+    assert valid(result) and result["rows"] == [[{"a\ufffd": ["\ufffd"]}]]
+
+
+@pytest.fixture
+def load(cache_dir: Path, tmp_path: Path) -> Callable[[str, bytes], dict[str, Any]]:
+    """Uploads a file and returns the response."""
+
+    def upload(name: str, content: bytes) -> dict[str, Any]:
+        services = Services(load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data"), any_source=False)
+        with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=60) as http:
+            answer = http.post("/files", files={"file": (name, content)})
+            assert answer.status_code in (201, 415, 422) and valid(answer.json())
+            assert valid(http.get("/datasets").json())
+            return answer.json()
+
+    return upload
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", b'{"city\\ud800": "\\udc00"}\n{"city\\ud800": "x"}\n'),
+        ("a.csv", b"city\xed\xa0\x80,units\nKazan\xed\xb0\x80,1\nTver,2\n"),
+        ("a.csv", "city\ud800,units\nKazan,1\nTver,2\n".encode("utf-16", "surrogatepass")),
+    ],
+)
+def test_headers_and_cells_of_an_upload(
+    load: Callable[[str, bytes], dict[str, Any]], name: str, content: bytes
+) -> None:
+    assert load(name, content)
+
+
+def test_the_name_of_a_file(cache_dir: Path, tmp_path: Path) -> None:
+    registry = Services(load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data")).registry
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/sales\xff.csv"))
+    path.write_text("city,units\nKazan,1\nTver,2\n")
+    dataset = registry.create(registry.add_file(path))
+    assert dataset.name == "sales\ufffd.csv" and valid(dataset.to_json())
+
+
+def test_a_data_frame(cache_dir: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    cells = [[f"x{LONE}", 1, [LONE]], ["y", 2, []]]
+    frame = pandas.DataFrame(cells, dtype=object, columns=pandas.Index([f"a{LONE}", "n", "l"], dtype=object))
+    registry = Services(load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data")).registry
+    dataset = registry.create_from_frame(frame, "frame")
+    assert valid(dataset.to_json()) and dataset.row_count == 2
+
+
+# The command line
+
+
+def datasphinx(settings: dict[str, Any], *arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
+    """The command in a process of its own, whose output is UTF-8 and strict."""
+    named = {f"DATASPHINX_{name.upper()}": str(value) for name, value in settings.items()}
+    environment = {
+        **os.environ,
+        **named,
+        "PYTHONIOENCODING": "utf-8:strict",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    command = [sys.executable, "-W", "ignore", "-c", "from agent.cli import main; main()", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_model_output_on_the_command_line(settings: dict[str, Any], as_json: bool) -> None:
+    run = datasphinx(settings, "ask", QUESTION, *(["--json"] if as_json else []))
+    assert (run.returncode, b"Traceback" in run.stderr) == (0, False), run.stderr
+    text = run.stdout.decode()
+    assert not as_json or json.loads(text)["audit"]["assumptions"] == ["all \ufffd orders"]
+
+
+def test_arguments_that_are_no_utf8(settings: dict[str, Any], tmp_path: Path) -> None:
+    asked = datasphinx(settings, "ask", b"How many orders \xff were placed?", "--json")
+    assert asked.returncode == 0 and json.loads(asked.stdout.decode())["value"] is not None, asked.stderr
+    for arguments in (
+        [b"--source", b"sqlite:///no\xff.db"],
+        [b"--source", b"no\xff"],
+        [b"--thread", b"\xff"],
+    ):
+        for more in ([], ["--json"]):
+            run = datasphinx(settings, "ask", QUESTION, *arguments, *more)
+            assert run.returncode not in (0, 1) and b"Traceback" not in run.stderr, run.stderr
+            assert not more or not run.stdout or json.loads(run.stdout.decode())["error"]
+
+
+def test_a_file_whose_name_is_no_utf8(settings: dict[str, Any], tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/sales\xff.csv"
+    Path(os.fsdecode(path)).write_text("city,units\nKazan,1\nTver,2\n")
+    for more in ([], ["--json"]):
+        run = datasphinx(settings, "ask", "How many units are there?", path, *more)
+        assert b"Traceback" not in run.stderr and run.stdout.decode(), run.stderr
+
+
+def test_rows_for_python_callers(tmp_path: Path, settings: dict[str, Any]) -> None:
+    from agent.chat import Agent
+
+    path = make_table(tmp_path, "thing TEXT", [["one"], ["two"]])
+    listed = {**GENERATED, "sql": f"SELECT thing, '{LONE}' AS \"m{LONE}\" FROM things"}
+    model = ScriptedModel({"GeneratedSQL": [listed], "SQLValidation": [VALID]}, repeat_last=True)
+    response = Agent(url(path), settings=load_settings(**settings), model=model).chat("Which things are there?")
+    assert str(response).encode() and response._repr_html_().encode() and valid(response.tables)
