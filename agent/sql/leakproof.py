@@ -1,0 +1,169 @@
+"""Statements and row rules that cannot raise an error on any row, and so need no barrier between them.
+
+The definition is narrow: a rule compares columns with literals and parameters, and a statement is one SELECT over tables of the catalog joined by conditions, that compares columns with
+literals, or with columns of the same type, and shows columns, counts, minima and maxima, and sums of numbers that are
+too short to overflow. PostgreSQL marks these comparisons LEAKPROOF; in the other engines here they are defined for all
+values. A string of another form than the column's type is compared in no statement that passes.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import chain
+
+from sqlglot import exp
+
+from agent.catalog.schema import Catalog, Column
+
+_DIALECTS = {"sqlite", "duckdb", "postgres", "mysql"}
+"""Engines on which the oracle tests run."""
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}
+_INTEGER = re.compile(r"(TINY|SMALL|MEDIUM|BIG)?INT(EGER)?(\(\d+\))?|INT[248]", re.IGNORECASE)
+_SHORT_NUMBER = re.compile(
+    r"(SMALL|TINY|MEDIUM)?INT(EGER)?(\(\d+\))?|INT[24]|(NUMERIC|DECIMAL)\((1[0-8]|[1-9])(, ?\d+)?\)", re.IGNORECASE
+)
+_TEXT = re.compile(r"(TEXT|VARCHAR|CHARACTER VARYING)(\(\d+\))?", re.IGNORECASE)
+_DATE = re.compile(r"DATE|DATETIME|TIMESTAMP", re.IGNORECASE)
+_MAX_DIGITS = 9
+
+
+def is_leakproof(tree: exp.Expr, predicates: Iterable[exp.Expr], catalog: Catalog) -> bool:
+    """Return whether no expression of `tree` can raise an error, whatever the rows of its tables hold.
+
+    `predicates` are the row rules of its tables, which must be leakproof too: a condition of the statement may decide
+    on which rows they are evaluated.
+    """
+    if catalog.dialect not in _DIALECTS or not isinstance(tree, exp.Select):
+        return False
+    statement = _Statement(tree, catalog)
+    return statement.is_leakproof() and all(map(statement.is_condition, predicates))
+
+
+class _Statement:
+    """One SELECT with the types of the columns that its names may mean."""
+
+    def __init__(self, tree: exp.Select, catalog: Catalog) -> None:
+        self._tree, self._dialect = tree, catalog.dialect
+        self._sources = [tree.args.get("from_"), *tree.args.get("joins", ())]
+        self._columns: dict[str, list[Column]] = {}
+        tables = chain.from_iterable(catalog.keys_named(table.name) for table in tree.find_all(exp.Table))
+        for column in chain.from_iterable(catalog.tables[key].columns for key in dict.fromkeys(tables)):
+            self._columns.setdefault(column.name.lower(), []).append(column)
+
+    def is_leakproof(self) -> bool:
+        tree = self._tree
+        if {name for name, value in tree.args.items() if value} - _CLAUSES or not tree.args.get("from_"):
+            return False
+        distinct, where, having = (tree.args.get(name) for name in ("distinct", "where", "having"))
+        if distinct is not None and distinct.args.get("on"):
+            return False
+        return (
+            all(self._is_table(source) for source in self._sources)
+            and all(self._is_output(output.unalias()) for output in tree.expressions)
+            and all(self.is_condition(clause.this) for clause in (where, having) if clause)
+            and all(self._is_output(key) for key in self._keys())
+            and all(_is_count(tree.args[name].expression) for name in ("limit", "offset") if tree.args.get(name))
+        )
+
+    def _keys(self) -> Iterable[exp.Expr]:
+        group, order = self._tree.args.get("group"), self._tree.args.get("order")
+        if group and {name for name, value in group.args.items() if value} != {"expressions"}:
+            return [group]
+        return [*(group.expressions if group else ()), *(key.this for key in (order.expressions if order else ()))]
+
+    def _is_table(self, source: exp.Expr) -> bool:
+        allowed = {"this"} if isinstance(source, exp.From) else {"this", "on", "side", "kind"}
+        table, condition = source.this, source.args.get("on")
+        return (
+            isinstance(table, exp.Table)
+            and isinstance(table.this, exp.Identifier)
+            and not {name for name, value in table.args.items() if value} - {"this", "db", "alias"}
+            and not table.alias_column_names
+            and not {name for name, value in source.args.items() if value} - allowed
+            and (condition is None or self.is_condition(condition))
+        )
+
+    def is_condition(self, node: exp.Expr) -> bool:
+        """Return whether `node` is a condition on columns of the tables that cannot raise an error."""
+        if isinstance(node, exp.And | exp.Or):
+            return self.is_condition(node.this) and self.is_condition(node.expression)
+        if isinstance(node, exp.Not | exp.Paren):
+            return self.is_condition(node.this)
+        if isinstance(node, exp.Is):
+            return isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
+        if isinstance(node, _COMPARISONS):
+            return self._are_comparable(node.this, node.expression)
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            return all(self._are_comparable(node.this, node.args[end]) for end in ("low", "high"))
+        if isinstance(node, exp.In) and {name for name, value in node.args.items() if value} == {"this", "expressions"}:
+            return all(self._are_comparable(node.this, item) for item in node.expressions)
+        return False
+
+    def _are_comparable(self, one: exp.Expr, other: exp.Expr) -> bool:
+        if isinstance(one, exp.Literal):
+            one, other = other, one
+        if isinstance(one, exp.Count) and self._is_output(one):
+            return _is_count(other)
+        types = self._types(one)
+        if isinstance(other, exp.Column):
+            return len(types | self._types(other)) == 1 and _is_known(types) and bool(self._types(other))
+        if isinstance(other, exp.Placeholder):
+            return bool(types) and _is_known(types)
+        if not isinstance(other, exp.Literal) or not types:
+            return False
+        if all(_INTEGER.fullmatch(name) for name in types):
+            return _is_count(other)
+        if not other.is_string:
+            return False
+        return all(_TEXT.fullmatch(name) for name in types) or (
+            all(_DATE.fullmatch(name) for name in types) and _is_date(other.name)
+        )
+
+    def _is_output(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Star):
+            return not {name for name, value in node.args.items() if value}
+        if isinstance(node, exp.Column):
+            return isinstance(node.this, exp.Identifier | exp.Star)
+        if isinstance(node, exp.Literal):
+            return True
+        extra = {name for name, value in node.args.items() if value} - {"this", "big_int"}
+        inner = node.this
+        if isinstance(node, exp.Count) and isinstance(inner, exp.Distinct):
+            is_plain = not inner.args.get("on") and len(inner.expressions) == 1
+            return not extra and is_plain and isinstance(inner.expressions[0], exp.Column)
+        if isinstance(node, exp.Count | exp.Min | exp.Max):
+            return not extra and (
+                isinstance(inner, exp.Column) or (isinstance(node, exp.Count) and inner == exp.Star())
+            )
+        if isinstance(node, exp.Sum | exp.Avg) and self._dialect != "sqlite":
+            types = self._types(inner)
+            return not extra and bool(types) and all(_SHORT_NUMBER.fullmatch(name) for name in types)
+        return False
+
+    def _types(self, node: exp.Expr) -> set[str]:
+        """Return the types that `node` may have, a column of any table of the statement; none where one is unknown."""
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            return set()
+        return {column.type for column in self._columns.get(node.name.lower(), ())}
+
+
+def _is_known(types: set[str]) -> bool:
+    return all(_INTEGER.fullmatch(name) or _TEXT.fullmatch(name) or _DATE.fullmatch(name) for name in types)
+
+
+def _is_count(node: exp.Expr) -> bool:
+    """Return whether `node` is a whole number that every integer type of these engines can be compared with."""
+    is_number = isinstance(node, exp.Literal) and not node.is_string
+    return is_number and node.name.isdecimal() and len(node.name) <= _MAX_DIGITS
+
+
+def _is_date(text: str) -> bool:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?", text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return not text.startswith("0000")
