@@ -1,5 +1,6 @@
 """The choke point: the one function through which a statement reaches a database."""
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -24,7 +25,7 @@ from agent.errors import (
 )
 from agent.sql.database import Database, reason_of
 from agent.sql.equal_rows import is_ordered
-from agent.sql.failures import kind_of
+from agent.sql.failures import database_text, kind_of, without_database_text
 from agent.sql.guard import parse
 from agent.sql.limits import Cancellation, Limits
 from agent.sql.parameters import Value, escape, mark, place
@@ -36,6 +37,8 @@ from agent.sql.rows import RowReader
 from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_time
 from agent.sql.workers import shared_workers
 
+logger = logging.getLogger("datasphinx")
+
 Parameters = Sequence[Any] | Mapping[str, Any]
 """Values of a statement's parameters, by place or by name."""
 
@@ -46,6 +49,8 @@ class RowAccess:
 
     rules: RowRules
     parameters: Mapping[str, Any]
+    log_database_errors: bool = False
+    """Whether the log gets the text of database errors, which may quote values of rows."""
 
 
 def execute(
@@ -71,7 +76,7 @@ def execute(
         NamesUnknown: a column does not exist; the database was not asked.
         StatementUnsound: the database would refuse it; it was not asked.
         NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: as the row rules say; the database was not asked.
-        StatementFailed: the database refused it.
+        StatementFailed: the database refused it. With `access` its text has the class of the error and its position.
         PermissionDenied: the account may not read what it needs.
         StatementTimeout: it was stopped at its time limit.
         StatementTooCostly: the server expects too many rows on the way; it did not run.
@@ -82,16 +87,33 @@ def execute(
     started = time.perf_counter()
     step = current_step.get()
     cancellation = cancellation or (step.cancellation if step else None)
+    written = ""
     try:
         written, bound = _bound(approved(sql, catalog, parameters), parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
         result = _known_or_run(written, bound, database, limits, cancellation)
     except DatasphinxError as error:
-        _record(sql, database, parameters, started, error)
-        raise
-    _record(sql, database, parameters, started, result)
-    return result
+        if access is None:
+            _record(sql, database, parameters, started, error)
+            raise
+        failure = _hidden(error, sql, written, database, access)
+    else:
+        _record(sql, database, parameters, started, result)
+        return result
+    _record(sql, database, parameters, started, failure)
+    # Raised outside of the handler, it has neither the driver's error nor its text as its context.
+    raise failure
+
+
+def _hidden(error: DatasphinxError, sql: str, written: str, database: Database, access: RowAccess) -> DatasphinxError:
+    """Return `error` without the text of the database, which may quote values that the user's rows do not have."""
+    text = " ".join(database_text(error).split())
+    if text and access.log_database_errors:
+        step = current_step.get()
+        trace_id = step.spent["trace_id"] if step else None
+        logger.warning("[SQL] source=%s trace_id=%s the database said: %s", database.name, trace_id, text)
+    return without_database_text(error, sql, written).with_traceback(None)
 
 
 def _known_or_run(

@@ -1,9 +1,10 @@
 """Statements and row rules that cannot raise an error on any row, and so need no barrier between them.
 
-The definition is narrow: a rule compares columns with literals and parameters, and a statement is one SELECT over tables of the catalog joined by conditions, that compares columns with
-literals, or with columns of the same type, and shows columns, counts, minima and maxima, and sums of numbers that are
-too short to overflow. PostgreSQL marks these comparisons LEAKPROOF; in the other engines here they are defined for all
-values. A string of another form than the column's type is compared in no statement that passes.
+The definition is narrow: a rule compares columns with literals and parameters, and a statement is one SELECT over
+tables of the catalog joined by conditions, that compares columns with literals, or with columns of the same type, and
+shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. PostgreSQL marks these
+comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the column's
+type is compared in no statement that passes.
 """
 
 import re
