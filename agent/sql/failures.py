@@ -6,6 +6,7 @@ error reference. Engines without codes are told by the words of their messages.
 
 import re
 from difflib import SequenceMatcher
+from os.path import commonprefix
 from typing import Literal
 
 from agent.errors import (
@@ -130,7 +131,7 @@ _KIND_CAUSES: dict[Kind, str] = {
 }
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\w+|\S")
-_CARET = re.compile(r"LINE \d+: (.*)\n( *)\^")
+_CARET = re.compile(r"(LINE \d+: )(.*)\n( *)\^")
 
 
 def without_database_text(error: DatasphinxError, sql: str, sent: str) -> DatasphinxError:
@@ -178,21 +179,21 @@ def _cause(raised: Exception, kind: str) -> str:
 
 
 def _position(raised: Exception, sql: str, sent: str) -> int | None:
-    """Return where in `sql` the token stands at which the database stopped in `sent`; None where that is not known."""
-    original = getattr(raised, "orig", None) or raised
-    told = getattr(getattr(original, "diag", None), "statement_position", None)
-    if told:
-        sent = _as_postgres_reads_it(sent)
-        at = int(told) - 1
-    else:
-        caret = _CARET.search(str(original))
-        line = caret[1].strip(".") if caret else ""
-        if caret is None or sent.count(line) != 1:
-            return None
-        indent = len(caret[0].partition(caret[1])[0]) + (len(caret[1]) - len(caret[1].lstrip(".")))
-        at = sent.index(line) + len(caret[2]) - indent
+    """Return where in `sql` the token stands at which the database stopped in `sent`; None where that is not known.
+
+    PostgreSQL and DuckDB show a part of the line with a caret below it. What stands before `sent`, such as DECLARE, is
+    not known here, so that the part is looked up in it.
+    """
+    caret = _CARET.search(str(getattr(raised, "orig", None) or raised))
+    if caret is None:
+        return None
+    column = len(caret[3]) - len(caret[1])
+    before, after = caret[2][:column].rpartition("...")[2], caret[2][column:].partition("...")[0]
+    sent = _as_postgres_reads_it(sent)
+    places = [found.start() for found in re.finditer(re.escape(after), sent)] if after else []
+    at = max(places, key=lambda place: len(commonprefix((sent[:place][::-1], before[::-1]))), default=None)
     theirs, ours = list(_TOKEN.finditer(sent)), list(_TOKEN.finditer(sql))
-    index = next((number for number, token in enumerate(theirs) if token.start() <= at < token.end()), None)
+    index = next((number for number, token in enumerate(theirs) if token.start() == at), None)
     if index is None:
         return None
     matcher = SequenceMatcher(None, [token[0].lower() for token in ours], [token[0].lower() for token in theirs], False)
