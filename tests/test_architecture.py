@@ -124,6 +124,7 @@ MAY_RUN_STATEMENTS = (
     "agent/sql/worker.py",
     "agent/sql/sessions.py",
     "agent/sql/grants.py",
+    "agent/sql/storage.py",
     "agent/sql/spark_dialect.py",
     "agent/sample/",
     "agent/models/training/rows.py",
@@ -137,8 +138,8 @@ MAY_RUN_STATEMENTS = (
     "agent/service/postgres_counts.py",
     "agent/shared/",
 )
-"""The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants
-and tables, and the writers of files of the project's own:
+"""The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants,
+tables and where their rows are stored, and the writers of files of the project's own:
 the sample database, made-up rows to train on, the index of values, datasets in the making, the record of runs,
 few-shot examples, threads, and what processes share beside them."""
 

@@ -17,7 +17,7 @@ def encode_table(table: Table) -> list[Any]:
     """Return `table` as lists that JSON can say."""
     keys = [[key.columns, key.target, key.target_columns, key.inferred] for key in table.foreign_keys]
     facts = [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view]
-    return [*facts, table.parents, table.rows]
+    return [*facts, table.parents, table.shares_rows, table.rows]
 
 
 def decode_table(row: list[Any]) -> Table:
@@ -26,7 +26,7 @@ def decode_table(row: list[Any]) -> Table:
     Raises:
         TypeError, ValueError: it is anything else.
     """
-    name, columns, schema, primary, keys, comment, is_view, parents, rows = row
+    name, columns, schema, primary, keys, comment, is_view, parents, shares_rows, rows = row
     return Table(
         as_text(name),
         _decode_columns(columns),
@@ -39,6 +39,7 @@ def decode_table(row: list[Any]) -> Table:
         None if comment is None else as_text(comment),
         bool(is_view),
         tuple(map(as_text, parents)),
+        bool(shares_rows),
         None if rows is None else int(rows),
     )
 

@@ -266,9 +266,10 @@ def _rule(key: str, text: str, catalog: Catalog) -> _Rule:
 def _inherited(own: Mapping[str, _Rule], catalog: Catalog) -> dict[str, _Rule]:
     """Return the rules of tables that have none of their own and share rows with a table that has one."""
     others = {key: table for key, table in catalog.tables.items() if key not in own}
-    found: dict[str, _Rule] = {key: _Rule(key, None) for key, table in others.items() if table.is_view}
-    for key, table in others.items():
-        rule = None if table.is_view else _rule_of_parents(key, own, catalog)
+    closed = {key for key, table in others.items() if table.is_view or table.shares_rows}
+    found: dict[str, _Rule] = {key: _Rule(key, None) for key in closed}
+    for key in others.keys() - closed:
+        rule = _rule_of_parents(key, own, catalog)
         if rule:
             found[key] = rule
     ruled = {key for key, rule in {**own, **found}.items() if not rule.is_open}
