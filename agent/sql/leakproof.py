@@ -52,10 +52,15 @@ class _Statement:
         tables = chain.from_iterable(catalog.keys_named(table.name) for table in tree.find_all(exp.Table))
         for column in chain.from_iterable(catalog.tables[key].columns for key in dict.fromkeys(tables)):
             self._columns.setdefault(column.name.lower(), []).append(column)
+        self._names = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
+        self._aliases = {output.alias.lower() for output in tree.expressions if output.alias}
 
     def is_leakproof(self) -> bool:
         tree = self._tree
         if {name for name, value in tree.args.items() if value} - _CLAUSES or not tree.args.get("from_"):
+            return False
+        if self._aliases & (self._columns.keys() | self._names):
+            # Engines differ in what such a name means, and so in the type of what is compared.
             return False
         distinct, where, having = (tree.args.get(name) for name in ("distinct", "where", "having"))
         if distinct is not None and distinct.args.get("on"):
@@ -64,7 +69,7 @@ class _Statement:
             all(self._is_table(source) for source in self._sources)
             and all(self._is_output(output.unalias()) for output in tree.expressions)
             and all(self.is_condition(clause.this) for clause in (where, having) if clause)
-            and all(self._is_output(key) for key in self._keys())
+            and all(self._is_alias(key) or self._is_output(key) for key in self._keys())
             and all(_is_count(tree.args[name].expression) for name in ("limit", "offset") if tree.args.get(name))
         )
 
@@ -93,7 +98,7 @@ class _Statement:
         if isinstance(node, exp.Not | exp.Paren):
             return self.is_condition(node.this)
         if isinstance(node, exp.Is):
-            return isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
+            return self._is_column(node.this) and isinstance(node.expression, exp.Null)
         if isinstance(node, _COMPARISONS):
             return self._are_comparable(node.this, node.expression)
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
@@ -119,21 +124,21 @@ class _Statement:
         if not other.is_string:
             return False
         return all(_TEXT.fullmatch(name) for name in types) or (
-            all(_DATE.fullmatch(name) for name in types) and _is_date(other.name)
+            all(_DATE.fullmatch(name) for name in types) and _is_date(other.name, with_time="DATE" not in types)
         )
 
     def _is_output(self, node: exp.Expr) -> bool:
         if isinstance(node, exp.Star):
             return not {name for name, value in node.args.items() if value}
         if isinstance(node, exp.Column):
-            return isinstance(node.this, exp.Identifier | exp.Star)
+            return isinstance(node.this, exp.Star) or self._is_column(node)
         if isinstance(node, exp.Literal):
             return True
         extra = {name for name, value in node.args.items() if value} - {"this", "big_int"}
         inner = node.this
         if isinstance(node, exp.Count) and isinstance(inner, exp.Distinct):
             is_plain = not inner.args.get("on") and len(inner.expressions) == 1
-            return not extra and is_plain and isinstance(inner.expressions[0], exp.Column)
+            return not extra and is_plain and self._is_column(inner.expressions[0])
         if isinstance(node, exp.Count | exp.Min | exp.Max):
             return not extra and (
                 isinstance(inner, exp.Column) or (isinstance(node, exp.Count) and inner == exp.Star())
@@ -143,11 +148,22 @@ class _Statement:
             return not extra and bool(types) and all(_SHORT_NUMBER.fullmatch(name) for name in types)
         return False
 
+    def _is_alias(self, node: exp.Expr) -> bool:
+        return isinstance(node, exp.Column) and not node.table and node.name.lower() in self._aliases
+
+    def _is_column(self, node: exp.Expr | None) -> bool:
+        """Return whether `node` is a column of a table of the statement, and no field of a value."""
+        return (
+            isinstance(node, exp.Column)
+            and isinstance(node.this, exp.Identifier)
+            and node.name.lower() in self._columns
+            and not node.args.get("db")
+            and (not node.table or node.table.lower() in self._names)
+        )
+
     def _types(self, node: exp.Expr) -> set[str]:
-        """Return the types that `node` may have, a column of any table of the statement; none where one is unknown."""
-        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
-            return set()
-        return {column.type for column in self._columns.get(node.name.lower(), ())}
+        """Return the types that `node` may have, a column of any table of the statement; none for anything else."""
+        return {column.type for column in self._columns[node.name.lower()]} if self._is_column(node) else set()
 
 
 def _is_known(types: set[str]) -> bool:
@@ -160,11 +176,11 @@ def _is_count(node: exp.Expr) -> bool:
     return is_number and node.name.isdecimal() and len(node.name) <= _MAX_DIGITS
 
 
-def _is_date(text: str) -> bool:
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?", text):
+def _is_date(text: str, *, with_time: bool) -> bool:
+    """Return whether every engine reads `text` as a date, with or without a time of day."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?" if with_time else r"\d{4}-\d\d-\d\d", text):
         return False
     try:
-        datetime.fromisoformat(text)
+        return datetime.fromisoformat(text).year > 0
     except ValueError:
         return False
-    return not text.startswith("0000")
