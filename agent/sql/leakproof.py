@@ -1,10 +1,10 @@
 """Statements and row rules that cannot raise an error on any row, and so need no barrier between them.
 
-The definition is narrow: a rule compares columns with literals and parameters, and a statement is one SELECT over
-tables of the catalog joined by conditions, that compares columns with literals, or with columns of the same type, and
-shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. PostgreSQL marks these
-comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the column's
-type is compared in no statement that passes.
+The definition is narrow: a rule compares columns with literals and parameters, also in subqueries. A statement is one
+SELECT over tables of the catalog joined by conditions, that compares columns with literals, or with columns of the same
+type, and shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. PostgreSQL marks
+these comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the
+column's type is compared in no statement that passes.
 """
 
 import re
@@ -14,7 +14,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from agent.catalog.schema import Catalog, Column
+from agent.catalog.schema import Catalog
 
 _DIALECTS = {"sqlite", "duckdb", "postgres", "mysql"}
 """Engines on which the oracle tests run."""
@@ -38,21 +38,29 @@ def is_leakproof(tree: exp.Expr, predicates: Iterable[exp.Expr], catalog: Catalo
     """
     if catalog.dialect not in _DIALECTS or not isinstance(tree, exp.Select):
         return False
-    statement = _Statement(tree, catalog)
-    return statement.is_leakproof() and all(map(statement.is_condition, predicates))
+    rule = _Statement(tree, catalog, allows_subqueries=True)
+    return _Statement(tree, catalog).is_leakproof() and all(map(rule.is_condition, predicates))
 
 
 class _Statement:
     """One SELECT with the types of the columns that its names may mean."""
 
-    def __init__(self, tree: exp.Select, catalog: Catalog) -> None:
-        self._tree, self._dialect = tree, catalog.dialect
+    def __init__(
+        self, tree: exp.Select, catalog: Catalog, outer: "_Statement | None" = None, *, allows_subqueries: bool = False
+    ) -> None:
+        self._tree, self._catalog, self._dialect = tree, catalog, catalog.dialect
+        self._allows_subqueries = allows_subqueries
         self._sources = [tree.args.get("from_"), *tree.args.get("joins", ())]
-        self._columns: dict[str, list[Column]] = {}
+        self._columns = {name: list(columns) for name, columns in outer._columns.items()} if outer else {}
         tables = chain.from_iterable(catalog.keys_named(table.name) for table in tree.find_all(exp.Table))
         for column in chain.from_iterable(catalog.tables[key].columns for key in dict.fromkeys(tables)):
             self._columns.setdefault(column.name.lower(), []).append(column)
         self._names = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
+        if allows_subqueries:
+            # A rule calls its table by its name, whatever the statement calls it.
+            self._names |= {table.name.lower() for table in tree.find_all(exp.Table)} | (
+                outer._names if outer else set()
+            )
         self._aliases = {output.alias.lower() for output in tree.expressions if output.alias}
 
     def is_leakproof(self) -> bool:
@@ -105,7 +113,21 @@ class _Statement:
             return all(self._are_comparable(node.this, node.args[end]) for end in ("low", "high"))
         if isinstance(node, exp.In) and {name for name, value in node.args.items() if value} == {"this", "expressions"}:
             return all(self._are_comparable(node.this, item) for item in node.expressions)
+        if self._allows_subqueries and isinstance(node, exp.Exists | exp.In):
+            return self._is_leakproof_subquery(node)
         return False
+
+    def _is_leakproof_subquery(self, node: exp.Exists | exp.In) -> bool:
+        """Return whether a rule's EXISTS (SELECT ...) or column IN (SELECT column ...) cannot raise an error."""
+        query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
+        query = query.this if isinstance(query, exp.Subquery) else query
+        if not isinstance(query, exp.Select):
+            return False
+        inner = _Statement(query, self._catalog, self, allows_subqueries=True)
+        is_comparable = isinstance(node, exp.Exists) or (
+            len(query.expressions) == 1 and inner._are_comparable(node.this, query.expressions[0].unalias())
+        )
+        return is_comparable and inner.is_leakproof()
 
     def _are_comparable(self, one: exp.Expr, other: exp.Expr) -> bool:
         if isinstance(one, exp.Literal):
@@ -114,7 +136,7 @@ class _Statement:
             return _is_count(other)
         types = self._types(one)
         if isinstance(other, exp.Column):
-            return len(types | self._types(other)) == 1 and _is_known(types) and bool(self._types(other))
+            return len(types) == 1 and types == self._types(other) and _is_known(types)
         if isinstance(other, exp.Placeholder):
             return bool(types) and _is_known(types)
         if not isinstance(other, exp.Literal) or not types:

@@ -110,6 +110,16 @@ LEAKY = [
     "SELECT id FROM t WHERE id + 1 > 2",
     "SELECT id FROM t WHERE note > 5",
     "SELECT id FROM t WHERE id = 'x'",
+    "SELECT id FROM t WHERE CAST(note AS INT) = id",
+    "SELECT id FROM t WHERE id > CAST(note AS INT)",
+    "SELECT id FROM t WHERE (SELECT id FROM u) = id",
+    "SELECT id FROM t WHERE 5 < LENGTH(note)",
+    "SELECT id FROM t WHERE id BETWEEN 1 AND CAST(note AS INT)",
+    "SELECT id FROM t WHERE id IN (1, CAST(note AS INT))",
+    "SELECT id FROM t WHERE CAST(note AS INT) IS NULL",
+    "SELECT COUNT(DISTINCT CAST(note AS INT)) FROM t",
+    "SELECT id FROM t GROUP BY ROLLUP (id)",
+    "SELECT id FROM t LIMIT CAST('x' AS INT)",
     "SELECT id FROM t WHERE id = 99999999999",
     "SELECT id FROM t WHERE id = note",
     "SELECT id FROM t WHERE x = 1.5",
@@ -143,10 +153,30 @@ def test_what_cannot_raise_an_error_needs_no_barrier(dialect: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", ["LOWER(region) = 'n'", "region = note OR x > 1.5", "id IN (SELECT id FROM u)", "note"]
-)
+    "rule",
+    [
+        "LOWER(region) = 'n'", "region = note OR x > 1.5", "note", "id IN (SELECT id + 1 FROM u)",
+        "id IN (SELECT note FROM u)", "EXISTS (SELECT 1 FROM u WHERE CAST(u.note AS INT) = t.id)",
+        "(SELECT COUNT(*) FROM u) > 0", "id = (SELECT id FROM u)", "id IN (SELECT id FROM u UNION SELECT 1)",
+        "EXISTS (SELECT 1 FROM u WHERE EXISTS (SELECT LN(x) FROM u))",
+    ],
+)  # fmt: skip
 def test_a_rule_that_may_raise_an_error_has_its_barrier_always(rule: str) -> None:
     assert rules("postgres", rule).needs_barrier(parse("SELECT id FROM t", "postgres")[0])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "region = :region",
+        "region IN ('n', 'm') OR NOT id BETWEEN 1 AND 5",
+        "id IN (SELECT u.id FROM u WHERE u.region = :region)",
+        "EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND u.region IN ('n', 'm'))",
+        "NOT EXISTS (SELECT 1 FROM u WHERE u.region = t.region AND u.id IN (SELECT id FROM permitted_rows))",
+    ],
+)
+def test_a_rule_of_comparisons_has_none_before_a_statement_of_comparisons(rule: str) -> None:
+    assert not rules("postgres", rule).needs_barrier(parse("SELECT x FROM t AS o WHERE o.id = 5", "postgres")[0])
 
 
 @pytest.mark.parametrize("dialect", ["clickhouse", "trino", "spark"])
