@@ -14,7 +14,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from agent.catalog.schema import Catalog
+from agent.catalog.schema import Catalog, Column
 
 _DIALECTS = {"sqlite", "duckdb", "postgres", "mysql"}
 """Engines on which the oracle tests run."""
@@ -51,7 +51,9 @@ class _Statement:
         self._tree, self._catalog, self._dialect = tree, catalog, catalog.dialect
         self._allows_subqueries = allows_subqueries
         self._sources = [tree.args.get("from_"), *tree.args.get("joins", ())]
-        self._columns = {name: list(columns) for name, columns in outer._columns.items()} if outer else {}
+        self._columns: dict[str, list[Column]] = {}
+        if outer:
+            self._columns.update((name, list(columns)) for name, columns in outer._columns.items())
         tables = chain.from_iterable(catalog.keys_named(table.name) for table in tree.find_all(exp.Table))
         for column in chain.from_iterable(catalog.tables[key].columns for key in dict.fromkeys(tables)):
             self._columns.setdefault(column.name.lower(), []).append(column)

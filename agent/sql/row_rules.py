@@ -184,7 +184,9 @@ class _Keys:
         self._by_name: dict[tuple[str, ...], dict[tuple[str, ...], str]] = {}
         default = catalog.default_schema
         for key, (schema, name) in catalog.full_names.items():
-            names = [(schema, name)] if schema else [(name,), *([(default, name)] if default else [])]
+            names: list[tuple[str, ...]] = [(schema, name)] if schema else [(name,)]
+            if default and not schema:
+                names.append((default, name))
             if schema and schema == default:
                 names.append((name,))
             for parts in names:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from agent.sql.execute import RowAccess, execute
 from agent.sql.guard import parse
 from agent.sql.limits import Limits
 from agent.sql.row_rules import RowRules, restrict
+from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
+from tests.databases import open_url
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
@@ -202,6 +205,34 @@ def test_comparisons_that_need_no_barrier_are_leakproof_to_postgres() -> None:
         engine.dispose()
 
     assert tuple(found) == (36, 36)
+
+
+CONDITIONS = {
+    "sqlite": "JSON_EXTRACT(REPLACE(status, 'open', '1'), '$') > 0",
+    "clickhouse": "toInt32(replaceAll(assumeNotNull(status), 'open', '1')) > 0",
+}
+
+
+@over(ENGINES)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "LOWER(status) = 'open' OR id < 0",
+        "id IN (SELECT n FROM sphinx_numbers WHERE n = 1)",
+        "EXISTS (SELECT 1 FROM sphinx_numbers WHERE n = id AND n = 1)",
+    ],
+)
+def test_no_condition_is_evaluated_on_a_hidden_row(engine: EngineUnderTest, rule: str) -> None:
+    condition = CONDITIONS.get(engine.name, "CAST(REPLACE(status, 'open', '1') AS SIGNED) > 0")
+    if engine.name != "mysql":
+        condition = condition.replace("SIGNED", "INT")
+    with closing(open_url(engine.url, Limits(30, 100), row_rules={"sphinx_orders": rule})) as source:
+        for sql in (
+            f"SELECT COUNT(*) FROM sphinx_orders WHERE {condition}",
+            f"SELECT COUNT(*) FROM sphinx_orders WHERE status = 'paid' OR {condition}",
+            f"SELECT COUNT(*) FROM sphinx_orders AS o JOIN sphinx_numbers AS s ON s.n = o.id WHERE {condition}",
+        ):
+            assert source.execute(sql)["rows"] == [[1]]
 
 
 # What was read past row rules before there was a barrier

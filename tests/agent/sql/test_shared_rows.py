@@ -22,6 +22,8 @@ from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
 from agent.sql.limits import Limits
 from agent.sql.row_rules import RowRules, restrict
+from tests.agent.sql.engines import EngineUnderTest, over
+from tests.databases import open_url
 
 URLS = {
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
@@ -222,6 +224,25 @@ def test_virtual_tables_and_what_they_store_are_closed(tmp_path: Path) -> None:
     for table in set(catalog.tables) - {"docs"}:
         with pytest.raises(NotPermitted):
             ask(f"SELECT COUNT(*) FROM {table}", database, catalog, docs="region = :region")
+
+
+@over(["clickhouse"])
+def test_what_shows_rows_of_other_tables_is_closed_on_clickhouse(engine: EngineUnderTest) -> None:
+    for statement in (
+        "CREATE VIEW seen AS SELECT * FROM sphinx_orders",
+        "CREATE TABLE merged AS sphinx_orders ENGINE = Merge(default, 'sphinx_orders')",
+        "CREATE TABLE buffered AS sphinx_orders ENGINE = Buffer(default, sphinx_orders, 1, 1, 1, 1, 1, 1, 1)",
+        "CREATE TABLE copied (id Int64) ENGINE = MergeTree ORDER BY id",
+        "CREATE MATERIALIZED VIEW copying TO default.copied AS SELECT id FROM sphinx_orders",
+    ):
+        engine.admin(statement)
+    with closing(open_url(engine.url, Limits(30, 100), row_rules={"sphinx_orders": "id = 1"})) as source:
+        assert {"seen", "merged", "buffered", "copied", "copying"} <= set(source.catalog.tables)
+        for table in ("seen", "merged", "buffered", "copied", "copying"):
+            with pytest.raises(NotPermitted):
+                source.execute(f"SELECT COUNT(*) FROM {table}")
+        assert source.execute("SELECT COUNT(*) FROM sphinx_orders")["rows"] == [[1]]
+        assert source.execute("SELECT COUNT(*) FROM sphinx_numbers")["rows"] == [[4000]]
 
 
 def one_of(dialect: str, *names: str) -> Catalog:
