@@ -138,13 +138,14 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
     """Return `error` with the text of the database replaced by its class and, where the engine tells it, its position.
 
     `sql` is the statement as it was given, to which the position refers, counted in characters from 1; `sent` is what
-    the database got. The result has no cause, context or fact that quotes the database. An error that quotes nothing is
-    returned as it is.
+    the database got. The result has no cause, no context and no fact that quotes the database. An error that quotes
+    nothing is returned itself, without cause and context.
     """
     if isinstance(error, StatementTooCostly):
         # The plan's number of rows is made of statistics, which count hidden rows too.
         return StatementTooCostly(error.limit, error.limit)
     raised = error.__cause__
+    error.__cause__ = error.__context__ = None
     if not isinstance(raised, Exception):
         return error
     if isinstance(error, StatementFailed):

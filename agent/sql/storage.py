@@ -22,7 +22,8 @@ _POSTGRES = """
     WHERE child.relkind IN ('r', 'p', 'f')"""
 _MYSQL = """
     SELECT table_schema, table_name, engine FROM information_schema.tables
-    WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')"""
+    WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')
+    AND table_schema NOT IN ('mysql', 'performance_schema', 'sys')"""
 _SQLITE = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 _CLICKHOUSE = "SELECT database, name, engine, create_table_query FROM system.tables"
 _TRINO = "SELECT schema_name, name FROM system.metadata.materialized_views"

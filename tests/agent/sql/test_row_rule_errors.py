@@ -15,7 +15,14 @@ from sqlalchemy.exc import OperationalError
 
 from agent.audit.step import Step, current_step, new_audit
 from agent.catalog.source import Source
-from agent.errors import DatasphinxError, PermissionDenied, SourceUnreachable, StatementFailed, StatementTooCostly
+from agent.errors import (
+    DatasphinxError,
+    PermissionDenied,
+    SourceUnreachable,
+    StatementFailed,
+    StatementTimeout,
+    StatementTooCostly,
+)
 from agent.sql.failures import without_database_text
 from agent.sql.limits import Limits
 from tests.databases import make_table, open_url, url
@@ -151,10 +158,13 @@ def test_class_and_position_are_told(name: str, tmp_path: Path) -> None:
 
 def test_other_errors_of_a_database_lose_its_text_too() -> None:
     raised = ValueError(f"permission denied for {NOTE}")
-    for error in (PermissionDenied("shop", str(raised)), SourceUnreachable("shop", str(raised))):
-        error.__cause__ = raised
+    errors = (PermissionDenied("shop", str(raised)), SourceUnreachable("shop", str(raised)), StatementTimeout(1.0))
+    for error in errors:
+        error.__cause__ = error.__context__ = raised
         hidden = without_database_text(error, "SELECT 1", "SELECT 1")
-        assert type(hidden) is type(error) and NOTE not in str(hidden)
+        assert type(hidden) is type(error)
+        assert NOTE not in "".join(traceback.format_exception(hidden))
+        assert hidden.__cause__ is None and hidden.__context__ is None
     too_costly = without_database_text(StatementTooCostly(123456.0, 1000.0), "SELECT 1", "SELECT 1")
     assert too_costly.details() == {"rows": 1000.0, "limit": 1000.0}
 

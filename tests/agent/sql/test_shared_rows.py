@@ -199,6 +199,12 @@ class TestMySql:
             ask("SELECT COUNT(*) FROM sr_all", database, catalog, sr_one="region = :region")
         assert ask("SELECT COUNT(*) FROM sr_all", database, catalog, sr_one="region = :region", sr_all="true") == [[4]]
 
+    @pytest.mark.parametrize("period", ["ALL", "AS OF NOW()", "BETWEEN '2020-01-01' AND NOW()"])
+    def test_no_older_version_of_a_table_is_read(self, server: Any, period: str) -> None:
+        _, database, catalog = server
+        with pytest.raises((StatementError, RowRuleNotApplied)):
+            ask(f"SELECT id FROM sr_parts FOR SYSTEM_TIME {period}", database, catalog, sr_parts="region = :region")
+
     def test_a_partition_cannot_be_picked(self, server: Any) -> None:
         _, database, catalog = server
         with pytest.raises(StatementRefused):
