@@ -49,9 +49,9 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "语句运行 {seconds:g} 秒后被停止。请缩小问题范围，或调高 DATASPHINX_STATEMENT_TIMEOUT_S。",
     },
     "statement_too_costly": {
-        "en": "The statement was not run: the database expects {rows:.1e} rows on the way, at most {limit:.1e} are allowed. Join on keys, filter first, or raise DATASPHINX_MAX_PLANNED_ROWS.",
-        "ru": "Запрос не выполнен: база данных ожидает {rows:.1e} строк в ходе выполнения, допускается не больше {limit:.1e}. Соединяйте по ключам, фильтруйте раньше или увеличьте DATASPHINX_MAX_PLANNED_ROWS.",
-        "zh": "语句未执行：数据库预计过程中有 {rows:.1e} 行，最多允许 {limit:.1e} 行。请按键连接、先筛选，或调高 DATASPHINX_MAX_PLANNED_ROWS。",
+        "en": "The statement was not run: the database expects to go through more than the {limit:.1e} rows that are allowed. Join on keys, filter first, or raise DATASPHINX_MAX_PLANNED_ROWS.",
+        "ru": "Запрос не выполнен: база данных ожидает больше строк в ходе выполнения, чем допускается ({limit:.1e}). Соединяйте по ключам, фильтруйте раньше или увеличьте DATASPHINX_MAX_PLANNED_ROWS.",
+        "zh": "语句未执行：数据库预计过程中的行数超过允许的 {limit:.1e} 行。请按键连接、先筛选，或调高 DATASPHINX_MAX_PLANNED_ROWS。",
     },
     "query_spec_invalid": {
         "en": "The query spec cannot be used: {problems}. Correct it in the places named.",

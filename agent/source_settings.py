@@ -29,6 +29,11 @@ class SourceSettings(BaseModel):
     )
     row_rules: dict[str, str] = Field({}, description="By table, the predicate that every row has to meet.")
     shots: Shots | None = Field(None, description="Examples that the model sees; left out: as DATASPHINX_SHOTS says.")
+    log_database_errors: bool = Field(
+        False,
+        description="Write the text of database errors to the log although the source has row rules. "
+        "Such a text may quote values of rows.",
+    )
     row_parameters: dict[str, str | int | float] = Field({}, description="Values of the `:names` in the row rules.")
 
     @model_validator(mode="before")

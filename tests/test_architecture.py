@@ -126,6 +126,7 @@ MAY_RUN_STATEMENTS = (
     "agent/sql/sessions.py",
     "agent/sql/grants.py",
     "agent/sql/routines.py",
+    "agent/sql/storage.py",
     "agent/sql/spark_dialect.py",
     "agent/sample/",
     "agent/models/training/rows.py",
@@ -140,7 +141,7 @@ MAY_RUN_STATEMENTS = (
     "agent/shared/",
 )
 """The choke point, its far end in a worker process, constants that open, reset and stop a session or ask for grants,
-functions of users and tables, and the writers of files of the project's own:
+functions of users, tables and where their rows are stored, and the writers of files of the project's own:
 the sample database, made-up rows to train on, the index of values, datasets in the making, the record of runs,
 few-shot examples, threads, and what processes share beside them."""
 

@@ -135,7 +135,16 @@ def fingerprint(catalog: Catalog) -> str:
     for table in catalog.tables.values():
         columns = [(c.name, c.type, c.nullable, c.comment, c.secret) for c in table.columns]
         keys = [(f.columns, f.target, f.target_columns, f.inferred) for f in table.foreign_keys]
-        facts = (table.schema, table.name, table.comment, table.is_view, table.primary_key, keys, columns)
+        facts = (
+            table.schema,
+            table.name,
+            table.comment,
+            table.is_view,
+            table.parents,
+            table.primary_key,
+            keys,
+            columns,
+        )
         digest.update(repr(facts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

@@ -16,7 +16,8 @@ _TEXTS, _NUMBERS = frozenset([str, type(None)]), frozenset([int, float, type(Non
 def encode_table(table: Table) -> list[Any]:
     """Return `table` as lists that JSON can say."""
     keys = [[key.columns, key.target, key.target_columns, key.inferred] for key in table.foreign_keys]
-    return [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view, table.rows]
+    facts = [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view]
+    return [*facts, table.parents, table.shares_rows, table.rows]
 
 
 def decode_table(row: list[Any]) -> Table:
@@ -25,7 +26,7 @@ def decode_table(row: list[Any]) -> Table:
     Raises:
         TypeError, ValueError: it is anything else.
     """
-    name, columns, schema, primary, keys, comment, is_view, rows = row
+    name, columns, schema, primary, keys, comment, is_view, parents, shares_rows, rows = row
     return Table(
         as_text(name),
         _decode_columns(columns),
@@ -37,6 +38,8 @@ def decode_table(row: list[Any]) -> Table:
         ),
         None if comment is None else as_text(comment),
         bool(is_view),
+        tuple(map(as_text, parents)),
+        bool(shares_rows),
         None if rows is None else int(rows),
     )
 

@@ -57,7 +57,7 @@ class Learning:
         for name, table in rules.parameters.items():
             if name not in settings.row_parameters:
                 raise RowRuleParameterMissing(table, name)
-        return RowAccess(rules, settings.row_parameters)
+        return RowAccess(rules, settings.row_parameters, settings.log_database_errors)
 
     def load(self) -> Entry | None:
         """Return the stored catalog; None where there is none."""

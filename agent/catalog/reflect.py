@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from sys import intern
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from agent.catalog.schema import Catalog, Column, ForeignKey, Table
 from agent.catalog.secret import mark_secrets
 from agent.sql.database import Database, reason_of
 from agent.sql.routines import composite_fields, user_routines
+from agent.sql.storage import Name, Storage, storage_of
 
 T = TypeVar("T")
 
@@ -48,7 +50,7 @@ def reflect(
         warnings.simplefilter("ignore", SAWarning)
         default = inspector.default_schema_name or database.default_schema
         reader = _Reader(inspector, default, progress)
-        tables = reader.read(_schemas(inspector, default, schemas))
+        tables = reader.with_storage(reader.read(_schemas(inspector, default, schemas)), database.dialect)
         definitions = reader.definitions(tables)
         routines = reader.ask("functions of users", user_routines, database.dialect)
         fields = reader.ask("composite types", composite_fields, database.dialect)
@@ -105,6 +107,24 @@ class _Reader:
                 done += len(chunk)
                 self._progress(done, total)
         return tables
+
+    def with_storage(self, tables: dict[str, Table], dialect: str) -> dict[str, Table]:
+        """Return `tables` with the tables that show the same rows; where that cannot be read, each may show any."""
+        connection: Any = self._inspector.bind
+        try:
+            storage = storage_of(connection, dialect, self._default or "")
+        except SQLAlchemyError as error:
+            self._go_on(error)
+            self._warn("where tables store their rows", error)
+            return {key: replace(table, shares_rows=True) for key, table in tables.items()}
+        names = {(table.schema or self._default or "", table.name): key for key, table in tables.items()}
+        parents = {
+            names[name]: tuple(_known_parents(name, names, storage)) for name in storage.parents if name in names
+        }
+        shared = {names[name] for name in storage.shared if name in names}
+        changed = {key: replace(tables[key], parents=found) for key, found in parents.items()}
+        changed |= {key: replace(changed.get(key, tables[key]), shares_rows=True) for key in shared}
+        return {**tables, **changed}
 
     def definitions(self, tables: dict[str, Table]) -> dict[str, str | None]:
         """Return the text of each view; None where it cannot be read."""
@@ -222,6 +242,15 @@ class _Reader:
         if len(self.warnings) < _MAX_WARNINGS:
             text = reason if isinstance(reason, str) else reason_of(reason)
             self.warnings.append(f"{what} is left out: {text[:200]}")
+
+
+def _known_parents(name: Name, names: Mapping[Name, str], storage: Storage) -> Iterator[str]:
+    """Return the keys of the nearest tables of the catalog that show the rows of `name` too."""
+    for parent in storage.parents.get(name, ()):
+        if parent in names:
+            yield names[parent]
+        else:
+            yield from _known_parents(parent, names, storage)
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:

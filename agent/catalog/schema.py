@@ -57,6 +57,10 @@ class Table:
     foreign_keys: tuple[ForeignKey, ...] = ()
     comment: str | None = None
     is_view: bool = False
+    parents: tuple[str, ...] = ()
+    """Keys of the tables that also show its rows: that of which it is a partition, those it inherits from."""
+    shares_rows: bool = False
+    """True for a table that is no view and may show rows of any other: merge, federated and virtual tables, say."""
     rows: int | None = None
     """About how many rows it has; None where that is not known cheaply."""
 

@@ -1,5 +1,6 @@
 """The choke point: the one function through which a statement reaches a database."""
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -24,7 +25,7 @@ from agent.errors import (
 )
 from agent.sql.database import Database, reason_of
 from agent.sql.equal_rows import is_ordered
-from agent.sql.failures import kind_of
+from agent.sql.failures import database_text, kind_of, without_database_text
 from agent.sql.guard import parse
 from agent.sql.limits import Cancellation, Limits
 from agent.sql.parameters import Value, escape, mark, place
@@ -38,6 +39,8 @@ from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_ti
 from agent.sql.workers import shared_workers
 from agent.text import valid_text
 
+logger = logging.getLogger("datasphinx")
+
 Parameters = Sequence[Any] | Mapping[str, Any]
 """Values of a statement's parameters, by place or by name."""
 
@@ -48,6 +51,8 @@ class RowAccess:
 
     rules: RowRules
     parameters: Mapping[str, Any]
+    log_database_errors: bool = False
+    """Whether the log gets the text of database errors, which may quote values of rows."""
 
 
 def execute(
@@ -73,7 +78,8 @@ def execute(
         NamesUnknown: a column does not exist; the database was not asked.
         StatementUnsound: the database would refuse it; it was not asked.
         NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: as the row rules say; the database was not asked.
-        StatementFailed: the database refused it.
+        StatementFailed: the database refused it. With `access`, and where `sql` names a secret column, its text has the
+            class of the error and its position only.
         PermissionDenied: the account may not read what it needs.
         StatementTimeout: it was stopped at its time limit.
         StatementTooCostly: the server expects too many rows on the way; it did not run.
@@ -84,6 +90,7 @@ def execute(
     started = time.perf_counter()
     step = current_step.get()
     cancellation = cancellation or (step.cancellation if step else None)
+    written = ""
     try:
         written, bound = _bound(approved(sql, catalog, parameters), parameters, access, database)
         if cancellation and cancellation.requested:
@@ -92,20 +99,28 @@ def execute(
         secret = secret_outputs(sql, catalog, len(result["columns"]))
         if secret:
             result["secret"] = secret
-    except StatementFailed as error:
-        # Its text may hold a value, such as one that could not be converted.
-        shown = StatementFailed(_withheld(error.kind), error.kind) if names_secrets(sql, catalog) else error
-        _record(sql, database, parameters, started, shown)
-        raise shown from None
     except DatasphinxError as error:
-        _record(sql, database, parameters, started, error)
-        raise
-    _record(sql, database, parameters, started, result)
-    return result
+        names_secret = isinstance(error, StatementFailed) and names_secrets(sql, catalog)
+        if access is None and not names_secret:
+            _record(sql, database, parameters, started, error)
+            raise
+        if access and access.log_database_errors and not names_secret:
+            _log_database_text(error, database)
+        failure = without_database_text(error, sql, written).with_traceback(None)
+    else:
+        _record(sql, database, parameters, started, result)
+        return result
+    _record(sql, database, parameters, started, failure)
+    # Raised outside of the handler, it has neither the driver's error nor its text as its context.
+    raise failure
 
 
-def _withheld(kind: str) -> str:
-    return f"an error of the class {kind}; its text is withheld, since the statement names a secret column"
+def _log_database_text(error: DatasphinxError, database: Database) -> None:
+    text = " ".join(database_text(error).split())
+    if text:
+        step = current_step.get()
+        trace_id = step.spent["trace_id"] if step else None
+        logger.warning("[SQL] source=%s trace_id=%s the database said: %s", database.name, trace_id, text)
 
 
 def _known_or_run(

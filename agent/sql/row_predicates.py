@@ -49,7 +49,8 @@ def _parsed(text: str, table: Table, dialect: str) -> exp.Expr:
     if where is None or parts != {"expressions", "from_", "where"} or not isinstance(where.this, exp.Paren):
         raise _wrong(table, "it is not one expression")
     predicate = where.this.this
-    if not isinstance(predicate, _BOOLEAN) or predicate.find(exp.AggFunc, exp.Window):
+    beyond_one_row = predicate.find_all(exp.AggFunc, exp.Window)
+    if not isinstance(predicate, _BOOLEAN) or any(node.find_ancestor(exp.Query) is trees[0] for node in beyond_one_row):
         raise _wrong(table, "it is no condition on one row")
     if any(not isinstance(node.this, str) for node in predicate.find_all(exp.Placeholder)) or predicate.find(
         exp.Parameter

@@ -130,7 +130,8 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) ->
         _send(pipe, {"error": "memory"})
     except Exception as error:
         late = time.monotonic() - started >= request["timeout_s"]
-        _send(pipe, {"error": "timeout" if late else _kind_of(error), "reason": _reason_of(error)})
+        text = str(error).strip() or type(error).__name__
+        _send(pipe, {"error": "timeout" if late else _kind_of(error), "reason": text})
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:
@@ -143,11 +144,6 @@ def _kind_of(error: Exception) -> str:
     if code in _UNREADABLE or type(error).__name__ == "IOException":
         return "unreachable"
     return "memory" if type(error).__name__ == "OutOfMemoryException" else "failed"
-
-
-def _reason_of(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 if __name__ == "__main__":

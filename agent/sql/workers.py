@@ -117,21 +117,23 @@ class Workers:
             reason = f"the engine broke off, most likely at its limit of {self._memory_mb} MB"
             raise StatementFailed(reason, "resource") from error
         if "error" in message:
-            raise self._failure(message, file, request["timeout_s"])
+            raise self._failure(message, file, request["timeout_s"]) from WorkerError(message.get("reason", ""))
         return Result(columns=message["columns"], types=message["types"], rows=rows, truncated=message["truncated"])
 
     def _failure(self, message: dict[str, Any], file: File, timeout_s: float) -> DatasphinxError:
         if message["error"] == "timeout":
             return StatementTimeout(timeout_s)
-        reason = without_paths(message.get("reason", ""), (os.path.dirname(file.path),))
-        if message["error"] == "unreachable":
-            return SourceUnreachable(file.name, reason)
         if message["error"] == "memory":
             return StatementFailed(f"it needs more than {self._memory_mb} MB of memory", "resource")
+        reason = without_paths(message["reason"].splitlines()[0], (os.path.dirname(file.path),))
+        if message["error"] == "unreachable":
+            return SourceUnreachable(file.name, reason)
         kind = kind_of_text(reason)
-        if kind == "permission":
-            return PermissionDenied(file.name, reason)
-        return StatementFailed(reason, kind)
+        return PermissionDenied(file.name, reason) if kind == "permission" else StatementFailed(reason, kind)
+
+
+class WorkerError(Exception):
+    """The error of the engine in a worker process; its text is all that the engine said."""
 
 
 class Worker:

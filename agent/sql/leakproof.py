@@ -1,0 +1,210 @@
+"""Statements and row rules that cannot raise an error on any row, and so need no barrier between them.
+
+The definition is narrow: a rule compares columns with literals and parameters, also in subqueries. A statement is one
+SELECT over tables of the catalog joined by conditions, that compares columns with literals, or with columns of the same
+type, and shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. PostgreSQL marks
+these comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the
+column's type is compared in no statement that passes.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import chain
+
+from sqlglot import exp
+
+from agent.catalog.schema import Catalog, Column
+
+_DIALECTS = {"sqlite", "duckdb", "postgres", "mysql"}
+"""Engines on which the oracle tests run."""
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}
+_INTEGER = re.compile(r"(TINY|SMALL|MEDIUM|BIG)?INT(EGER)?(\(\d+\))?|INT[248]", re.IGNORECASE)
+_SHORT_NUMBER = re.compile(
+    r"(SMALL|TINY|MEDIUM)?INT(EGER)?(\(\d+\))?|INT[24]|(NUMERIC|DECIMAL)\((1[0-8]|[1-9])(, ?\d+)?\)", re.IGNORECASE
+)
+_TEXT = re.compile(r"(TEXT|VARCHAR|CHARACTER VARYING)(\(\d+\))?", re.IGNORECASE)
+_DATE = re.compile(r"DATE|DATETIME|TIMESTAMP", re.IGNORECASE)
+_MAX_DIGITS = 9
+
+
+def is_leakproof(tree: exp.Expr, predicates: Iterable[exp.Expr], catalog: Catalog) -> bool:
+    """Return whether no expression of `tree` can raise an error, whatever the rows of its tables hold.
+
+    `predicates` are the row rules of its tables, which must be leakproof too: a condition of the statement may decide
+    on which rows they are evaluated.
+    """
+    if catalog.dialect not in _DIALECTS or not isinstance(tree, exp.Select):
+        return False
+    rule = _Statement(tree, catalog, allows_subqueries=True)
+    return _Statement(tree, catalog).is_leakproof() and all(map(rule.is_condition, predicates))
+
+
+class _Statement:
+    """One SELECT with the types of the columns that its names may mean."""
+
+    def __init__(
+        self, tree: exp.Select, catalog: Catalog, outer: "_Statement | None" = None, *, allows_subqueries: bool = False
+    ) -> None:
+        self._tree, self._catalog, self._dialect = tree, catalog, catalog.dialect
+        self._allows_subqueries = allows_subqueries
+        self._sources = [tree.args.get("from_"), *tree.args.get("joins", ())]
+        self._columns: dict[str, list[Column]] = {}
+        if outer:
+            self._columns.update((name, list(columns)) for name, columns in outer._columns.items())
+        tables = chain.from_iterable(catalog.keys_named(table.name) for table in tree.find_all(exp.Table))
+        for column in chain.from_iterable(catalog.tables[key].columns for key in dict.fromkeys(tables)):
+            self._columns.setdefault(column.name.lower(), []).append(column)
+        self._names = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
+        if allows_subqueries:
+            # A rule calls its table by its name, whatever the statement calls it.
+            self._names |= {table.name.lower() for table in tree.find_all(exp.Table)} | (
+                outer._names if outer else set()
+            )
+        self._aliases = {output.alias.lower() for output in tree.expressions if output.alias}
+
+    def is_leakproof(self) -> bool:
+        tree = self._tree
+        if {name for name, value in tree.args.items() if value} - _CLAUSES or not tree.args.get("from_"):
+            return False
+        if self._aliases & (self._columns.keys() | self._names):
+            # Engines differ in what such a name means, and so in the type of what is compared.
+            return False
+        distinct, where, having = (tree.args.get(name) for name in ("distinct", "where", "having"))
+        if distinct is not None and distinct.args.get("on"):
+            return False
+        return (
+            all(self._is_table(source) for source in self._sources)
+            and all(self._is_output(output.unalias()) for output in tree.expressions)
+            and all(self.is_condition(clause.this) for clause in (where, having) if clause)
+            and all(self._is_alias(key) or self._is_output(key) for key in self._keys())
+            and all(_is_count(tree.args[name].expression) for name in ("limit", "offset") if tree.args.get(name))
+        )
+
+    def _keys(self) -> Iterable[exp.Expr]:
+        group, order = self._tree.args.get("group"), self._tree.args.get("order")
+        if group and {name for name, value in group.args.items() if value} != {"expressions"}:
+            return [group]
+        return [*(group.expressions if group else ()), *(key.this for key in (order.expressions if order else ()))]
+
+    def _is_table(self, source: exp.Expr) -> bool:
+        allowed = {"this"} if isinstance(source, exp.From) else {"this", "on", "side", "kind"}
+        table, condition = source.this, source.args.get("on")
+        return (
+            isinstance(table, exp.Table)
+            and isinstance(table.this, exp.Identifier)
+            and not {name for name, value in table.args.items() if value} - {"this", "db", "alias"}
+            and not table.alias_column_names
+            and not {name for name, value in source.args.items() if value} - allowed
+            and (condition is None or self.is_condition(condition))
+        )
+
+    def is_condition(self, node: exp.Expr) -> bool:
+        """Return whether `node` is a condition on columns of the tables that cannot raise an error."""
+        if isinstance(node, exp.And | exp.Or):
+            return self.is_condition(node.this) and self.is_condition(node.expression)
+        if isinstance(node, exp.Not | exp.Paren):
+            return self.is_condition(node.this)
+        if isinstance(node, exp.Is):
+            return self._is_column(node.this) and isinstance(node.expression, exp.Null)
+        if isinstance(node, _COMPARISONS):
+            return self._are_comparable(node.this, node.expression)
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            return all(self._are_comparable(node.this, node.args[end]) for end in ("low", "high"))
+        if isinstance(node, exp.In) and {name for name, value in node.args.items() if value} == {"this", "expressions"}:
+            return all(self._are_comparable(node.this, item) for item in node.expressions)
+        if self._allows_subqueries and isinstance(node, exp.Exists | exp.In):
+            return self._is_leakproof_subquery(node)
+        return False
+
+    def _is_leakproof_subquery(self, node: exp.Exists | exp.In) -> bool:
+        """Return whether a rule's EXISTS (SELECT ...) or column IN (SELECT column ...) cannot raise an error."""
+        query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
+        query = query.this if isinstance(query, exp.Subquery) else query
+        if not isinstance(query, exp.Select):
+            return False
+        inner = _Statement(query, self._catalog, self, allows_subqueries=True)
+        is_comparable = isinstance(node, exp.Exists) or (
+            len(query.expressions) == 1 and inner._are_comparable(node.this, query.expressions[0].unalias())
+        )
+        return is_comparable and inner.is_leakproof()
+
+    def _are_comparable(self, one: exp.Expr, other: exp.Expr) -> bool:
+        if isinstance(one, exp.Literal):
+            one, other = other, one
+        if isinstance(one, exp.Count) and self._is_output(one):
+            return _is_count(other)
+        types = self._types(one)
+        if isinstance(other, exp.Column):
+            return len(types) == 1 and types == self._types(other) and _is_known(types)
+        if isinstance(other, exp.Placeholder):
+            return bool(types) and _is_known(types)
+        if not isinstance(other, exp.Literal) or not types:
+            return False
+        if all(_INTEGER.fullmatch(name) for name in types):
+            return _is_count(other)
+        if not other.is_string:
+            return False
+        return all(_TEXT.fullmatch(name) for name in types) or (
+            all(_DATE.fullmatch(name) for name in types) and _is_date(other.name, with_time="DATE" not in types)
+        )
+
+    def _is_output(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Star):
+            return not {name for name, value in node.args.items() if value}
+        if isinstance(node, exp.Column):
+            return isinstance(node.this, exp.Star) or self._is_column(node)
+        if isinstance(node, exp.Literal):
+            return True
+        extra = {name for name, value in node.args.items() if value} - {"this", "big_int"}
+        inner = node.this
+        if isinstance(node, exp.Count) and isinstance(inner, exp.Distinct):
+            is_plain = not inner.args.get("on") and len(inner.expressions) == 1
+            return not extra and is_plain and self._is_column(inner.expressions[0])
+        if isinstance(node, exp.Count | exp.Min | exp.Max):
+            return not extra and (
+                isinstance(inner, exp.Column) or (isinstance(node, exp.Count) and inner == exp.Star())
+            )
+        if isinstance(node, exp.Sum | exp.Avg) and self._dialect != "sqlite":
+            types = self._types(inner)
+            return not extra and bool(types) and all(_SHORT_NUMBER.fullmatch(name) for name in types)
+        return False
+
+    def _is_alias(self, node: exp.Expr) -> bool:
+        return isinstance(node, exp.Column) and not node.table and node.name.lower() in self._aliases
+
+    def _is_column(self, node: exp.Expr | None) -> bool:
+        """Return whether `node` is a column of a table of the statement, and no field of a value."""
+        return (
+            isinstance(node, exp.Column)
+            and isinstance(node.this, exp.Identifier)
+            and node.name.lower() in self._columns
+            and not node.args.get("db")
+            and (not node.table or node.table.lower() in self._names)
+        )
+
+    def _types(self, node: exp.Expr) -> set[str]:
+        """Return the types that `node` may have, a column of any table of the statement; none for anything else."""
+        return {column.type for column in self._columns[node.name.lower()]} if self._is_column(node) else set()
+
+
+def _is_known(types: set[str]) -> bool:
+    return all(_INTEGER.fullmatch(name) or _TEXT.fullmatch(name) or _DATE.fullmatch(name) for name in types)
+
+
+def _is_count(node: exp.Expr) -> bool:
+    """Return whether `node` is a whole number that every integer type of these engines can be compared with."""
+    is_number = isinstance(node, exp.Literal) and not node.is_string
+    return is_number and node.name.isdecimal() and len(node.name) <= _MAX_DIGITS
+
+
+def _is_date(text: str, *, with_time: bool) -> bool:
+    """Return whether every engine reads `text` as a date, with or without a time of day."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?" if with_time else r"\d{4}-\d\d-\d\d", text):
+        return False
+    try:
+        return datetime.fromisoformat(text).year > 0
+    except ValueError:
+        return False

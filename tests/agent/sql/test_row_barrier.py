@@ -1,0 +1,313 @@
+"""The subquery that stands for a table with a rule: what it is per engine, when it is left out, what passes for it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+
+from agent.catalog.reflect import reflect
+from agent.catalog.schema import Catalog, Column, Table
+from agent.errors import RowRuleNotApplied, StatementFailed
+from agent.sql.database import Database
+from agent.sql.execute import RowAccess, execute
+from agent.sql.guard import parse
+from agent.sql.limits import Limits
+from agent.sql.row_rules import RowRules, restrict
+from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
+from tests.databases import open_url
+
+POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
+MYSQL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
+COLUMNS = {
+    "id": "INTEGER",
+    "region": "VARCHAR(9)",
+    "note": "TEXT",
+    "day": "DATE",
+    "price": "NUMERIC(9, 2)",
+    "x": "REAL",
+}
+CTE = "(WITH permitted_rows AS MATERIALIZED (SELECT * FROM t WHERE (id > 1)) SELECT * FROM permitted_rows) AS t"
+BARRIERS = {
+    "sqlite": CTE,
+    "postgres": CTE.replace("(id > 1))", "(id > 1) UNION ALL SELECT * FROM t WHERE FALSE)"),
+    "duckdb": "(SELECT * FROM t WHERE (id > 1) LIMIT 9223372036854775807) AS t",
+    "mysql": "(SELECT * FROM t WHERE (id > 1) LIMIT 18446744073709551615) AS t",
+    "clickhouse": "(SELECT * FROM t WHERE (id > 1) LIMIT 18446744073709551615) AS t",
+    "trino": "(SELECT * FROM t WHERE (id > 1) LIMIT 9223372036854775807) AS t",
+    "spark": "(SELECT * FROM (SELECT * FROM t WHERE (id > 1)) TABLESAMPLE (100 PERCENT)) AS t",
+}
+
+
+def rules(dialect: str, rule: str = "id > 1") -> RowRules:
+    columns = tuple(Column(name, kind) for name, kind in COLUMNS.items())
+    tables = {key: Table(key, columns) for key in ("t", "u", "permitted_rows")}
+    return RowRules({"t": rule}, dialect, Catalog(dialect, tables, "main"))
+
+
+@pytest.mark.parametrize(("dialect", "barrier"), BARRIERS.items())
+def test_each_engine_has_its_barrier(dialect: str, barrier: str) -> None:
+    restricted, _ = restrict("SELECT LENGTH(note) FROM t", rules(dialect), {})
+
+    assert restricted == f"SELECT LENGTH(note) FROM {barrier}"
+
+
+@pytest.mark.parametrize("dialect", BARRIERS)
+@pytest.mark.parametrize(
+    ("written", "altered"),
+    [
+        ("id > 1", "id > 0"),
+        ("9223372036854775807", "9223372036854775806"),
+        ("18446744073709551615", "1"),
+        (" LIMIT ", " LIMIT 1 + "),
+        ("AS MATERIALIZED", "AS NOT MATERIALIZED"),
+        ("AS MATERIALIZED", "AS"),
+        ("SELECT * FROM permitted_rows", "SELECT * FROM permitted_rows CROSS JOIN t"),
+        ("SELECT * FROM permitted_rows)", "SELECT * FROM t)"),
+        ("WHERE FALSE", "WHERE TRUE"),
+        ("UNION ALL", "UNION"),
+        ("100 PERCENT", "99 PERCENT"),
+        ("(id > 1)", "(id > 1) OR TRUE"),
+        ("FROM t WHERE", "FROM u AS t WHERE"),
+    ],
+)
+def test_nothing_else_passes_for_it(dialect: str, written: str, altered: str) -> None:
+    sql = f"SELECT LENGTH(note) FROM {BARRIERS[dialect]}"
+    rules(dialect).verify(parse(sql, dialect)[0])
+    if written not in sql:
+        return
+    with pytest.raises(RowRuleNotApplied):
+        rules(dialect).verify(parse(sql.replace(written, altered) + ", t AS bare", dialect)[0])
+    if altered != "FROM u AS t WHERE":
+        with pytest.raises(RowRuleNotApplied):
+            rules(dialect).verify(parse(sql.replace(written, altered), dialect)[0])
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_the_name_in_the_barrier_is_nobody_elses(dialect: str) -> None:
+    sql = "WITH permitted_rows AS (SELECT 1 AS id) SELECT LENGTH(note) FROM t, permitted_rows AS PERMITTED_ROWS_1"
+    restricted, _ = restrict(sql, rules(dialect), {})
+
+    assert "WITH permitted_rows_2 AS MATERIALIZED" in restricted
+
+
+def test_the_rule_true_needs_no_subquery() -> None:
+    assert restrict("SELECT LENGTH(note) FROM t", rules("postgres", "true"), {})[0] == "SELECT LENGTH(note) FROM t"
+
+
+LEAKPROOF = [
+    "SELECT * FROM t",
+    "SELECT t.* FROM t WHERE id = 5",
+    "SELECT COUNT(*) AS n, region FROM t WHERE note = 'x' AND (id > 3 OR NOT region IN ('a', 'b')) GROUP BY region",
+    "SELECT DISTINCT region FROM t WHERE day BETWEEN '2024-01-01' AND '2024-12-31' ORDER BY region DESC LIMIT 5",
+    "SELECT a.region, COUNT(DISTINCT b.id) AS n FROM t AS a LEFT JOIN u AS b ON a.id = b.id GROUP BY 1 ORDER BY n",
+    "SELECT region, MAX(day) FROM t WHERE note IS NULL GROUP BY region HAVING COUNT(*) > 2",
+    "SELECT SUM(price), AVG(id) FROM t WHERE region <> 'n'",
+]
+LEAKY = [
+    "SELECT LENGTH(note) FROM t",
+    "SELECT id FROM t WHERE CAST(note AS INT) > 0",
+    "SELECT id FROM t WHERE id + 1 > 2",
+    "SELECT id FROM t WHERE note > 5",
+    "SELECT id FROM t WHERE id = 'x'",
+    "SELECT id FROM t WHERE CAST(note AS INT) = id",
+    "SELECT id FROM t WHERE id > CAST(note AS INT)",
+    "SELECT id FROM t WHERE (SELECT id FROM u) = id",
+    "SELECT id FROM t WHERE 5 < LENGTH(note)",
+    "SELECT id FROM t WHERE id BETWEEN 1 AND CAST(note AS INT)",
+    "SELECT id FROM t WHERE id IN (1, CAST(note AS INT))",
+    "SELECT id FROM t WHERE CAST(note AS INT) IS NULL",
+    "SELECT COUNT(DISTINCT CAST(note AS INT)) FROM t",
+    "SELECT id FROM t GROUP BY ROLLUP (id)",
+    "SELECT id FROM t LIMIT CAST('x' AS INT)",
+    "SELECT id FROM t WHERE id = 99999999999",
+    "SELECT id FROM t WHERE id = note",
+    "SELECT id FROM t WHERE x = 1.5",
+    "SELECT id FROM t WHERE day > 'yesterday'",
+    "SELECT id FROM t WHERE day > '2024-02-30'",
+    "SELECT id FROM t WHERE day > '2024-02-03 10:00:00'",
+    "SELECT id FROM t WHERE note LIKE 'a%'",
+    "SELECT id FROM t WHERE note",
+    "SELECT id FROM t WHERE id IN (SELECT id FROM u)",
+    "SELECT id, (SELECT id FROM u) FROM t",
+    "SELECT id FROM (SELECT id FROM t) AS t",
+    "SELECT id FROM t UNION ALL SELECT id FROM u",
+    "SELECT note AS id FROM t WHERE id = 5",
+    "SELECT note AS n, COUNT(*) FROM t GROUP BY note HAVING n = 5",
+    "SELECT id FROM t WHERE s.id = 5",
+    "SELECT SUM(x) FROM t",
+    "SELECT id FROM t JOIN u USING (note)",
+    "SELECT id FROM t ORDER BY CAST(note AS INT)",
+    "SELECT ROW_NUMBER() OVER (ORDER BY id) FROM t",
+    "SELECT CASE WHEN id = 1 THEN 1 END FROM t",
+]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+def test_what_cannot_raise_an_error_needs_no_barrier(dialect: str) -> None:
+    for sql in LEAKPROOF:
+        needs_barrier = rules(dialect).needs_barrier(parse(sql, dialect)[0])
+        assert needs_barrier is (dialect == "sqlite" and "SUM" in sql), sql
+    for sql in LEAKY:
+        assert rules(dialect).needs_barrier(parse(sql, dialect)[0]), sql
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "LOWER(region) = 'n'", "region = note OR x > 1.5", "note", "id IN (SELECT id + 1 FROM u)",
+        "id IN (SELECT note FROM u)", "EXISTS (SELECT 1 FROM u WHERE CAST(u.note AS INT) = t.id)",
+        "(SELECT COUNT(*) FROM u) > 0", "id = (SELECT id FROM u)", "id IN (SELECT id FROM u UNION SELECT 1)",
+        "EXISTS (SELECT 1 FROM u WHERE EXISTS (SELECT LN(x) FROM u))",
+    ],
+)  # fmt: skip
+def test_a_rule_that_may_raise_an_error_has_its_barrier_always(rule: str) -> None:
+    assert rules("postgres", rule).needs_barrier(parse("SELECT id FROM t", "postgres")[0])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "region = :region",
+        "region IN ('n', 'm') OR NOT id BETWEEN 1 AND 5",
+        "id IN (SELECT u.id FROM u WHERE u.region = :region)",
+        "EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND u.region IN ('n', 'm'))",
+        "NOT EXISTS (SELECT 1 FROM u WHERE u.region = t.region AND u.id IN (SELECT id FROM permitted_rows))",
+    ],
+)
+def test_a_rule_of_comparisons_has_none_before_a_statement_of_comparisons(rule: str) -> None:
+    assert not rules("postgres", rule).needs_barrier(parse("SELECT x FROM t AS o WHERE o.id = 5", "postgres")[0])
+
+
+@pytest.mark.parametrize("dialect", ["clickhouse", "trino", "spark"])
+def test_engines_that_no_oracle_runs_on_have_it_always(dialect: str) -> None:
+    assert rules(dialect).needs_barrier(parse("SELECT id FROM t", dialect)[0])
+
+
+@pytest.mark.postgres
+def test_comparisons_that_need_no_barrier_are_leakproof_to_postgres() -> None:
+    engine = create_engine(POSTGRES)
+    try:
+        with engine.connect() as connection:
+            found = connection.execute(
+                text("""
+                SELECT COUNT(*), COUNT(*) FILTER (WHERE proleakproof)
+                FROM pg_operator JOIN pg_proc ON pg_proc.oid = oprcode
+                WHERE oprname IN ('=', '<>', '<', '<=', '>', '>=') AND oprleft = oprright
+                AND oprleft = ANY (ARRAY['int2', 'int4', 'int8', 'text', 'date', 'timestamp']::regtype[])""")
+            ).one()
+    except OperationalError as error:
+        pytest.skip(f"no PostgreSQL server answers: {error.orig}")
+    finally:
+        engine.dispose()
+
+    assert tuple(found) == (36, 36)
+
+
+CONDITIONS = {
+    "sqlite": "JSON_EXTRACT(REPLACE(status, 'open', '1'), '$') > 0",
+    "clickhouse": "toInt32(replaceAll(assumeNotNull(status), 'open', '1')) > 0",
+}
+
+
+@over(ENGINES)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "LOWER(status) = 'open' OR id < 0",
+        "id IN (SELECT n FROM sphinx_numbers WHERE n = 1)",
+        "EXISTS (SELECT 1 FROM sphinx_numbers WHERE n = id AND n = 1)",
+    ],
+)
+def test_no_condition_is_evaluated_on_a_hidden_row(engine: EngineUnderTest, rule: str) -> None:
+    condition = CONDITIONS.get(engine.name, "CAST(REPLACE(status, 'open', '1') AS SIGNED) > 0")
+    if engine.name != "mysql":
+        condition = condition.replace("SIGNED", "INT")
+    rules = {"sphinx_orders": rule, "sphinx_numbers": "n < 3500"}
+    with closing(open_url(engine.url, Limits(30, 100), row_rules=rules)) as source:
+        assert source.execute("SELECT COUNT(*) FROM sphinx_numbers WHERE n + 0 >= 0")["rows"] == [[3500]]
+        for sql in (
+            f"SELECT COUNT(*) FROM sphinx_orders WHERE {condition}",
+            f"SELECT COUNT(*) FROM sphinx_orders WHERE status = 'paid' OR {condition}",
+            f"SELECT COUNT(*) FROM sphinx_orders AS o JOIN sphinx_numbers AS s ON s.n = o.id WHERE {condition}",
+        ):
+            assert source.execute(sql)["rows"] == [[1]]
+
+
+# What was read past row rules before there was a barrier
+
+
+@pytest.fixture
+def notes(request: pytest.FixtureRequest) -> Iterator[tuple[Database, Catalog]]:
+    """A table with one visible row and one hidden note, analysed."""
+    url = request.param
+    engine = create_engine(url)
+    try:
+        with engine.begin() as connection:
+            for statement in (
+                "DROP TABLE IF EXISTS rb_notes, rb_staff",
+                "CREATE TABLE rb_notes (id INT PRIMARY KEY, region VARCHAR(9), note VARCHAR(40))",
+                "CREATE TABLE rb_staff (region VARCHAR(9))",
+                "INSERT INTO rb_staff VALUES ('n')",
+                "INSERT INTO rb_notes VALUES (1, 'n', '5'), (2, 's', 'swordfish-2024')",
+                "ANALYZE rb_notes" if url == POSTGRES else "ANALYZE TABLE rb_notes",
+            ):
+                connection.execute(text(statement))
+    except OperationalError as error:
+        engine.dispose()
+        pytest.skip(f"no server answers: {error.orig}")
+    database = Database(url)
+    yield database, reflect(database, schemas=["public"] if url == POSTGRES else None)
+    database.engine.dispose()
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE rb_notes, rb_staff"))
+    engine.dispose()
+
+
+def ask(sql: str, rule: str, notes: tuple[Database, Catalog]) -> list[list[Any]]:
+    database, catalog = notes
+    access = RowAccess(RowRules({"rb_notes": rule}, catalog.dialect, catalog), {"region": "n"})
+    return execute(sql, database, catalog, Limits(10, 100), access=access)["rows"]
+
+
+POSTGRES_RULES = [
+    "EXISTS (SELECT 1 FROM rb_staff WHERE rb_staff.region = rb_notes.region)",
+    "region = :region OR region = 'm' OR id IN (SELECT 7)",
+    "COALESCE(NULLIF(LOWER(TRIM(region)), ''), 'z') = :region",
+    "region = :region",
+]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("notes", [POSTGRES], indirect=True)
+@pytest.mark.parametrize("rule", POSTGRES_RULES)
+@pytest.mark.parametrize(
+    "condition", ["CAST(note AS INT) > 0", "note NOT LIKE 's%4\\'", "CAST(note AS INT) > 0 AND region = 's'"]
+)
+def test_no_cast_and_no_statistic_shows_a_hidden_note(notes: Any, rule: str, condition: str) -> None:
+    found = ask(f"SELECT COUNT(*) FROM rb_notes WHERE {condition}", rule, notes)
+
+    assert found == [[0 if "region" in condition else 1]]
+
+
+@pytest.mark.mysql
+@pytest.mark.parametrize("notes", [MYSQL], indirect=True)
+@pytest.mark.parametrize(
+    "rule",
+    ["region = :region", "id IN (1, 9)", "EXISTS (SELECT 1 FROM rb_staff WHERE rb_staff.region = rb_notes.region)"],
+)
+def test_no_hidden_note_is_read_from_errors_letter_by_letter(notes: Any, rule: str) -> None:
+    asked, read = 0, ""
+    for letter in "swordfish-2024":
+        for tried in (letter, "~"):
+            guess = f"EXP(IF(SUBSTRING(note, {len(read) + 1}, 1) = '{tried}', 1000, 1)) > 0"
+            asked += 1
+            try:
+                ask(f"SELECT id FROM rb_notes WHERE id = 2 AND {guess}", rule, notes)
+            except StatementFailed:
+                read += tried
+
+    assert (asked, read) == (28, "")

@@ -1,0 +1,184 @@
+"""With row rules the text of a database error reaches nobody but, where a setting says so, the operator's log."""
+
+import logging
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+
+from agent.audit.step import Step, current_step, new_audit
+from agent.catalog.source import Source
+from agent.errors import (
+    DatasphinxError,
+    PermissionDenied,
+    SourceUnreachable,
+    StatementFailed,
+    StatementTimeout,
+    StatementTooCostly,
+)
+from agent.sql.failures import without_database_text
+from agent.sql.limits import Limits
+from tests.databases import make_table, open_url, url
+
+URLS = {
+    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
+    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
+}
+ENGINES = [
+    "sqlite",
+    *(["duckdb"] if find_spec("duckdb_sqlalchemy") else []),
+    pytest.param("postgres", marks=pytest.mark.postgres),
+    pytest.param("mysql", marks=pytest.mark.mysql),
+]
+NOTE = "swordfish"
+"""What the one row holds and errors quote."""
+
+FAILS = {
+    "sqlite": "SELECT JSON_EXTRACT('{}', note) FROM re_notes",
+    "duckdb": "SELECT CAST(note AS INT) FROM re_notes",
+    "postgres": "SELECT CAST(note AS INT) FROM re_notes",
+    "mysql": "SELECT ST_ASTEXT(ST_GEOMFROMTEXT(note)) + EXP(IF(note = 'swordfish', 1000, 1)) FROM re_notes",
+}
+
+
+@contextmanager
+def opened(name: str, folder: Path, **settings: Any) -> Iterator[Source]:
+    """A source with one table of one row."""
+    made = create_engine(URLS.get(name) or f"{name}:///{folder}/notes.{name}")
+    try:
+        with made.begin() as connection:
+            connection.execute(text("DROP TABLE IF EXISTS re_notes"))
+            connection.execute(text("CREATE TABLE re_notes (id INT, note VARCHAR(40))"))
+            connection.execute(text("INSERT INTO re_notes VALUES (1, :note)"), {"note": NOTE})
+    except OperationalError as error:
+        made.dispose()
+        pytest.skip(f"no {name} server answers: {error.orig}")
+    made.dispose()
+    source = open_url(made.url.render_as_string(hide_password=False), Limits(20, 100), **settings)
+    yield source
+    source.close()
+    if name in URLS:
+        with made.begin() as connection:
+            connection.execute(text("DROP TABLE re_notes"))
+        made.dispose()
+
+
+def failure_of(source: Source, sql: str) -> DatasphinxError:
+    with pytest.raises(DatasphinxError) as caught:
+        source.execute(sql)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_text_of_the_database_stays_with_it(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    events: list[Any] = []
+    step = Step("execute_sql", new_audit("t"))
+    step.event = lambda kind, body: events.append((kind, body))  # type: ignore[method-assign]
+    with opened(name, tmp_path, row_rules={"re_notes": "id = 1"}) as source:
+        token = current_step.set(step)
+        try:
+            error = failure_of(source, FAILS[name])
+        finally:
+            current_step.reset(token)
+    seen = [
+        str(error),
+        error.message("ru"),
+        error.message("zh"),
+        repr(error.details()),
+        repr(vars(error)),
+        repr(events),
+    ]
+    seen += [str(step.statements), caplog.text, "".join(traceback.format_exception(error))]
+
+    assert isinstance(error, StatementFailed)
+    assert error.__cause__ is None and error.__context__ is None
+    assert not [text for text in seen if NOTE in text.replace(FAILS[name], "").replace(f"'{NOTE}'", "")]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_setting_puts_it_into_the_log(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rules = {"row_rules": {"re_notes": "id = 1"}, "log_database_errors": True}
+    with caplog.at_level(logging.WARNING, "datasphinx"), opened(name, tmp_path, **rules) as source:
+        error = failure_of(source, FAILS[name])
+        caplog.clear()
+        failure_of(source, FAILS[name])
+
+    assert "the database said" in caplog.text and "\n" not in caplog.messages[0]
+    assert name == "mysql" or NOTE in caplog.text
+    assert NOTE not in str(error)
+
+
+@pytest.mark.parametrize("name", ENGINES[:2])
+def test_without_rules_it_is_as_the_database_says(name: str, tmp_path: Path) -> None:
+    with opened(name, tmp_path) as source:
+        assert NOTE in str(failure_of(source, FAILS[name]))
+
+
+CLASSES = {
+    "duckdb": [
+        ("SELECT id FROM re_notes\nWHERE CAST(note AS INT) > 0", "a value could not be converted (position 31)"),
+        ("SELECT id FROM re_notes WHERE id = (SELECT 1 UNION ALL SELECT 2)", "a subquery returned more than one row"),
+        ("SELECT REGEXP_MATCHES(note, '(' || note) FROM re_notes", "a function got a value that it does not take"),
+    ],
+    "postgres": [
+        ("SELECT CAST(note AS INT) FROM re_notes", "a value could not be converted"),
+        ("SELECT  1 / (id - 1)\nFROM re_notes", "a number was divided by zero"),
+        ("SELECT EXP(id * 10000) FROM re_notes", "a number is out of range"),
+        ("SELECT note ~ ('(' || note) FROM re_notes", "a regular expression is invalid"),
+        ("SELECT CAST(note AS DATE) FROM re_notes", "a date or time is invalid"),
+        ("SELECT CAST(note AS JSONB) FROM re_notes", "a value could not be converted"),
+        ("SELECT id FROM re_notes WHERE id = (SELECT 1 UNION ALL SELECT 2)", "a subquery returned more than one row"),
+        (
+            "SELECT id,\n  REVERSE(id) FROM re_notes WHERE note = '%(x)s' AND id = id",
+            "a function or operator does not fit the types of its arguments (position 14)",
+        ),
+        ("SELECT LN(id - 1) FROM re_notes", "a function got a value that it does not take"),
+    ],
+    "mysql": [
+        ("SELECT EXP(id * 10000) FROM re_notes", "a number is out of range"),
+        ("SELECT id FROM re_notes WHERE id = (SELECT 1 UNION ALL SELECT 2)", "a subquery returned more than one row"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ENGINES[1:])
+def test_class_and_position_are_told(name: str, tmp_path: Path) -> None:
+    with opened(name, tmp_path, row_rules={"re_notes": "id = 1 OR note IS NULL"}) as source:
+        told = [(sql, getattr(failure_of(source, sql), "reason", None)) for sql, _ in CLASSES[name]]
+
+    assert told == CLASSES[name]
+
+
+def test_other_errors_of_a_database_lose_its_text_too() -> None:
+    raised = ValueError(f"permission denied for {NOTE}")
+    errors = (PermissionDenied("shop", str(raised)), SourceUnreachable("shop", str(raised)), StatementTimeout(1.0))
+    for error in errors:
+        error.__cause__ = error.__context__ = raised
+        hidden = without_database_text(error, "SELECT 1", "SELECT 1")
+        assert type(hidden) is type(error)
+        assert NOTE not in "".join(traceback.format_exception(hidden))
+        assert hidden.__cause__ is None and hidden.__context__ is None
+    too_costly = without_database_text(StatementTooCostly(123456.0, 1000.0), "SELECT 1", "SELECT 1")
+    assert too_costly.details() == {"rows": 1000.0, "limit": 1000.0}
+
+
+def test_the_model_is_told_the_class_and_not_the_value(scripted: Any, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "id INTEGER, note TEXT", [(1, NOTE)], table="notes")
+    fails = {"sql": "SELECT JSON_EXTRACT('{}', note) AS found FROM notes WHERE id = 1"}
+    agent = scripted(
+        {"GeneratedSQL": [fails, {"sql": "SELECT COUNT(*) AS found FROM notes"}]},
+        sources={"s": {"url": url(path), "row_rules": {"notes": "id = 1"}, "secret_columns": ["notes.note"]}},
+    )
+    output = agent.ask("How many notes are there?")
+    prompts = str([call.prompt for call in agent.model.calls])
+
+    assert output["value"] == 1
+    assert "it could not be evaluated" in prompts
+    assert NOTE not in prompts and NOTE not in str(output)
