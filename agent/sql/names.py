@@ -26,11 +26,16 @@ def resolve(sql: str, catalog: Catalog) -> Resolved | None:
         NamesUnknown: with each unknown column and the nearest real names, and each ambiguous one.
     """
     (tree,) = parse(sql, catalog.dialect)
-    query = resolved(tree, catalog)
-    unknown = [_explain(column, scope, catalog) for scope, column in unresolved(query)] if query else []
+    query = examined = resolved(tree, catalog)
+    if catalog.dialect == "postgres" and any(
+        not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)
+    ):
+        # Behind a star, PostgreSQL takes a name that is no column for a function of the row.
+        examined = resolved(tree, catalog, expand_stars=True)
+    unknown = [_explain(column, scope, catalog) for scope, column in unresolved(examined)] if examined else []
     if unknown:
         raise NamesUnknown("; ".join(dict.fromkeys(unknown)))
-    return query
+    return query if examined else None
 
 
 def unresolved(query: Resolved) -> Iterator[tuple[Scope, exp.Column]]:
@@ -68,9 +73,7 @@ def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     """Columns that say which table they are of, where that table has no such column."""
     for column in scope.columns:
         known = columns_of(scope.sources.get(column.table), catalog)
-        name = column.name.lower()
-        # Behind a star PostgreSQL would take a name that is no column for a function of the row.
-        if known and name not in known and ("*" not in known or name in catalog.routines):
+        if known and "*" not in known and column.name.lower() not in known:
             yield column
 
 

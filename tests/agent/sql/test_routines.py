@@ -78,6 +78,9 @@ def postgres() -> Iterator[Source]:
         "SELECT audit(n) FROM notes n",
         "SELECT n.audit FROM notes n",
         "SELECT t.audit FROM (SELECT * FROM notes) t",
+        "WITH t AS (SELECT * FROM notes) SELECT u.row_to_json FROM (SELECT * FROM t) AS u",
+        "SELECT n.pg_typeof FROM notes n",
+        "SELECT n.text FROM notes n",
         "SELECT body + 2 FROM notes",
     ],
 )
