@@ -35,7 +35,10 @@ class StatementUnsound(StatementError):
 
 @dataclass(eq=False)
 class StatementFailed(StatementError):
-    """The database refused a statement; `kind` is one of `agent.sql.failures.Kind`."""
+    """The database refused a statement; `kind` is one of `agent.sql.failures.Kind`.
+
+    `reason` is what the database said; of a source with row rules the class of the error and its position.
+    """
 
     code = "statement_failed"
     reason: str
@@ -52,7 +55,10 @@ class StatementTimeout(StatementError):
 
 @dataclass(eq=False)
 class StatementTooCostly(StatementError):
-    """The server expects `rows` rows at the widest place of the plan, where `limit` are allowed."""
+    """The server expects `rows` rows at the widest place of the plan, where `limit` are allowed.
+
+    Of a source with row rules `rows` is `limit`: the estimate counts hidden rows.
+    """
 
     code = "statement_too_costly"
     rows: float

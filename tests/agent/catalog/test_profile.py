@@ -1,5 +1,7 @@
 """What a sample tells of tables and columns."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ from agent.catalog.profile import estimate_distinct, profile
 from agent.catalog.reflect import reflect
 from agent.catalog.schema import Catalog, Column
 from agent.sql.database import Database
+from agent.sql.execute import RowAccess
+from agent.sql.row_rules import RowRules
 from tests.databases import make_database, make_table, url
 
 
@@ -29,6 +33,20 @@ def test_a_small_table_is_known_exactly(tmp_path: Path) -> None:
     assert (price.null_share, price.distinct, price.examples) == (0.75, 1, ("2.5",))
     assert (photo.null_share, photo.distinct, photo.examples) == (0.75, None, ())
     assert catalog.values == {("things", "colour"): ("blue", "red")}
+
+
+def test_rows_that_rules_hide_are_not_counted(tmp_path: Path) -> None:
+    rows = [(number, ("north", "south")[number % 5 == 0]) for number in range(5000)]
+    path = make_table(tmp_path, "id INTEGER, side TEXT", rows)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE INDEX by_side ON things (side)")
+        connection.execute("ANALYZE")
+    database = Database(url(path))
+    catalog = reflect(database)
+    access = RowAccess(RowRules({"things": "side = 'north'"}, "sqlite", catalog), {})
+
+    assert read(path).tables["things"].rows == 5000
+    assert profile(database, catalog, access=access, budget_s=3.0).tables["things"].rows == 4000
 
 
 def test_a_large_table_is_estimated(tmp_path: Path) -> None:
