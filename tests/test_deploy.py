@@ -192,18 +192,3 @@ def test_systemd_knows_the_unit(tmp_path: Path) -> None:
 
     assert (checked.returncode, checked.stderr.strip()) == (0, "")
     assert exposed.returncode == 0, exposed.stdout
-
-
-# The page about it
-
-
-def test_the_tests_that_stand_for_a_promise_are_there() -> None:
-    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[3] for line in page.splitlines() if line.startswith("|") and line.count("|") == 4]
-    named = [re.findall(r"`([^`]+)`", row) for row in rows if "`tests/" in row]
-
-    assert len(named) >= 10
-    for first, *more in named:
-        folder = Path(first).parent
-        for name in (first, *more):
-            assert any((ROOT / each).exists() for each in (name, folder / name)), name
