@@ -34,6 +34,14 @@ def test_what_was_done_is_said() -> None:
     assert found.how == "read as tsql; took customer as customers; took Names as customers.name"
 
 
+def test_a_statement_that_the_database_refused_is_mended_even_where_no_check_finds_anything() -> None:
+    known = catalog("mysql")
+    assert repair("SELECT name || state FROM customers", known) is None
+    found = repair("SELECT name || state FROM customers", known, was_refused=True)
+    assert found is not None
+    assert found.sql == "SELECT CONCAT(name, state) FROM customers"
+
+
 def test_a_table_in_another_case_is_mended_where_case_matters_before_the_database_is_asked() -> None:
     found = repair("SELECT COUNT(*) FROM Customers", catalog("mysql"))
     assert found is not None
