@@ -148,7 +148,8 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
         if tokens[index + 1].token_type != TokenType.L_PAREN:
             continue
         kind, name = token.token_type, _base_name(token.text, statement.dialect)
-        may_be_call = kind in {TokenType.VAR, TokenType.IDENTIFIER} or kind in parser.FUNC_TOKENS
+        is_word = kind == TokenType.IDENTIFIER or bool(re.match(r"\w", token.text))
+        may_be_call = is_word and (kind in {TokenType.VAR, TokenType.IDENTIFIER} or kind in parser.FUNC_TOKENS)
         if not may_be_call or name in known or (index and tokens[index - 1].text.upper() in _BEFORE_NO_CALL):
             continue
         if kind != TokenType.IDENTIFIER and name in _CLAUSES:

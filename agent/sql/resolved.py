@@ -66,10 +66,13 @@ def resolved(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = False) ->
     With `expand_stars` the columns of tables in the catalog stand in place of a star. The scopes, aliases, common table
     expressions and correlated subqueries are those of the dialect.
     """
+    default = catalog.default_schema if catalog.has_schemas else None
     try:
         qualified = qualify(
             tree.copy(),
             dialect=catalog.dialect,
+            # A table without a schema is the one that the session finds, where another schema has one of its name.
+            db=default,
             schema=_mapping(tree, catalog),
             expand_stars=expand_stars,
             quote_identifiers=False,

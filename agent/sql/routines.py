@@ -12,6 +12,9 @@ JOIN pg_catalog.pg_namespace n ON n.oid = pronamespace
 WHERE nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (
   SELECT FROM pg_catalog.pg_depend d
   WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+AND NOT EXISTS (
+  SELECT FROM pg_catalog.pg_proc own
+  WHERE own.pronamespace = 'pg_catalog'::regnamespace AND own.proname = p.proname AND own.proargtypes = p.proargtypes)
 UNION
 SELECT oprname FROM pg_catalog.pg_operator o
 JOIN pg_catalog.pg_namespace n ON n.oid = oprnamespace
@@ -19,10 +22,17 @@ LEFT JOIN pg_catalog.pg_type l ON l.oid = oprleft LEFT JOIN pg_catalog.pg_type r
 WHERE nspname <> 'pg_catalog' AND NOT EXISTS (
   SELECT FROM pg_catalog.pg_depend d
   WHERE d.classid = 'pg_catalog.pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e')
+AND NOT EXISTS (
+  SELECT FROM pg_catalog.pg_operator own
+  WHERE own.oprnamespace = 'pg_catalog'::regnamespace AND own.oprname = o.oprname
+  AND own.oprleft = o.oprleft AND own.oprright = o.oprright)
 AND coalesce(l.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
 AND coalesce(r.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
 """
-"""Functions that no extension brought, and such operators on the engine's own types: others need a column of theirs."""
+"""Functions that no extension brought, and such operators on the engine's own types: others need a column of theirs.
+
+One with the same name and arguments in pg_catalog is never reached, since sessions search that schema first.
+"""
 
 _ROUTINES = {
     "postgres": _POSTGRES,

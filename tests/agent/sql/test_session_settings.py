@@ -11,7 +11,9 @@ import pytest
 from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 
+from agent.errors import StatementRefused
 from agent.sql.limits import Limits
+from agent.sql.sessions import opening_statements
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.databases import open_url
 
@@ -195,10 +197,16 @@ def test_character_sets(mysql: Engine, query: str) -> None:
 def test_spark_replaces_no_variables_and_reads_strings_as_the_guard_does() -> None:
     from tests.spark_server import spark_url
 
+    variables = "SELECT '${env:PATH}${system:user.dir}${spark:spark.master}' AS x"
+    with pytest.raises(StatementRefused, match="variable"):
+        rows_of(spark_url(), variables)
+    engine = create_engine(spark_url())
+    with engine.connect() as connection:
+        for statement in opening_statements(connection, "spark", Limits(5, 100)):
+            connection.exec_driver_sql(statement)
+        assert [tuple(row) for row in connection.exec_driver_sql(variables)] == [(variables.split("'")[1],)]
+    engine.dispose()
     readings = {
-        "SELECT '${env:PATH}${system:user.dir}${spark:spark.master}' AS x": [
-            ["${env:PATH}${system:user.dir}${spark:spark.master}"]
-        ],
         r"""SELECT "a" AS x, 'b\'c' AS y""": [["a", "b'c"]],
     }
     rows = rows_of(spark_url(), *readings)
