@@ -5,9 +5,9 @@
 
 import json
 
-from agent.audit.figures import figures_of
-from agent.audit.grounding import ungrounded_figures
-from tests.agent.audit.test_grounding_corpus import RIGHT, WRONG, Written
+from agent.grounding.claims import unsupported_claims
+from agent.grounding.numbers import figures_of
+from tests.agent.grounding.test_answers import RIGHT, WRONG, Written
 
 
 def one_digit_off(answer: Written) -> list[str]:
@@ -29,7 +29,7 @@ def one_digit_off(answer: Written) -> list[str]:
 def main() -> None:
     """Print the counts as one JSON object."""
     changed = [(text, answer) for answer in RIGHT for text in one_digit_off(answer)]
-    caught = [text for text, answer in changed if ungrounded_figures(text, answer.result, answer.question)]
+    caught = [text for text, answer in changed if unsupported_claims(text, answer.result, answer.question)]
     counts = {
         "planted": len(WRONG),
         "caught": sum(answer.planted in answer.named for answer in WRONG),

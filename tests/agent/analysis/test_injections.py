@@ -74,7 +74,7 @@ def asked(analyst: Analyst, words: dict[str, str]) -> tuple[dict[str, Any], Scri
         step("sample_rows", dataset_id=dataset.dataset_id),
         step("resolve_fields", dataset_id=dataset.dataset_id, terms=["units"]),
         step("run_query", dataset_id=dataset.dataset_id, query=spec),
-        step("finish", answer="Together 3 and 4."),
+        step("finish", answer="They are 3 and 4."),
     ]
     agent = analyst(steps)
     return agent.ask("How many units by city?", files=[file_id]), agent

@@ -1,0 +1,6 @@
+"""Check the figures and claims of a text against the rows that it describes.
+
+`dates` and `numbers` read dates and figures, `vocabulary` holds the words of each language, `facts` the values of the
+results and what follows from them, `reading` the entities, periods, metrics and figures of a sentence, `claims` the
+checks, and `summary` the computed facts that a model is given.
+"""

@@ -1,0 +1,336 @@
+"""Comparisons of names and periods, and directions such as "rose"."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from statistics import fmean
+
+from agent.grounding.binding import Objection
+from agent.grounding.counts import Counts
+from agent.grounding.facts import readable
+from agent.grounding.reading import Group
+
+_ORDERED = re.compile(
+    r"day|season|сезон|赛季|week|hour|stage|step|period|ден|дн|недел|час|этап|星期|周|日|时|阶段", re.IGNORECASE
+)
+"""Names of columns whose rows are in an order of time."""
+
+
+_PLACED = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后", re.IGNORECASE)
+"""Comparisons of places, where a low value may be the better one."""
+
+
+class Changes(Counts):
+    """The checks of comparatives and of changes over time."""
+
+    def comparisons(self) -> Iterator[Objection]:
+        """Check comparatives such as "more than" for the names and periods that they compare."""
+        reading = self.reading
+        yield from self._average_comparisons()
+        yield from self._column_comparisons()
+        for object_ in reading.groups:
+            if object_.dimension < -1 or not reading.is_object(object_):
+                continue
+            start = max(0, object_.start - 60)
+            signs = self._comparative_signs(object_)
+            subjects = [
+                g
+                for g in reading.in_dimension(object_.dimension)
+                if not reading.is_object(g) and not g.rows & object_.rows
+            ]
+            before = [g for g in subjects if g.end <= object_.start]
+            subject = before[-1] if before else subjects[0] if subjects else None
+            if len(signs) != 1 or subject is None or not subject.rows or not object_.rows:
+                continue
+            sign = next(iter(signs))
+            columns = self._comparison_columns(start, object_)
+            if any(self._is_better_low(self.table.columns[at]) for at in columns) and _PLACED.search(self.text):
+                continue
+            contexts = [
+                rows for rows, _, _ in self.rows_for(object_.start, object_.end, None, frozenset({object_.dimension}))
+            ] or [self.table.all]
+            if not any(
+                self._compares(subject, object_, at, sign, context) for at in columns for context in contexts
+            ) and not self._ratios_compare(subject, object_, sign):
+                yield self._objection(
+                    object_.start, object_.end, "the comparison is the other way round or not in the rows"
+                )
+
+    def _column_comparisons(self) -> Iterator[Objection]:
+        """Check comparisons of periods that are columns, as "more in 2023 than in 2022"."""
+        groups = self.reading.in_dimension(-2)
+        for object_ in groups:
+            others = [group for group in groups if group is not object_ and not group.columns & object_.columns]
+            signs = self._comparative_signs(object_)
+            if not self.reading.is_object(object_) or len(others) != 1 or len(signs) != 1:
+                continue
+            sign = signs.pop()
+            if any(self._counts_names(figure) for figure in self.reading.figures) or self.words.every.search(self.text):
+                continue
+            options = [rows for rows, _, _ in self.rows_for(object_.start, object_.end, None, frozenset({-2}))]
+            pairs = [
+                (late, early)
+                for family in self.table.families
+                for late in family
+                for early in family
+                if late.index in others[0].columns and early.index in object_.columns
+            ]
+            right = any(
+                (sum(self.table.values(rows, late.index)) - sum(self.table.values(rows, early.index))) * sign > 0
+                for rows in options
+                for late, early in pairs
+            )
+            if pairs and options and not right:
+                yield self._objection(object_.start, object_.end, "the comparison is the other way round")
+
+    def _average_comparisons(self) -> Iterator[Objection]:
+        """Check "above average" and the like for the name that they are said of."""
+        words = self.words
+        for average in words.average.finditer(self.reading.plain):
+            signs = {
+                sign
+                for sign, patterns in ((1, (words.more, words.exceeds)), (-1, (words.less, words.trails)))
+                for pattern in patterns
+                for match in pattern.finditer(self.text)
+                if 0 <= average.start() - match.end() <= 12
+            }
+            if len(signs) != 1 or any(self._counts_names(figure) for figure in self.reading.figures):
+                continue
+            sign = signs.pop()
+            groups = [
+                group
+                for dimension in self.reading.dimensions
+                if dimension >= 0
+                for group in self.reading.governing(average.start(), average.end(), dimension)
+            ]
+            columns = self.reading.columns_for(average.start(), average.end()) or self.table.asked_columns
+            right = not groups
+            for group in groups:
+                for at in columns:
+                    sums = [sum(self.table.values(mask, at)) for mask in self.table.groups(group.dimension).values()]
+                    own = self._one_value(group.rows, self.table.columns[at])
+                    every = self.table.values(self.table.all, at)
+                    if own is None or any(base and (own - fmean(base)) * sign > 0 for base in (sums, every)):
+                        right = True
+            if not right:
+                yield self._objection(average.start(), average.end(), "the average is on the other side")
+
+    def _comparative_signs(self, object_: Group) -> set[int]:
+        words = self.words
+        near = [
+            (place, sign)
+            for sign, patterns in ((1, (words.more, words.exceeds)), (-1, (words.less, words.trails)))
+            for pattern in patterns
+            for match in pattern.finditer(self.reading.plain)
+            if (place := min(abs(match.start() - object_.start), abs(match.end() - object_.start))) <= 60
+        ]
+        if not near:
+            return set()
+        closest = min(place for place, _ in near)
+        return {sign for place, sign in near if place <= closest + 2}
+
+    def _comparison_columns(self, start: int, object_: Group) -> frozenset[int]:
+        metrics = [m for m in self.reading.metrics if m.columns]
+        near = [m for m in metrics if start <= m.end and m.start <= object_.end + 30] or metrics
+        return frozenset(at for m in near for at in m.columns) or self.table.asked_columns
+
+    def _compares(self, subject: Group, object_: Group, column: int, sign: int, context: int) -> bool:
+        own = self._one_value(subject.rows & context, self.table.columns[column])
+        others = [self._one_value(member.rows & context, self.table.columns[column]) for member in object_.members]
+        together = self._one_value(object_.rows & context, self.table.columns[column])
+        if own is None or together is None:
+            return True
+        return all(other is None or (own - other) * sign > 0 for other in others) or (
+            (own - together) * sign > 0 and len(others) > 1
+        )
+
+    def _ratios_compare(self, subject: Group, object_: Group, sign: int) -> bool:
+        """Return whether a ratio of two columns compares so, where the sentence speaks of one."""
+        if not self.words.each.search(self.text):
+            return False
+        for one, two in permutations(self.table.metrics, 2):
+            values = [sum(self.table.values(group.rows, c.index)) for group in (subject, object_) for c in (one, two)]
+            if values[1] and values[3] and (values[0] / values[1] - values[2] / values[3]) * sign > 0:
+                return True
+        return False
+
+    def directions(self) -> Iterator[Objection]:
+        """Check words such as "rose" against the values of the periods that they are said of."""
+        words, reading = self.words, self.reading
+        for pattern, side in ((words.up, 1), (words.down, -1), (words.improves, 2), (words.worsens, -2)):
+            for match in pattern.finditer(reading.plain):
+                sign = self._direction(match, side)
+                falling = any(
+                    re.fullmatch(r"\s[a-zа-я]{1,6}\s", self.text[figure.number_end : match.start()])
+                    for figure in reading.figures
+                    if figure.number_end < match.start()
+                )
+                if falling or self._of_some(match):
+                    continue
+                if not sign or any(
+                    m.start <= match.start() < m.end
+                    and (m.by_name or any(self.table.columns[c].is_change for c in m.columns))
+                    for m in reading.metrics
+                ):
+                    continue
+                if words.negation.search(self.text[max(0, match.start() - 12) : match.start()]):
+                    continue
+                if not self._moves(match, sign):
+                    yield self._objection(match.start(), match.end(), "the values of the rows do not change so")
+
+    def _of_some(self, match: re.Match[str]) -> bool:
+        """Return whether a claim is of a number of names, which `Counts` checks, or of names that are not given."""
+        part = self.reading.part(match.start())
+        segment = self.reading.segment(match.start())
+        counted = any(
+            self.reading.segment(figure.start) == segment and self._counts_names(figure)
+            for figure in self.reading.figures
+        )
+        words = self.words
+        quantified = not words.always.search(part) and any(
+            pattern.search(part) for pattern in (words.every, words.none, words.only, words.some, words.rest)
+        )
+        names = any(
+            self.reading.segment(group.start) == segment for group in self.reading.groups if group.dimension >= 0
+        )
+        return counted or (quantified and not names)
+
+    def _direction(self, match: re.Match[str], side: int) -> int:
+        """Return 1 or -1 for a rise or fall; for the better or worse by the columns, 0 where they differ."""
+        if abs(side) == 1:
+            return side
+        low = {
+            self._is_better_low(self.table.columns[at]) for at in self._superlative_columns(match.start(), match.end())
+        }
+        return 0 if len(low) != 1 else -side // 2 if low.pop() else side // 2
+
+    def _moves(self, match: re.Match[str], sign: int) -> bool:
+        reading, table, words = self.reading, self.table, self.words
+        moved = self._from_to(match)
+        if moved is not None:
+            return moved * sign > 0
+        ends = [
+            each
+            for each in reading.figure_groups
+            if len(each) == 2
+            and words.ranges.fullmatch(re.sub(r"[$€£¥₽]", "", self.text[each[0].end : each[1].start]))
+            and reading.segment(each[0].start) == reading.segment(match.start())
+        ]
+        if ends:
+            first, last = ends[0]
+            if first.kind == last.kind and first.readings and last.readings:
+                factor = (
+                    last.factor
+                    if first.factor == 1
+                    and first.value < last.value / last.factor * 1000
+                    and last.factor > 1
+                    and first.value < 1000
+                    else 1.0
+                )
+                return (last.value - first.value * factor) * sign > 0
+        columns = self._superlative_columns(match.start(), match.end())
+        changes = [column for column in table.metrics if column.is_change and column.index in columns] or [
+            column for column in table.metrics if column.is_change
+        ]
+        timed = len(table.time_steps) > 1 or table.families
+        options = list(self.rows_for(match.start(), match.end()))
+        if not options:
+            return True
+        part = self.reading.part(match.start())
+        always = bool(words.always.search(part))
+        for rows, _, _ in options:
+            for column in changes:
+                if any(value * sign > 0 for value in table.values(rows, column.index)):
+                    return True
+            if always and timed:
+                return self._always(match, columns, rows, sign)
+            for late, early, _ in self._time_pairs(match.start(), match.end(), rows):
+                for at in columns:
+                    one, two = self._one_value(late, table.columns[at]), self._one_value(early, table.columns[at])
+                    if one is not None and two is not None and (one - two) * sign > 0:
+                        return True
+            for family in table.families:
+                for before, after in self._column_pairs(None, family):
+                    one, two = self._one_value(rows, after), self._one_value(rows, before)
+                    if one is not None and two is not None and (one - two) * sign > 0:
+                        return True
+        if not timed and not changes and any(_ORDERED.search(readable(column.name)) for column in table.labels):
+            return True
+        if not timed and not changes:
+            return len(table.metrics) > 1 and self._columns_move(options, sign)
+        return False
+
+    def _from_to(self, match: re.Match[str]) -> float | None:
+        """Return the difference of two figures in "from 41 in February to 12 in March"; None without them."""
+        figures = [
+            figure
+            for figure in self.reading.figures
+            if figure.start >= match.end() and figure.readings and figure.kind != "ordinal"
+        ]
+        for one, two in zip(figures, figures[1:], strict=False):
+            between = self.text[one.end : two.start]
+            begins = self.words.starts.search(self.text[max(0, one.start - 8) : one.start])
+            if (
+                begins
+                and one.kind == two.kind
+                and len(between) <= 40
+                and re.search(r"(?:\bto|(?<!\w)(?:до|к)|[到至])\s*[$€£]?$", between)
+            ):
+                factor = two.factor if one.factor == 1 and one.value < 1000 else 1.0
+                return two.value - one.value * factor
+        return None
+
+    def _columns_move(self, options: Sequence[tuple[int, frozenset[int], bool]], sign: int) -> bool:
+        """Return whether two columns of the same unit, such as a plan and its result, differ in the direction."""
+        pairs = [(one, two) for one, two in permutations(self.table.metrics, 2) if one.stems & two.stems]
+        return any(
+            (sum(self.table.values(rows, one.index)) - sum(self.table.values(rows, two.index))) * sign > 0
+            for rows, _, _ in options
+            for one, two in pairs
+        )
+
+    def _always(self, match: re.Match[str], columns: frozenset[int], rows: int, sign: int) -> bool:
+        base = next(
+            (mask for mask, _, _ in self.rows_for(match.start(), match.end(), None, frozenset({-1}))), self.table.all
+        )
+        steps = [mask & base for _, mask in self.table.time_steps if mask & base]
+        places = sorted(
+            {at for group in self.reading.in_dimension(-1) for at, mask in enumerate(steps) if mask & group.rows}
+        )
+        ends = sorted(
+            {
+                edge
+                for group in self.reading.in_dimension(-1)
+                for member in group.members
+                for inside in [[at for at, mask in enumerate(steps) if mask & member.rows]]
+                if inside
+                for edge in (inside[0], inside[-1])
+            }
+        )
+        del places
+        spans = [(one, two) for one, two in zip(ends, ends[1:], strict=False)] + ([(ends[0], ends[-1])] if ends else [])
+        spans = [span for span in spans if span[1] > span[0]] or [
+            (ends[0], len(steps) - 1) if ends else (0, len(steps) - 1)
+        ]
+        for at in columns:
+            column = self.table.columns[at]
+            values = [self._one_value(mask, column) or 0.0 for mask in steps]
+            for one, two in spans:
+                part = values[one : two + 1]
+                if len(part) > 1 and all(
+                    (later - earlier) * sign > 0 for earlier, later in zip(part, part[1:], strict=False)
+                ):
+                    return True
+        for family in self.table.families:
+            first = min(
+                (
+                    family.index(column)
+                    for column in family
+                    if any(column.index in group.columns for group in self.reading.in_dimension(-2))
+                ),
+                default=0,
+            )
+            values = [value for column in family[first:] if (value := self._one_value(rows, column)) is not None]
+            if len(values) > 1 and all((two - one) * sign > 0 for one, two in zip(values, values[1:], strict=False)):
+                return True
+        return False

@@ -1,0 +1,89 @@
+"""No invented figures and claims: what a text states that does not follow from the rows that it describes."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+from agent.grounding.binding import Objection
+from agent.grounding.changes import Changes
+from agent.grounding.facts import Table, readable, said_figures
+from agent.grounding.figures import Figures
+from agent.grounding.numbers import spans_of
+from agent.grounding.opinions import unsupported_opinions
+from agent.grounding.rankings import Rankings
+from agent.grounding.reading import Reading, sentences_of
+from agent.grounding.vocabulary import vocabulary_of
+from agent.messages import language_of
+from agent.sql.result import Result
+
+
+def unsupported_claims(text: str, results: Result | Sequence[Result], question: str) -> list[Objection]:
+    """Return the claims of `text` that do not follow from `results`, in their order.
+
+    A figure has to be a value of the row, period and metric that its sentence names, or be computed from such values:
+    totals, averages, medians, shares, differences, changes, ratios, ranks and counts. Superlatives, comparisons and
+    directions are held against the values. Causes, forecasts and sentiments need words in the rows that support them.
+    """
+    given = [results] if isinstance(results, dict) else list(results)
+    tables = [Table(result, question) for result in given]
+    words = vocabulary_of(language_of(text))
+    before: list[Reading | None] = [None] * len(tables)
+    said = said_figures([question, *(readable(name) for result in given for name in result["columns"])])
+    objections: list[Objection] = []
+    for start, sentence in sentences_of(text):
+        readings = [Reading(sentence, table, words, last) for table, last in zip(tables, before, strict=True)]
+        stated = _stated_values(readings)
+        found = [
+            {(each.start, each.end): each for each in Checks(reading, said, stated).objections()}
+            for reading in readings
+        ]
+        shared = set.intersection(*(set(each) for each in found)) if found else set()
+        objections += [
+            Objection(start + each.start, start + each.end, each.claim, each.reason)
+            for key, each in (found[0].items() if found else ())
+            if key in shared
+        ]
+        objections += [
+            Objection(start + each.start, start + each.end, each.claim, each.reason)
+            for each in unsupported_opinions(sentence, words, tables, question)
+        ]
+        before = [*readings]
+    return sorted(objections, key=lambda each: each.start)
+
+
+def _stated_values(readings: Sequence[Reading]) -> dict[tuple[int, int], list[float]]:
+    """Return the values of all tables that each figure of a sentence may stand for."""
+    stated: dict[tuple[int, int], list[float]] = {}
+    for reading in readings:
+        numbers = sorted({value for column in reading.table.metrics for value in column.values if value is not None})
+        for figure in reading.figures:
+            if figure.kind == "ordinal":
+                continue
+            factors = {1.0, 0.01} if figure.kind in {"percent", "points"} else {figure.factor}
+            values = stated.setdefault((figure.start, figure.end), [])
+            for low, high in spans_of(figure, reading.text):
+                for factor in factors:
+                    values += numbers[bisect_left(numbers, low * factor) : bisect_right(numbers, high * factor)]
+    return {key: sorted(set(values)) for key, values in stated.items()}
+
+
+class Checks(Figures, Rankings, Changes):
+    """All checks of one sentence against one table."""
+
+    def objections(self) -> Iterator[Objection]:
+        """Yield what the table does not support."""
+        for period in self.reading.periods:
+            clock = re.search(r"\d{1,2}:\d\d", period.text)
+            known = clock and any(clock.group() in text for text in self.table.texts) and len(period.text) <= 8
+            if not period.rows and not known:
+                yield self._objection(period.start, period.end, "the rows have no such date or period")
+        for figure in self.reading.figures:
+            reason = self.figure(figure)
+            if reason:
+                yield self._objection(figure.start, figure.number_end, reason)
+        yield from self.relations()
+        yield from self.superlatives()
+        yield from self.ranks()
+        yield from self.comparisons()
+        yield from self.directions()
+        yield from self.quantities()

@@ -1,0 +1,348 @@
+"""Numbers of rows: "three regions", "four of the six months exceeded 100", "all regions"."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from math import isfinite
+from statistics import fmean
+
+from agent.grounding.binding import Binding, Objection
+from agent.grounding.facts import Column, bits, readable, stems_of
+from agent.grounding.numbers import Figure, hedge_of
+
+_MOST_NAMES = 200
+
+
+class Counts(Binding):
+    """The checks of numbers of rows and of conditions on rows."""
+
+    def _labels_behind(self, figure: Figure) -> list[Column]:
+        """Return the label columns that the words behind a figure name, such as "regions"."""
+        behind = re.split(r"[.,;:()，。；：]", self.reading.plain[figure.number_end : figure.number_end + 48])[0]
+        link = self.words.links.search(behind)
+        part = behind[: link.start()] if link else behind
+        tokens = stems_of(part)[:5]
+        found = [
+            column
+            for column in (*self.table.labels, *(c for c in self.table.columns if c.kind == "period"))
+            if column.stems & set(tokens) or set(stems_of(readable(column.name))) & set(tokens)
+        ]
+        if not found:
+            head = part[:9]
+            for column in self.table.labels:
+                runs = re.findall(r"[\u4e00-\u9fff]+", column.name)
+                if any(run[:2] in head or run[-2:] in head or (len(run) == 1 and run in head) for run in runs):
+                    found.append(column)
+            for column in self.table.labels:
+                known = [
+                    concept
+                    for concept, pattern in self.words.concepts.items()
+                    if concept in column.concepts and pattern.search(head)
+                ]
+                if known and column not in found:
+                    found.append(column)
+        return found
+
+    def _counts_names(self, figure: Figure) -> bool:
+        """Return whether a figure says how many names or periods there are, and no value of a column."""
+        if (
+            not figure.is_whole
+            or self.reading.owned(figure.number_end)
+            or self.words.by.search(self.text[max(0, figure.start - 12) : figure.start])
+        ):
+            return False
+        hedge = hedge_of(figure, self.text)
+        unit = self.reading.unit_of(figure)
+        timed = (
+            unit in {"year", "month", "week", "d"}
+            and self.table.has_row_periods
+            and not any(c.unit == unit for c in self.table.metrics)
+        )
+        if unit and not timed:
+            return False
+        labels = self._labels_behind(figure)
+        known = {concept for column in self.table.metrics for concept in column.concepts}
+        odd = any(column.concepts & known for column in labels)
+        return figure.value <= len(self.table.rows) * 2 and not hedge and not odd and (bool(labels) or timed)
+
+    def _conditions(self) -> list[tuple[str, float, str]]:
+        """Return the comparisons with a figure in the sentence, as operator, value and kind of figure."""
+        found: list[tuple[str, float, str]] = []
+        for figure in self.reading.figures:
+            hedge = hedge_of(figure, self.text)
+            before = self.text[max(0, figure.start - 30) : figure.start]
+            if (
+                hedge in {"over", "at_least", "under", "at_most"}
+                and not self.words.nearly.search(before)
+                and figure.readings
+            ):
+                found.append((hedge, figure.value, figure.kind))
+        return found
+
+    def _near_values(self) -> list[tuple[str, float, str]]:
+        """Return the other figures of the sentence as values that rows may have, exactly or about."""
+        found: list[tuple[str, float, str]] = []
+        for figure in self.reading.figures:
+            if figure.kind in {"plain", "percent"} and isfinite(figure.value) and not self._counts_names(figure):
+                hedged = hedge_of(figure, self.text) in {"about", "under"}
+                found.append(("near" if hedged else "equal", figure.value, figure.kind))
+        return found
+
+    @staticmethod
+    def _meets(value: float, operator: str, limit: float) -> bool:
+        if operator == "near":
+            return abs(value - limit) <= 0.08 * abs(limit)
+        return {
+            "equal": value == limit,
+            "over": value > limit,
+            "at_least": value >= limit,
+            "under": value < limit,
+            "at_most": value <= limit,
+        }[operator]
+
+    def _condition_sets(
+        self, columns: frozenset[int], rows: int, conditions: Sequence[tuple[str, float, str]]
+    ) -> list[int]:
+        """Return the rows that meet the conditions of the sentence, once for each column that they may be of."""
+        sets: list[int] = []
+        words = self.words
+        for at in columns:
+            column = self.table.columns[at]
+            values = {row: column.values[row] for row in bits(rows) if column.values[row] is not None}
+            for operator, limit, kind in conditions:
+                scales = [1.0, *(1 / factor for factor in column.factors)]
+                if kind == "percent":
+                    scales = self._percent_scale(column) or [1.0]
+                elif kind == "times":
+                    scales = [100.0 if scale == 1 else 1.0 for scale in self._percent_scale(column)]
+                for scale in scales:
+                    sets.append(
+                        _mask(row for row, value in values.items() if self._meets(value or 0, operator, limit * scale))
+                    )
+            if len(conditions) == 2:
+                sets.append(
+                    _mask(
+                        row
+                        for row, value in values.items()
+                        if all(self._meets(value or 0, *each[:2]) for each in conditions)
+                    )
+                )
+            beside = any(
+                match.end() <= average.start() <= match.end() + 10
+                for average in words.average.finditer(self.text)
+                for pattern in (words.than, words.exceeds, words.trails, words.more, words.less)
+                for match in pattern.finditer(self.text)
+            )
+            if beside and values:
+                mean = fmean(value or 0 for value in values.values())
+                if words.more.search(self.text) or words.exceeds.search(self.text):
+                    sets.append(_mask(row for row, value in values.items() if (value or 0) > mean))
+                if words.less.search(self.text) or words.trails.search(self.text):
+                    sets.append(_mask(row for row, value in values.items() if (value or 0) < mean))
+            if words.negative.search(self.text):
+                sets.append(_mask(row for row, value in values.items() if (value or 0) < 0))
+            elif words.positive.search(self.text):
+                sets.append(_mask(row for row, value in values.items() if (value or 0) > 0))
+            if words.negation.search(self.text) and not conditions:
+                sets.append(_mask(row for row, value in values.items() if value == 0))
+            if column.is_change:
+                if words.up.search(self.text):
+                    sets.append(_mask(row for row, value in values.items() if (value or 0) > 0))
+                if words.down.search(self.text):
+                    sets.append(_mask(row for row, value in values.items() if (value or 0) < 0))
+                if words.steady.search(self.text):
+                    sets.append(_mask(row for row, value in values.items() if value == 0))
+        for family in self.table.families:
+            for early, late in self._column_pairs(None, family):
+                compared = ((words.more, 1), (words.less, -1)) if words.than.search(self.text) else ()
+                for pattern, sign in ((words.up, 1), (words.down, -1), *compared):
+                    if pattern.search(self.text):
+                        sets.append(
+                            _mask(
+                                row
+                                for row in bits(rows)
+                                if ((late.values[row] or 0) - (early.values[row] or 0)) * sign > 0
+                            )
+                        )
+        if not conditions and words.than.search(self.text):
+            sets += self._sets_by_comparison(columns, rows)
+            mentioned = list(dict.fromkeys(at for metric in self.reading.metrics for at in metric.columns))[:4]
+            for one, two in permutations(mentioned, 2):
+                first, second = self.table.columns[one].values, self.table.columns[two].values
+                sets.append(_mask(row for row in bits(rows) if (first[row] or 0) > (second[row] or 0)))
+        if len(self.table.time_steps) > 1 and not conditions:
+            sets += self._sets_by_direction(columns)
+        return sets
+
+    def _sets_by_direction(self, columns: frozenset[int]) -> list[int]:
+        """Return the rows of names that rose or fell, and the periods with a rise or fall, as the sentence says."""
+        sets = []
+        steps = [mask for _, mask in self.table.time_steps]
+        pairs = list(self._time_pairs(0, 0, self.table.all))
+        late, early = (pairs[0][0], pairs[0][1]) if len(pairs) == 1 else (steps[-1], steps[0])
+        for pattern, sign in ((self.words.up, 1), (self.words.down, -1)):
+            for at in columns if pattern.search(self.text) else ():
+                column = self.table.columns[at]
+                for label in self.table.labels:
+                    moved = 0
+                    for mask in list(self.table.groups(label.index).values())[:_MOST_NAMES]:
+                        one, two = self._one_value(mask & late, column), self._one_value(mask & early, column)
+                        if one is not None and two is not None and (one - two) * sign > 0:
+                            moved |= mask
+                    sets.append(moved)
+                values = [self._one_value(step, column) or 0.0 for step in steps]
+                changed = 0
+                for step, (before, after) in zip(steps[1:], zip(values, values[1:], strict=False), strict=False):
+                    changed |= step if (after - before) * sign > 0 else 0
+                sets.append(changed)
+        return sets
+
+    def _sets_by_comparison(self, columns: frozenset[int], rows: int) -> list[int]:
+        """Return the rows that have more or less than the rows that the sentence names."""
+        sets = []
+        for group in self.reading.groups:
+            if group.dimension >= 0 and self.reading.is_object(group):
+                for at in columns:
+                    limits = self.table.values(group.rows, at)
+                    for limit in limits[:1]:
+                        values = self.table.columns[at].values
+                        sets.append(_mask(row for row in bits(rows) if (values[row] or 0) > limit))
+                        sets.append(_mask(row for row in bits(rows) if (values[row] or 0) < limit))
+        return sets
+
+    def _is_count(self, figure: Figure, contexts: Sequence[tuple[int, frozenset[int], bool]]) -> bool:
+        """Return whether a figure is a number of rows or names that is right."""
+        if not figure.is_whole:
+            return False
+        count = int(figure.value)
+        if self.reading.unit_of(figure) not in {None, "year", "month", "d", "week"} or count < 0:
+            return False
+        labels = self._labels_behind(figure)
+        table = self.table
+        masks = {rows for rows, _, _ in contexts} | {table.all}
+        wholes = {len(table.rows), table.all.bit_count()}
+        for rows in masks:
+            wholes.add(rows.bit_count())
+            for label in labels or table.labels:
+                wholes.add(
+                    len(
+                        {
+                            str(table.rows[at][label.index])
+                            for at in bits(rows)
+                            if table.rows[at][label.index] is not None
+                        }
+                    )
+                )
+        wholes |= {len(table.time_steps), len(table.years)}
+        before, after = self.text[: figure.start], self.text[figure.end :]
+        if self._is_code(figure):
+            return False
+        named = len({member.text for group in self.reading.groups for member in group.members if group.dimension >= 0})
+        periods = len({member.text for group in self.reading.groups for member in group.members if group.dimension < 0})
+        whole = count in wholes and not (table.truncated and not self.words.shown.search(self.text))
+        generic = self.words.generic.match(after.lstrip()) is not None
+        if self.words.rest.search(self.text) and count in {len(table.rows) - named, *(w - named for w in wholes)}:
+            return True
+        columns = frozenset(column.index for column in table.metrics)
+        metrics = {metric.columns for metric in self.reading.metrics}
+        if metrics:
+            columns = frozenset(at for each in metrics for at in each) | {c.index for c in table.metrics if c.is_change}
+        sets = self._condition_sets(columns, table.all, self._conditions())
+        equal = self._condition_sets(columns, table.all, self._near_values())
+        if any(count in {one.bit_count(), *((one & mask).bit_count() for mask in masks)} for one in equal):
+            return True
+        if sets and (labels or generic or figure.is_word or re.match(r"[\s]*(?:of|из|个|家|的)", after)):
+            counts = {one.bit_count() for one in sets}
+            for mask in masks:
+                counts |= {(one & mask).bit_count() for one in sets}
+            for label in labels:
+                counts |= {len({str(table.rows[at][label.index]) for at in bits(one)}) for one in sets}
+            if count in counts or (count == named > 1):
+                return True
+            return whole and bool(self.words.existence.search(before) or re.match(r"[^\s，。]{0,8}[中里]", after))
+        if whole:
+            return True
+        nulls = {sum(row[column.index] is None for row in table.rows) for column in table.columns}
+        if self.words.negation.search(self.text) and count in nulls:
+            return True
+        if (labels or generic) and not self.words.existence.search(before):
+            if named > 1 or periods > 1:
+                return count in {named, periods}
+            return figure.is_word and count < len(table.rows) and not self.reading.metrics and not named
+        return bool(figure.is_word and (named > 1 and count == named or periods > 1 and count == periods))
+
+    def _is_code(self, figure: Figure) -> bool:
+        return bool(
+            re.search(
+                r"(?<![^\W\d_])(?!(?:USD|EUR|GBP|RUB|CNY|RMB)$)[^\W\d_\u3400-\u9fff]+-?$",
+                self.text[max(0, figure.start - 24) : figure.start],
+            )
+        )
+
+    def _is_threshold(self, figure: Figure) -> bool:
+        """Return whether a figure is the limit of a condition that rows are counted by."""
+        hedge = hedge_of(figure, self.text)
+        none = self.words.none.search(self.text)
+        if none and none.end() <= figure.start and not figure.is_whole:
+            return True
+        if hedge not in {"over", "at_least", "under", "at_most"}:
+            return False
+        if self.words.nearly.search(self.text[max(0, figure.start - 30) : figure.start]):
+            return False
+        words = self.words
+        counted = any(
+            self._labels_behind(other) or other.is_word for other in self.reading.figures if other is not figure
+        )
+        quantified = (
+            words.every.search(self.text)
+            or words.none.search(self.text)
+            or words.only.search(self.text)
+            or words.majority.search(self.text)
+        )
+        return bool(counted or quantified)
+
+    def quantities(self) -> Iterator[Objection]:
+        """Check "all", "none" and "most" together with a condition on values."""
+        words = self.words
+        quantifier = next(
+            ((m, kind) for kind in ("none", "every") for m in [getattr(words, kind).search(self.reading.plain)] if m),
+            None,
+        )
+        if quantifier is None:
+            return
+        match, kind = quantifier
+        counts = [
+            figure
+            for figure in self.reading.figures
+            if self._labels_behind(figure) and not 0 <= figure.start - match.end() <= 2
+        ]
+        always = any(
+            each.start() < match.end() and match.start() < each.end()
+            for each in words.always.finditer(self.reading.plain)
+        )
+        if counts or always or any(group.dimension >= 0 for group in self.reading.groups):
+            return
+        columns = frozenset(at for m in self.reading.metrics for at in m.columns) or frozenset(
+            c.index for c in self.table.metrics
+        )
+        behind = set(stems_of(self.text[match.end() : match.end() + 30]))
+        label = any(
+            set(stems_of(readable(column.name))) & behind
+            for column in self.table.columns
+            if column.kind in {"label", "period"}
+        )
+        if not label:
+            return
+        sets = self._condition_sets(columns, self.table.all, self._conditions())
+        if not sets:
+            return
+        right = any(one == 0 for one in sets) if kind == "none" else any(one == self.table.all for one in sets)
+        if not right:
+            yield self._objection(match.start(), match.end(), "this does not hold of the rows")
+
+
+def _mask(rows: Iterator[int]) -> int:
+    mask = 0
+    for row in rows:
+        mask |= 1 << row
+    return mask

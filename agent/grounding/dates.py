@@ -1,0 +1,160 @@
+"""Dates and periods in texts and rows."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from agent.grounding.vocabulary import all_vocabularies
+
+_MONTHS = [
+    "|".join(months) for months in zip(*(words.months for words in all_vocabularies() if words.months), strict=True)
+]
+_NAME = "|".join(rf"(?:{month})(?![^\W\d_])" for month in _MONTHS)
+_MONTH_NAME = re.compile(rf"(?<![^\W\d_])(?:{_NAME})")
+_DAY = r"(?P<day>\d{1,2})"
+_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
+_CLOCK = r"(?:[T ]+(?P<clock>\d{1,2}:\d\d)(?::\d\d)?)?"
+_PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        *(form.format(year=_YEAR) for words in all_vocabularies() for form in words.dates),
+        rf"(?<!\d){_YEAR}[- ]?(?:Q|кв\.?\s?)(?P<quarter>[1-4])(?!\d)",
+        rf"(?<![\w])Q(?P<quarter>[1-4])(?:[\s,’'-]+(?:of\s+)?{_YEAR})?(?!\d)",
+        rf"(?<!\d)(?P<quarter>[1-4])(?:-?[йемго]+)?\s+кв(?:артал\w*|\.)(?:\s+{_YEAR})?",
+        rf"(?<!\d)(?:{_YEAR}\s?年)?第?(?P<quarter>[1-4一二三四])季度",
+        rf"(?<!\d){_YEAR}[-/](?P<month>\d{{1,2}})(?:[-/]{_DAY})?(?!\d){_CLOCK}",
+        rf"(?<!\d){_YEAR}\.(?P<month>\d{{1,2}})\.{_DAY}(?!\d)",
+        rf"(?<!\d){_DAY}[./](?P<month>\d{{1,2}})[./]{_YEAR}{_CLOCK}",
+        rf"(?<!\d){_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_NAME})(?:,?\s+{_YEAR})?",
+        rf"(?<![^\W\d_])(?P<name>{_NAME})\s+{_DAY}(?:st|nd|rd|th)?(?![\d.,]\d|\d|\s?%|,\d)(?:,?\s+{_YEAR})?(?!\s+(?:[^\W\d_]+\s+)?(?:19|20)\d\d)",
+        rf"(?<![^\W\d_])(?P<name>{_NAME})(?:\s+of)?,?\s+{_YEAR}",
+        rf"(?<!\d)(?:{_YEAR}\s?年)?\s?(?P<month>\d{{1,2}})\s?月(?:\s?{_DAY}\s?[日号])?",
+        rf"(?<!\d){_YEAR}\s?(?:年|год|г\.)",
+        r"(?<![\d:])(?P<clock>\d{1,2}:\d\d)(?::\d\d)?(?![\d:])",
+        rf"(?<![^\W\d_])(?P<name>{_NAME})",
+    )
+)
+_BARE_YEAR = re.compile(r"(?<![\w.,$€£¥₽-])(?:19|20)\d\d(?![\d%]|[.,]\d|[ \u00a0]\d{3}\b)")
+_LAST_YEAR = 9999
+_HINT = re.compile(rf"(?:19|20)\d\d|\d:\d\d|Q[1-4]|H[12]|季|月|半年|[Qq]uarter|half|(?i:кв\.?|полуго|половин)|{_NAME}")
+"""Without one of these a text has no date. The test is fast, and most cells have none."""
+
+_PARTS_OF_NAMES = {
+    "year": re.compile(r"(?<![a-zа-я])(year|yr|fy|год|года)(?![a-zа-я])|年份|年度|^年$"),
+    "quarter": re.compile(r"(?<![a-zа-я])(quarter|qtr|квартал)(?![a-zа-я])|季度"),
+    "month": re.compile(r"(?<![a-zа-я])(month|месяц)(?![a-zа-я])|月份|^月$"),
+    "day": re.compile(r"(?<![a-zа-я])(day|день|число)(?![a-zа-я])|^日$"),
+}
+
+
+@dataclass(frozen=True)
+class Period:
+    """A date or a part of one; `clock` is a time of day. `start` and `end` are where it stands in its text."""
+
+    year: int | None = None
+    quarter: int | None = None
+    month: int | None = None
+    day: int | None = None
+    clock: str | None = None
+    half: int | None = None
+    start: int = 0
+    end: int = 0
+
+    def supports(self, stated: "Period", years: set[int]) -> bool:
+        """Return whether this period lies within `stated`; where no year is known here, one of `years` will do."""
+        quarter = self.quarter or (self.month and (self.month - 1) // 3 + 1)
+        half = self.half or (quarter and (quarter + 1) // 2)
+        known_years = {self.year} if self.year else years
+        return (
+            (stated.year is None or stated.year in known_years)
+            and (stated.half is None or stated.half == half)
+            and (stated.quarter is None or stated.quarter == quarter)
+            and (stated.month is None or stated.month == self.month)
+            and (stated.day is None or stated.day == self.day)
+            and (stated.clock is None or stated.clock == self.clock)
+        )
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """A key that sorts periods by time."""
+        month = self.month or (self.quarter and self.quarter * 3) or (self.half and self.half * 6) or 0
+        return self.year or 0, month, self.day or 0
+
+
+def periods_of(text: str) -> list[Period]:
+    """Return the dates and periods in `text` in their order, without years alone; no two share a character."""
+    found: list[Period] = []
+    for pattern in _PATTERNS if _HINT.search(text) else ():
+        for match in pattern.finditer(text):
+            period = _period(match)
+            apart = all(match.end() <= known.start or match.start() >= known.end for known in found)
+            if apart and (period.month or 1) <= 12 and (period.day or 1) <= 31:
+                found.append(period)
+    return sorted(found, key=lambda period: period.start)
+
+
+def years_alone(text: str, years: set[int]) -> list[Period]:
+    """Return those of `years` that `text` has as figures alone."""
+    return [
+        Period(year=int(match.group()), start=match.start(), end=match.end())
+        for match in _BARE_YEAR.finditer(text)
+        if int(match.group()) in years
+    ]
+
+
+def part_named(name: str) -> str | None:
+    """Return the part of a date that a column of this name holds, such as "year"; None for another column."""
+    return next((part for part, names in _PARTS_OF_NAMES.items() if names.search(name.lower())), None)
+
+
+def periods_of_row(row: Mapping[str, object]) -> Iterator[Period]:
+    """Yield the dates that the cells of a row have, and the one that its columns of years, months and days have."""
+    parts: dict[str, int] = {}
+    for name, value in row.items():
+        if isinstance(value, str):
+            if len(value) <= 40:
+                yield from periods_of(value)
+                named = month_named(value)
+                parts |= {"month": named} if named else {}
+        elif isinstance(value, int | float) and abs(value) <= _LAST_YEAR and value == int(value):
+            part = part_named(name)
+            parts |= {part: int(value)} if part else {}
+    if parts:
+        yield Period(**parts, clock=None)
+
+
+@cache
+def month_named(text: str) -> int | None:
+    """Return the month that `text` names in words, 1 to 12; None where it names none."""
+    found = _MONTH_NAME.search(text.strip())
+    return _month_of(found.group()) if found else None
+
+
+def years_of(periods: Iterable[Period]) -> set[int]:
+    """Return the years of `periods`."""
+    return {period.year for period in periods if period.year}
+
+
+def _period(match: re.Match[str]) -> Period:
+    parts = {name: value for name, value in match.groupdict().items() if value is not None}
+    clock, name = parts.pop("clock", None), parts.pop("name", None)
+    numbers = {part: int(value) if value.isdecimal() else _number_of(value) for part, value in parts.items()}
+    if name:
+        numbers["month"] = _month_of(name)
+    if numbers.get("month", 0) > 12 and numbers.get("day", 13) <= 12:
+        numbers["month"], numbers["day"] = numbers["day"], numbers["month"]
+    return Period(**numbers, clock=clock and clock.zfill(5), start=match.start(), end=match.end())
+
+
+def _number_of(word: str) -> int:
+    """Return the number of an ordinal or a Chinese numeral in a date."""
+    lower = word.lower()
+    if lower[0].isdecimal():
+        return int(lower[0])
+    known = {name: number for words in all_vocabularies() for name, number in words.date_words.items()}
+    return known[max((name for name in known if lower.startswith(name)), key=len)]
+
+
+def _month_of(name: str) -> int:
+    return next(number for number, pattern in enumerate(_MONTHS, 1) if re.fullmatch(pattern, name))

@@ -1,0 +1,797 @@
+"""The values of results: columns by what they hold, rows by their names and periods, and computed numbers."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from statistics import fmean, median
+from typing import Literal
+
+import snowballstemmer
+
+from agent.grounding.dates import Period, part_named, periods_of, periods_of_row, years_alone, years_of
+from agent.grounding.numbers import factors_named, figures_of
+from agent.grounding.vocabulary import Vocabulary, all_vocabularies
+from agent.sql.result import Result
+
+_LARGEST = 1e300
+_MOST_ROWS = 2_000
+"""Rows that are read. A result with more counts as cut off, so that a check stays fast."""
+_TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_CHINESE_RUN = re.compile(r"[\u3400-\u9fff]+")
+_CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])")
+_IDENTIFIER = re.compile(
+    r"(?:^|[_\s])(?:id|ids|no|nr|num|number|code|sku|zip|phone|номер|код|ид|артикул|inn|инн|season|round|phase|floor|level|version|сезон|тур|этаж|класс)$|编号|代码|号码|^(?:赛季|轮次|楼层|版本)$|^№|ID$",
+    re.IGNORECASE,
+)
+_RATE = re.compile(
+    r"(?<![a-z])(?:rates?|ratios?|shares?|percent(?:age)?|pct|perc|margins?|growth|churn|discount|conversion|ctr|yield|utili[sz]ation"
+    r"|occupancy|vat|change|yoy|mom|satisfaction)(?![a-z])|%"
+    r"|(?<![а-я])(?:дол[яи]|процент|проц|рентабельн|марж|конверси|рост|прирост|темп|изменени|загрузк|скидк|коэф|удовлетв)"
+    r"|率|占比|比例|比重|增长|增幅|增速|同比|环比|百分|折扣|满意",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"(?<![a-z])(?:changed?|growth|diff|difference|delta|yoy|mom|increase|decrease|variance|trend)(?![a-z])"
+    r"|(?<![а-я])(?:изменени|рост|прирост|динамик|отклонени|разниц)|增长|变化|增幅|增速|同比|环比|差",
+    re.IGNORECASE,
+)
+_GENERIC_STEMS = {
+    "total",
+    "rate",
+    "sum",
+    "count",
+    "cnt",
+    "n",
+    "num",
+    "number",
+    "avg",
+    "averag",
+    "mean",
+    "amount",
+    "valu",
+    "max",
+    "min",
+    "qty",
+    "all",
+    "of",
+    "per",
+    "by",
+    "in",
+    "the",
+    "pct",
+    "percent",
+    "usd",
+    "eur",
+    "rub",
+    "gbp",
+    "kg",
+    "month",
+    "year",
+    "day",
+    "and",
+    "to",
+    "k",
+    "mln",
+    "m",
+    "сумм",
+    "колич",
+    "количеств",
+    "общ",
+    "средн",
+    "числ",
+    "кол",
+    "во",
+    "по",
+    "в",
+    "на",
+    "за",
+    "итог",
+    "все",
+    "всег",
+    "руб",
+    "тыс",
+    "млн",
+    "проц",
+    "процент",
+    "шт",
+    "лет",
+    "is",
+    "or",
+    "new",
+}
+_NO_ALIAS = {
+    "new",
+    "the",
+    "and",
+    "all",
+    "one",
+    "two",
+    "pro",
+    "max",
+    "plus",
+    "company",
+    "group",
+    "store",
+    "shop",
+    "city",
+    "north",
+    "south",
+    "east",
+    "west",
+    "republic",
+    "united",
+    "san",
+    "saint",
+    "санкт",
+    "нижний",
+    "новый",
+    "великий",
+}
+_SUFFIXES = (
+    "地区",
+    "公司",
+    "分公司",
+    "部门",
+    "部",
+    "市",
+    "省",
+    "区",
+    "店",
+    "县",
+    "组",
+    "科",
+    "类",
+    "仓",
+    "路",
+    "班",
+    "小学",
+    "中学",
+    "集团",
+    "品牌",
+)
+
+Kind = Literal["label", "period", "metric", "other"]
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Return the stem of a Russian or English word, in lower case."""
+    lower = word.lower().replace("ё", "е")
+    if "а" <= lower[0] <= "я":
+        return _STEMMERS["ru"].stemWord(lower)  # type: ignore[no-any-return]
+    return _STEMMERS["en"].stemWord(lower) if lower.isascii() else lower
+
+
+_STEMMERS = {"en": snowballstemmer.stemmer("english"), "ru": snowballstemmer.stemmer("russian")}
+
+
+_ENDING = re.compile(
+    "(?:[аяыиеуюоьй]|о[йм]|е[йм]|а[мх]|я[мх]|ами|ями|ов|ев|[иы]й|ая|яя|ое|ее|ые|ие|[ое]го|[ое]му|[иы][мх]|[ую]ю|ью|и[яиюей]|ией|ыми|ими|цы|цев|цам|ца|цу|цем|ок|ка|ки|ку|ком|"
+    ")"
+)
+
+
+@lru_cache(maxsize=50_000)
+def same_word(one: str, two: str) -> bool:
+    """Return whether two words in lower case are forms of one: by their stems, in Russian also by their endings."""
+    if one == two or stem(one) == stem(two):
+        return True
+    if not ("а" <= one[:1] <= "я" and one[:3] == two[:3]):
+        return False
+    size = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    return size >= max(3, min(len(one), len(two)) - 2) and bool(
+        _ENDING.fullmatch(one[size:]) and _ENDING.fullmatch(two[size:])
+    )
+
+
+@lru_cache(maxsize=50_000)
+def alike(one: str, two: str) -> bool:
+    """Return whether two stems are of the same root: equal, or of similar length with the same first five letters."""
+    if one == two:
+        return True
+    size = 5 if one[:1].isascii() else 4
+    return len(one) > size and len(two) > size and one[:size] == two[:size] and abs(len(one) - len(two)) <= 3
+
+
+def stems_of(text: str) -> list[str]:
+    """Return the stems of the words of `text`; Chinese runs stay as they are."""
+    return [stem(token) for token in _TOKEN.findall(text)]
+
+
+def number_of(cell: object) -> float | None:
+    """Return the value of a cell that is a number, or text for one; None for another."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float | str):
+        return None
+    if isinstance(cell, str) and not re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", cell):
+        return None
+    value = float(cell) if isinstance(cell, str) or abs(cell) < _LARGEST else _LARGEST
+    return value if abs(value) < _LARGEST else None
+
+
+@dataclass
+class Column:
+    """A column of a result, and the words that a text may use for it."""
+
+    index: int
+    name: str
+    kind: Kind
+    stems: frozenset[str]
+    concepts: frozenset[str]
+    unit: str | None
+    factors: frozenset[float]
+    """The scale of its values by its name, such as 1e6 for `revenue_mln`; none for plain values."""
+    question_factors: frozenset[float]
+    is_rate: bool
+    is_change: bool
+    periods: list[Period]
+    values: list[float | None] = field(default_factory=list)
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether totals of the values mean something: not for rates, averages and prices."""
+        odd = {"rate", "price", "age", "rating", "temperature", "conversion", "margin", "discount"}
+        return not (self.is_rate or self.has("average") or self.has("median") or self.concepts & odd)
+
+    def has(self, words: str) -> bool:
+        """Return whether the name of the column has a word of the kind `words` of a vocabulary, such as "total"."""
+        name = readable(self.name)
+        return any(getattr(vocabulary, words).search(name) for vocabulary in all_vocabularies())
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("ё", "е")
+
+
+def readable(name: str) -> str:
+    """Return the name of a column as words."""
+    return _CAMEL.sub(" ", name).replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A name or period of the rows in a text: where it stands, the rows that have it, as bits, and its column.
+
+    `dimension` is -1 for a period of rows, and -2 for a period of columns, where `columns` are those.
+    """
+
+    start: int
+    end: int
+    dimension: int
+    rows: int
+    text: str
+    columns: frozenset[int] = frozenset()
+    order: tuple[int, ...] = ()
+
+
+class Table:
+    """One result with its columns and rows. Sets of rows are integers with a bit for each."""
+
+    def __init__(self, result: Result, question: str) -> None:
+        self.result = result
+        self.question = question
+        self.rows = result["rows"][:_MOST_ROWS]
+        self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MOST_ROWS
+        self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
+        named = [period for name in result["columns"] for period in self._periods_of_name(name)]
+        self.said_periods = [*periods_of(question), *named]
+        texts = [question, *(readable(name) for name in result["columns"])]
+        self.said_years = {int(year) for text in texts for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)}
+        self.years = (
+            years_of([*(period for row in self.row_periods for period in row), *self.said_periods]) | self.said_years
+        )
+        self.columns = [self._column(index, name) for index, name in enumerate(result["columns"])]
+        for column in self.columns:
+            if column.kind == "period" and not part_named(column.name):
+                self._add_years(column)
+        self.metrics = [column for column in self.columns if column.kind == "metric"]
+        self.labels = [column for column in self.columns if column.kind == "label"]
+        self.has_row_periods = any(self.row_periods)
+        self.all = self._without_totals()
+
+    def _add_years(self, column: "Column") -> None:
+        """Take a column of whole numbers such as `built` for years."""
+        for at, value in enumerate(column.values):
+            if value is not None:
+                self.row_periods[at].append(Period(year=int(value)))
+                self.years.add(int(value))
+
+    @staticmethod
+    def _periods_of_name(name: str) -> list[Period]:
+        words = readable(name)
+        found = periods_of(words) or periods_of(words.title())
+        years = [] if found else years_alone(words, set(range(1900, 2100)))
+        return found or years
+
+    def _column(self, index: int, name: str) -> Column:
+        cells = [row[index] for row in self.rows]
+        present = [cell for cell in cells if cell is not None]
+        numbers = [number_of(cell) for cell in cells]
+        words = readable(name)
+        kind: Kind = "other"
+        numeric = bool(present) and all(
+            number is not None for number, cell in zip(numbers, cells, strict=True) if cell is not None
+        )
+        if numeric:
+            part = part_named(name) if not self._periods_of_name(name) else None
+            low, high = {"year": (1900, 2100), "quarter": (1, 4), "month": (1, 12), "day": (1, 31)}.get(
+                part or "", (1, 0)
+            )
+            dated = bool(part) and all(isinstance(cell, int) and low <= cell <= high for cell in present)
+            year_like = all(isinstance(cell, int) and 1900 <= cell <= 2100 for cell in present) and len(present) > 1
+            if dated or (year_like and not _metric_like(name)):
+                kind = "period"
+            else:
+                kind = "label" if _IDENTIFIER.search(words) else "metric"
+        elif present and all(isinstance(cell, str) for cell in present):
+            dated = all(len(cell) <= 30 and periods_of(cell) for cell in present)
+            kind = "period" if dated else "label"
+        concepts = frozenset(
+            concept
+            for vocabulary in all_vocabularies()
+            for concept, pattern in vocabulary.concepts.items()
+            if pattern.search(words)
+        )
+        unit = _unit_of(words)
+        tokens = [token for token in stems_of(words) if not token.isdecimal()]
+        stems = frozenset(token for token in tokens if token not in _GENERIC_STEMS) or frozenset(tokens[:1])
+        return Column(
+            index,
+            name,
+            kind,
+            stems,
+            concepts,
+            unit,
+            _factors_of(words),
+            frozenset(factors_named([self.question])),
+            bool(_RATE.search(words)),
+            bool(_CHANGE.search(words)),
+            self._periods_of_name(name) if kind == "metric" else [],
+            numbers,
+        )
+
+    def _without_totals(self) -> int:
+        """Return all rows but those that hold totals of the others."""
+        mask = 0
+        for at, row in enumerate(self.rows):
+            labels = [row[column.index] for column in self.labels]
+            total = any(
+                isinstance(cell, str) and any(words.total_rows.fullmatch(cell.strip()) for words in all_vocabularies())
+                for cell in labels
+            )
+            mask |= 0 if total else 1 << at
+        return mask or (1 << len(self.rows)) - 1
+
+    @cached_property
+    def asked_columns(self) -> frozenset[int]:
+        """The columns of numbers that the question names; all where it names none."""
+        stems = set(stems_of(self.question))
+        runs = _CHINESE_RUN.findall(self.question)
+        asked = frozenset(
+            column.index
+            for column in self.metrics
+            if any(alike(word, own) for own in column.stems for word in stems)
+            or any(run[at : at + 2] in column.name for run in runs for at in range(len(run) - 1))
+            or any(
+                words.concepts[c].search(self.question)
+                for words in all_vocabularies()
+                for c in column.concepts
+                if c in words.concepts
+            )
+        )
+        unknown = frozenset(column.index for column in self.metrics if not column.concepts)
+        return asked | unknown if asked else frozenset(column.index for column in self.metrics)
+
+    # Rows by their names and periods
+
+    @cached_property
+    def _names(self) -> dict[str, list[tuple[tuple[str, ...], int, int, str, bool]]]:
+        """Names of rows by the stem of their first word: stems, column, rows, text, whether it is a part of a name."""
+        found: dict[tuple[tuple[str, ...], int], tuple[int, str, bool]] = {}
+        for column in self.labels:
+            rows_of: dict[str, int] = {}
+            for at, row in enumerate(self.rows):
+                cell = row[column.index]
+                if cell is not None and len(str(cell)) <= 80:
+                    rows_of[str(cell)] = rows_of.get(str(cell), 0) | 1 << at
+            aliases: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+            for name, rows in rows_of.items():
+                stems = tuple(_plain(token) for token in _TOKEN.findall(name))
+                if stems and not _CHINESE.search(name):
+                    known = found.get((stems, column.index), (0, name, False))
+                    found[(stems, column.index)] = (known[0] | rows, known[1], False)
+                    for alias in _aliases(name, stems):
+                        aliases.setdefault(alias, []).append((name, rows))
+            for alias, owners in aliases.items():
+                if len(owners) == 1 and (alias, column.index) not in found:
+                    found[(alias, column.index)] = (owners[0][1], owners[0][0], True)
+        index: dict[str, list[tuple[tuple[str, ...], int, int, str, bool]]] = {}
+        for (stems, column_index), (rows, name, part) in found.items():
+            index.setdefault(stems[0][:3], []).append((stems, column_index, rows, name, part))
+        for entries in index.values():
+            entries.sort(key=lambda entry: (-len(entry[0]), entry[4]))
+        return index
+
+    @cached_property
+    def _chinese_names(self) -> list[tuple[str, int, int, str]]:
+        """Names with Chinese characters and their short forms, the longest first: form, column, rows, name."""
+        found: dict[tuple[str, int], tuple[int, str]] = {}
+        for column in self.labels:
+            names: dict[str, int] = {}
+            for at, row in enumerate(self.rows):
+                cell = row[column.index]
+                if isinstance(cell, str) and len(cell) <= 40 and _CHINESE.search(cell):
+                    names[cell] = names.get(cell, 0) | 1 << at
+            short: dict[str, list[str]] = {}
+            for name in names:
+                for suffix in _SUFFIXES:
+                    if name.endswith(suffix) and len(name) - len(suffix) >= 2:
+                        short.setdefault(name[: -len(suffix)], []).append(name)
+            for name, rows in names.items():
+                found[(name.lower(), column.index)] = (rows, name)
+            for form, owners in short.items():
+                if len(owners) == 1:
+                    found.setdefault((form.lower(), column.index), (names[owners[0]], owners[0]))
+        return sorted(
+            ((form, at, rows, name) for (form, at), (rows, name) in found.items()), key=lambda each: -len(each[0])
+        )
+
+    def names_in(self, text: str) -> list[Mention]:
+        """Return the names of rows in `text`, the longest reading of each word, without those that are metrics."""
+        found: list[Mention] = []
+        lower = text.lower()
+        taken: list[tuple[int, int]] = []
+        for form, column, rows, name in self._chinese_names:
+            start = lower.find(form)
+            while start >= 0:
+                end = start + len(form)
+                same = [span for span in taken if span[0] < end and start < span[1]]
+                if not same or same == [(start, end)]:
+                    taken.append((start, end))
+                    found.append(Mention(start, end, column, rows & self.all, name))
+                start = lower.find(form, end)
+        tokens = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+        stems = [_plain(token) for token, _, _ in tokens]
+        at = 0
+        while at < len(tokens):
+            step = 1
+            hits = self._matches(at, tokens, stems, text) or self._by_beginning(tokens[at][0], stems[at])
+            if hits:
+                step = max(len(hit[0]) for hit in hits)
+                for words, column, rows, name, _ in hits:
+                    if len(words) == step and rows & self.all:
+                        found.append(Mention(tokens[at][1], tokens[at + step - 1][2], column, rows & self.all, name))
+            at += step
+        return sorted(found, key=lambda mention: (mention.start, mention.dimension))
+
+    def _matches(
+        self, at: int, tokens: list[tuple[str, int, int]], stems: list[str], text: str
+    ) -> list[tuple[tuple[str, ...], int, int, str, bool]]:
+        hits = []
+        word, start, _ = tokens[at]
+        for entry in self._names.get(stems[at][:3], ()):
+            form, column, _, name, part = entry
+            if len(stems) - at < len(form) or not all(map(same_word, stems[at : at + len(form)], form)):
+                continue
+            last = tokens[at + len(form) - 1]
+            written = not name.isdecimal() and text[start : start + len(name)] == name
+            if (
+                form[0].isdecimal()
+                and len(form) == 1
+                and not written
+                and not self._number_is_name(start, last[2], column, text)
+            ):
+                continue
+            if any(
+                _far(text[one[2] : two[1]])
+                for one, two in zip(tokens[at:], tokens[at + 1 : at + len(form)], strict=False)
+            ):
+                continue
+            if len(form) == 1 and not self._is_name(word, start, name, part, column, text):
+                continue
+            hits.append(entry)
+        if len(hits) > 1:
+            longest = max(len(hit[0]) for hit in hits)
+            hits = [hit for hit in hits if len(hit[0]) == longest]
+            exact = [hit for hit in hits if hit[3].lower() == text[start : start + len(hit[3])].lower()]
+            hits = exact or hits
+        return hits
+
+    def _by_beginning(self, word: str, root: str) -> list[tuple[tuple[str, ...], int, int, str, bool]]:
+        """Return the only name that begins as a word does, such as Mathematics for "Maths"."""
+        if len(root) < 4 or any(alike(root, own) for own in self.metric_stems):
+            return []
+        root = stem(root)
+        if len(root) < 4:
+            return []
+        entries = [
+            entry
+            for entry in self._names.get(root[:3], ())
+            if len(entry[0]) == 1
+            and (word[0].isupper() or not entry[3][0].isupper())
+            and (
+                entry[0][0].startswith(root)
+                or (len(entry[0][0]) == 3 and root.startswith(entry[0][0]) and self._is_short(entry[1]))
+                or (len(entry[0][0]) >= 4 and root.startswith(entry[0][0]) and len(root) - len(entry[0][0]) <= 3)
+            )
+        ]
+        return entries if len(entries) == 1 else []
+
+    def _is_short(self, column: int) -> bool:
+        """Return whether a column holds abbreviations, such as Mon and Tue."""
+        return all(len(str(row[column])) <= 4 for row in self.rows)
+
+    def _number_is_name(self, start: int, end: int, column: int, text: str) -> bool:
+        """Return whether a number stands for a row: behind the word of its column, as in "store 12"."""
+        words = stems_of(text[max(0, start - 24) : start])
+        own = self.columns[column]
+        nouns = own.stems | frozenset(each for label in self.labels for each in label.stems)
+        cell_words = {token for row in self.rows for token in stems_of(str(row[column]))[:3] if not token.isdecimal()}
+        listed = re.search(r"(\d+)\s*(?:,|and|и|和|、)\s*$", text[:start])
+        if listed and self._number_is_name(listed.start(1), listed.end(1), column, text):
+            return True
+        return (
+            bool(words)
+            and words[-1] in (nouns | cell_words | {"no", "id", "number", "номер"})
+            or (
+                end - start >= 4
+                and own.kind == "label"
+                and own.values[0] is not None
+                and not re.match(r"\s?[%€$]", text[end:])
+            )
+        )
+
+    def _is_name(self, word: str, start: int, name: str, part: bool, column: int, text: str) -> bool:
+        """Return whether one word stands for a name of a row and not for something else."""
+        if word.isdecimal():
+            return True
+        if part and word.isupper() and len(word) >= 2:
+            return True
+        if len(word) <= 2 and word not in re.findall(r"\w+", name):
+            return False
+        if (
+            word in {"A", "I", "a", "i"}
+            and (start == 0 or text[start - 2 : start] == ". ")
+            and re.match(r"\s[a-z]+", text[start + 1 :])
+            and not re.match(r"\s(?:has|had|is|was|and|leads?|earned|sold)\b", text[start + 1 :])
+        ):
+            return False
+        if word in {"a", "i"}:
+            return False
+        words = _TOKEN.findall(name)
+        capital = word[0].isupper() or not name[0].isupper() or bool(re.search(r"[«\"“']$", text[:start]))
+        if not capital and (stem(word) in self.metric_stems or (part and len(word) < 4)):
+            return False
+        if (
+            part
+            and not word[0].isupper()
+            and name.split()[0][0].isupper()
+            and not (len(word) >= 4 and any(same_word(_plain(word), _plain(end)) for end in (words[0], words[-1])))
+        ):
+            return False
+        return True
+
+    @cached_property
+    def metric_stems(self) -> frozenset[str]:
+        """The stems of the words of the columns of numbers."""
+        return frozenset(part for column in self.metrics for part in column.stems)
+
+    def periods_in(self, text: str) -> list[Mention]:
+        """Return the periods in `text` that rows or columns have; others have no rows."""
+        stated = periods_of(text)
+        taken = [(period.start, period.end) for period in stated]
+        years = [
+            year
+            for year in years_alone(text, self.years)
+            if not any(start < year.end and year.start < end for start, end in taken)
+        ]
+        found = []
+        for period in sorted([*stated, *years], key=lambda each: each.start):
+            words = text[period.start : period.end]
+            columns = frozenset(
+                column.index
+                for column in self.metrics
+                if any(known.supports(period, self.said_years) for known in column.periods)
+            )
+            rows = self.rows_in(period)
+            if columns and not (rows and period.year is None and not any(c.periods for c in self.metrics)):
+                found.append(Mention(period.start, period.end, -2, self.all, words, columns, period.order))
+            elif rows:
+                found.append(Mention(period.start, period.end, -1, rows, words, order=period.order))
+            elif any(known.supports(period, self.said_years) for known in self.said_periods) or (
+                period.year in self.said_years and period.month is None and period.quarter is None
+            ):
+                continue
+            else:
+                found.append(Mention(period.start, period.end, -1, 0, words, order=period.order))
+        return found
+
+    def rows_in(self, period: Period) -> int:
+        """Return the rows that lie within `period`."""
+        rows = 0
+        for at, known in enumerate(self.row_periods):
+            if any(each.supports(period, self.said_years or self._row_years) for each in known):
+                rows |= 1 << at
+        return rows & self.all
+
+    @cached_property
+    def _row_years(self) -> set[int]:
+        return years_of(period for row in self.row_periods for period in row)
+
+    def order_of(self, row: int) -> tuple[int, ...] | None:
+        """Return when a row is, as a key to sort by; None for a row without a period."""
+        periods = self.row_periods[row]
+        return max((period.order for period in periods if any(period.order)), default=None)
+
+    @cached_property
+    def time_steps(self) -> list[tuple[tuple[int, ...], int]]:
+        """The periods of the rows in their order, each with its rows."""
+        steps: dict[tuple[int, ...], int] = {}
+        for at in bits(self.all):
+            order = self.order_of(at)
+            if order is not None:
+                steps[order] = steps.get(order, 0) | 1 << at
+        return sorted(steps.items())
+
+    # Values
+
+    def values(self, rows: int, column: int) -> list[float]:
+        """Return the numbers of `rows` in a column."""
+        numbers = self.columns[column].values
+        return [value for at in bits(rows) if (value := numbers[at]) is not None]
+
+    @cached_property
+    def families(self) -> list[list[Column]]:
+        """Columns that hold the same metric of several periods, such as `loans_2021` and `loans_2022`, by time."""
+        groups: dict[frozenset[str], list[Column]] = {}
+        for column in self.metrics:
+            if column.periods:
+                name = readable(column.name)
+                for period in column.periods:
+                    name = name[: period.start] + " " * (period.end - period.start) + name[period.end :]
+                groups.setdefault(frozenset(stems_of(name)), []).append(column)
+        return [
+            sorted(group, key=lambda column: column.periods[0].order) for group in groups.values() if len(group) > 1
+        ]
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The cells that are text with figures in it: codes, names, dates."""
+        cells = (cell for row in self.rows for cell in row if isinstance(cell, str))
+        return frozenset(cell for cell in cells if any(map(str.isdigit, cell)) and number_of(cell) is None)
+
+    def groups(self, dimension: int) -> dict[str, int]:
+        """Return the distinct values of a label column with their rows."""
+        found: dict[str, int] = {}
+        for at in bits(self.all):
+            cell = self.rows[at][dimension]
+            if cell is not None:
+                found[str(cell)] = found.get(str(cell), 0) | 1 << at
+        return found
+
+
+def bits(rows: int) -> Iterator[int]:
+    """Yield the indexes of the rows in a set of rows."""
+    at = 0
+    while rows:
+        if rows & 1:
+            yield at
+        rows >>= 1
+        at += 1
+
+
+def aggregates(values: Sequence[float]) -> dict[str, float]:
+    """Return total, average and median of `values`; nothing of none."""
+    if not values:
+        return {}
+    return {"total": sum(values), "average": fmean(values), "median": median(values)}
+
+
+def said_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
+    """Return the figures of the question and of the names of columns, by kind and value."""
+    return {
+        (known.kind, value * known.factor)
+        for text in texts
+        for known in figures_of(text)
+        for value, _ in known.readings
+    }
+
+
+def _metric_like(name: str) -> bool:
+    return any(pattern.search(readable(name)) for words in all_vocabularies() for pattern in words.concepts.values())
+
+
+def _far(between: str) -> bool:
+    return len(between) > 3 or bool(re.search(r"[,;:!?()]", between))
+
+
+def _aliases(name: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the parts of a name of several words by which a text may call it."""
+    words = _TOKEN.findall(name)
+    if len(words) < 2:
+        return
+    initials = [word[0].lower() for word in words if word[0].isupper() or word.isupper()]
+    if len(initials) >= 2:
+        yield ("".join(initials),)
+        yield tuple(initials)
+    for word, form in zip(words, stems, strict=True):
+        if not word.isdecimal() and len(word) >= 3 and word.lower() not in _NO_ALIAS:
+            yield (form,)
+        elif word.isdecimal() and len(word) >= 2:
+            yield (form,)
+    for size in range(2, len(words)):
+        for at in range(len(words) - size + 1):
+            yield stems[at : at + size]
+
+
+def _factors_of(words: str) -> frozenset[float]:
+    found = {
+        _PREFIXES[match["scale"].lower()]
+        for token in re.split(r"[\s_/,()（）]+", words)
+        if (match := _PREFIXED.fullmatch(token))
+    }
+    letters = {1e3 for token in re.split(r"[\s_/,()（）]+", words)[1:] if token in {"k", "K"}}
+    return frozenset(found | letters | factors_named([words]))
+
+
+_PREFIXED = re.compile(
+    r"(?P<scale>k|m|mn|bn|тыс|млн|млрд|千|万|百万|亿)(?P<unit>usd|eur|gbp|rub|cny|元|руб|美元|欧元)$", re.IGNORECASE
+)
+_PREFIXES = {
+    "k": 1e3,
+    "m": 1e6,
+    "mn": 1e6,
+    "bn": 1e9,
+    "тыс": 1e3,
+    "млн": 1e6,
+    "млрд": 1e9,
+    "千": 1e3,
+    "万": 1e4,
+    "百万": 1e6,
+    "亿": 1e8,
+}
+_PREFIXED_UNITS = {"元": "cny", "руб": "rub", "美元": "usd", "欧元": "eur"}
+
+
+@lru_cache(maxsize=2_000)
+def _unit_of(words: str) -> str | None:
+    """Return the unit of measure that the name of a column has, such as "kg" for `weight_kg`."""
+    words = re.split(r"(?<![^\W_])(?:per|на|за)(?![^\W_])|每", words)[0]
+    for token in re.split(r"[\s_/,()（）]+", words):
+        if found := _PREFIXED.fullmatch(token):
+            return _PREFIXED_UNITS.get(found["unit"].lower(), found["unit"].lower())
+    for vocabulary in all_vocabularies():
+        for pattern, unit in unit_patterns(vocabulary):
+            for token in re.split(r"[\s_/,()（）]+", words)[1:]:
+                if pattern.fullmatch(token):
+                    return unit
+    for token in re.findall(r"[（(_]?(元|万元|公斤|千克|吨|分钟|小时|天|公里|美元|欧元)[)）]?$", words):
+        return {
+            "元": "cny",
+            "万元": "cny",
+            "公斤": "kg",
+            "千克": "kg",
+            "吨": "t",
+            "分钟": "min",
+            "小时": "h",
+            "天": "d",
+            "公里": "km",
+            "美元": "usd",
+            "欧元": "eur",
+        }[token]
+    return None
+
+
+@lru_cache(maxsize=10)
+def _patterns_of(language_id: int) -> tuple[tuple[re.Pattern[str], str], ...]:
+    vocabulary = all_vocabularies()[language_id]
+    return tuple(
+        (re.compile(rf"(?:{pattern})(?:(?<=[\u3400-\u9fff$€£¥￥₽])|(?!\w))", re.IGNORECASE), unit)
+        for pattern, unit in vocabulary.units.items()
+    )
+
+
+def unit_patterns(vocabulary: Vocabulary) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the words of units of a language, compiled."""
+    return _patterns_of(all_vocabularies().index(vocabulary))

@@ -1,0 +1,593 @@
+"""Figures: whether the rows that a sentence names have them, or they can be computed from those."""
+
+import re
+from collections.abc import Iterator
+from itertools import permutations
+from statistics import fmean
+
+from agent.grounding.binding import CURRENCIES, MOST_ROWS, Fact
+from agent.grounding.counts import Counts
+from agent.grounding.facts import Column, bits, readable
+from agent.grounding.numbers import Figure, hedge_of, spans_of
+from agent.grounding.reading import Group, nearest
+
+_SCALED = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
+_MOST_MEANT = 3
+
+
+class Figures(Counts):
+    """The checks of figures."""
+
+    def figure(self, figure: Figure) -> str | None:
+        """Return why a figure is not supported; None for one that is."""
+        if self._needs_no_fact(figure):
+            return None
+        if not figure.readings:
+            return "no row has this"
+        contexts = list(self.contexts(figure))
+        if self._counts_names(figure):
+            return None if self._is_count(figure, contexts) else "the number of rows is another"
+        if any(self._supports(figure, rows, columns, bound) for rows, columns, bound in contexts):
+            return None
+        if self._is_count(figure, contexts) or self._is_threshold(figure) or self._is_derived(figure):
+            return None
+        owner = self._owner(figure)
+        return f"the rows have it for {owner}" if owner else "it does not follow from the rows"
+
+    def _needs_no_fact(self, figure: Figure) -> bool:
+        before = self.text[: figure.start]
+        kinds = {figure.kind, "plain"} if figure.kind == "ordinal" else {figure.kind}
+        if any((kind, value * figure.factor) in self.said for kind in kinds for value, _ in figure.readings):
+            return True
+        if figure.kind == "ordinal":
+            rows = len(self.table.rows)
+            return bool(figure.readings) and 1 <= figure.readings[0][0] <= max(rows, 1)
+        if (
+            figure.kind == "times"
+            and figure.is_word
+            and figure.value <= len(self.table.rows)
+            and self._is_frequency(figure)
+        ):
+            return True
+        dated = self.words.dated.search(before) or self.words.dated_after.match(self.text, figure.end)
+        if figure.is_whole and dated and self.table.years and 1900 <= figure.value <= 2100:
+            return True
+        if figure.is_whole and 1 <= figure.value <= len(self.table.rows):
+            if self.words.top.search(before) or self.words.bottom.search(before):
+                return True
+            unit = self.reading.unit_of(figure)
+            steps = len(self.table.time_steps) or max((len(family) for family in self.table.families), default=0)
+            years = len(self.table.years)
+            if (
+                unit in {"year", "month", "week", "d"}
+                and not self._conditions()
+                and (figure.value in {steps, steps - 1, years, years - 1})
+            ):
+                return True
+        return False
+
+    def _supports(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> bool:
+        falls = bool(
+            self.words.negative.search(self.text)
+            or self.words.down.search(self.text)
+            or self.words.less.search(self.text)
+        )
+        spans = spans_of(figure, self.text, falls)
+        unit = self.reading.unit_of(figure)
+        hedge = hedge_of(figure, self.text)
+        open_ended = (
+            bound
+            and hedge in {"over", "under", "at_least", "at_most"}
+            and not self.words.nearly.search(self.text[max(0, figure.start - 30) : figure.start])
+        )
+        for fact in self.facts(figure, rows, columns, bound):
+            scale = self._scale(figure, fact, unit)
+            for factor in scale:
+                if any(low * factor <= fact.value <= high * factor for low, high in spans):
+                    return True
+                if open_ended and fact.kind == "value" and not fact.compares and (len(columns) == 1):
+                    limit = figure.readings[0][0] * factor
+                    if (fact.value > limit) if hedge in {"over", "at_least"} else (fact.value < limit):
+                        return True
+        return False
+
+    def _op(self, figure: Figure) -> str:
+        """Return "total", "average" or "median" where the sentence says that a figure is one."""
+        best: tuple[int, str] = (40, "")
+        for name in ("total", "average", "median"):
+            for match in getattr(self.words, name).finditer(self.text):
+                if any(metric.start <= match.start() < metric.end for metric in self.reading.metrics):
+                    continue
+                near = [other for other in self.reading.figures if other.kind != "ordinal"]
+                distances = {other.start: self._distance(match, other) for other in near}
+                if not distances or self.reading.segment(match.start()) != self.reading.segment(figure.start):
+                    continue
+                mine = distances.get(figure.start, 99)
+                if mine <= min(distances.values()) and mine < best[0]:
+                    best = mine, name
+        return best[1]
+
+    @staticmethod
+    def _distance(match: re.Match[str], figure: Figure) -> int:
+        if figure.start >= match.end():
+            return figure.start - match.end()
+        return match.start() - figure.end + 3
+
+    def facts(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> Iterator[Fact]:
+        """Yield what a figure of `rows` and `columns` may be."""
+        op = self._op(figure)
+        several = rows & (rows - 1) != 0
+        for at in columns:
+            column = self.table.columns[at]
+            yield from self._values(figure, rows, column, op, bound)
+        if self._open_totals(rows):
+            return
+        named_so = op == "average" and any(self.table.columns[at].has("average") for at in columns)
+        if op and figure.kind == "plain" and not named_so:
+            if len(self.table.metrics) > 1 and (op in {"average", "total"} or several is False):
+                yield from self._across_columns(figure, rows, columns)
+            yield from self._of_top(figure, rows, columns)
+            return
+        if figure.kind in {"percent", "times"}:
+            yield from self._shares(rows, columns)
+        if len(columns) > 1 or len(self.table.metrics) > 1:
+            yield from self._across_columns(figure, rows, columns)
+        for column, subject, object_, how in self._pairs(figure, rows, columns, bound):
+            yield from self._of_pair(figure, column, subject, object_, how)
+        if figure.kind == "percent" and (self.words.rest.search(self.text) or self.words.negation.search(self.text)):
+            for at in columns:
+                for value in self.table.values(rows, at):
+                    share = value if _SCALED.search(self.table.columns[at].name) else 100 * value
+                    yield Fact(100 - share, "percent")
+        if several or not bound:
+            yield from self._of_top(figure, rows, columns)
+
+    def _values(self, figure: Figure, rows: int, column: Column, op: str, bound: bool) -> Iterator[Fact]:
+        values = self.table.values(rows, column.index)
+        groups = [
+            group
+            for group in self.reading.groups
+            if len(group.members) > 1 and not group.is_range and group.dimension >= 0
+        ]
+        listed = any(group.rows & rows == rows and rows & (rows - 1) for group in groups)
+        single = len(values) == 1 or column.has("total") and op == "total" or column.has("average") and op == "average"
+        if single or not op or (op == "average" and column.is_rate and bound and not listed):
+            if not (listed and len(set(values)) > 1 and not self.words.every.search(self.text)) or self._extreme_near(
+                figure
+            ):
+                for value in values:
+                    yield Fact(value, "value", column)
+        if len(values) > 1 and not self._open_totals(rows):
+            if op == "total" or (not op and column.is_additive and (bound or listed or rows == self.table.all)):
+                yield Fact(sum(values), "value", column)
+            if op == "average" or self.words.average.search(self.text) or self.words.ratio.search(self.text):
+                yield Fact(fmean(values), "value", column)
+            if op == "median" or self.words.median.search(self.text):
+                ordered = sorted(values)
+                half = len(ordered) // 2
+                yield Fact(
+                    ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2, "value", column
+                )
+        for family in self.table.families:
+            if column is family[0] and not self.reading.in_dimension(-2) and (op or bound):
+                sums = [sum(self.table.values(rows, each.index)) for each in family]
+                yield Fact(fmean(sums) if op == "average" else sum(sums), "value", column)
+        yield from self._group_totals(figure, rows, column, op)
+
+    def _group_totals(self, figure: Figure, rows: int, column: Column, op: str) -> Iterator[Fact]:
+        """Yield totals by the values of each label and of each period, as "the best year had 900 in all"."""
+        if (
+            not (self.words.total.search(self.text) or self._extreme_near(figure))
+            or rows != self.table.all
+            or self._open_totals(rows)
+        ):
+            return
+        for label in self.table.labels:
+            groups = self.table.groups(label.index)
+            if 1 < len(groups) < len(self.table.rows) and self._extreme_near(figure):
+                yield from (
+                    Fact(sum(self.table.values(mask, column.index)), "value", column) for mask in groups.values()
+                )
+        if 1 < len(self.table.time_steps) < len(self.table.rows) and self._extreme_near(figure):
+            yield from (
+                Fact(sum(self.table.values(mask, column.index)), "value", column) for _, mask in self.table.time_steps
+            )
+
+    def _extreme_near(self, figure: Figure) -> bool:
+        del figure
+        words = self.words
+        return any(pattern.search(self.text) for pattern in (words.highest, words.lowest, words.best, words.worst))
+
+    def _shares(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+        wholes = {self.table.all}
+        for group in self.reading.groups:
+            if group.dimension >= -1 and group.rows & rows == rows and group.rows != rows:
+                wholes.add(group.rows)
+        for at in columns:
+            if not self.table.columns[at].is_additive:
+                continue
+            part = sum(self.table.values(rows, at))
+            for whole_rows in wholes:
+                whole = sum(self.table.values(whole_rows, at))
+                if whole and whole_rows != rows:
+                    yield Fact(100 * part / whole, "percent")
+                    yield Fact(part / whole, "ratio")
+
+    def _across_columns(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+        """Yield ratios, shares and differences of two columns of the same rows."""
+        metrics = [column for column in self.table.metrics if not column.periods or column.index in columns]
+        if len(metrics) > 8:
+            metrics = [column for column in metrics if column.index in columns][:8]
+        sums = {column.index: sum(self.table.values(rows, column.index)) for column in metrics}
+        single = rows != 0 and rows & (rows - 1) == 0
+        ratio = single or self._says_ratio()
+        counted = [column for column in metrics if column.is_additive and not column.unit and not column.periods]
+        if len(counted) > 2 and figure.kind == "plain":
+            yield Fact(sum(sums[column.index] for column in counted), "count")
+        for one, two in permutations(metrics, 2):
+            if one.index not in columns and two.index not in columns:
+                continue
+            if (
+                not single
+                and "price" in one.concepts
+                and two.is_additive
+                and self.reading.unit_of(figure) in CURRENCIES
+                and not two.unit
+            ):
+                pairs = zip(one.values, two.values, strict=True)
+                products = [(price or 0.0) * (number or 0.0) for price, number in pairs]
+                yield Fact(sum(products[at] for at in bits(rows)), "value", one)
+            if single and one.is_rate and two.is_additive and figure.kind == "plain":
+                yield from (Fact(sums[one.index] * sums[two.index] * scale, "value", two) for scale in (1.0, 0.01))
+            if sums[two.index]:
+                value = sums[one.index] / sums[two.index]
+                if figure.kind == "percent":
+                    yield Fact(100 * value, "percent")
+                    if (
+                        one.unit == two.unit
+                        and sums[one.index] + sums[two.index]
+                        and one.is_additive
+                        and two.is_additive
+                    ):
+                        yield Fact(100 * sums[one.index] / (sums[one.index] + sums[two.index]), "percent")
+                    if (
+                        one.stems & two.stems or one.concepts & two.concepts or one.unit and one.unit == two.unit
+                    ) and self._difference_said(figure):
+                        yield Fact(100 * (value - 1), "percent")
+                        yield Fact(100 * (1 - value), "percent")
+                elif (
+                    figure.kind == "times"
+                    or self._says_ratio()
+                    or (
+                        ratio
+                        and (
+                            self.reading.unit_of(figure) in CURRENCIES
+                            or any(decimals for _, decimals in figure.readings)
+                        )
+                    )
+                ):
+                    unscaled = Column(
+                        one.index,
+                        "",
+                        "metric",
+                        frozenset(),
+                        frozenset(),
+                        one.unit,
+                        one.factors,
+                        frozenset(),
+                        False,
+                        False,
+                        [],
+                    )
+                    yield Fact(value, "value", unscaled)
+                    yield Fact(value, "ratio")
+            if (
+                single
+                and one.index < two.index
+                and one.unit == two.unit
+                and figure.kind == "plain"
+                and self._adds_up(figure)
+                and one.is_additive
+                and two.is_additive
+            ):
+                yield Fact(sums[one.index] + sums[two.index], "value", one)
+            if single and {one.unit, two.unit} & CURRENCIES and one.index < two.index and figure.kind == "plain":
+                priced = one if one.unit in CURRENCIES else two
+                yield Fact(sums[one.index] * sums[two.index], "value", priced)
+            if figure.kind in {"plain", "points"} and self._difference_said(figure):
+                alike = one.unit == two.unit and (
+                    one.unit
+                    or one.stems & two.stems
+                    or one.concepts & two.concepts
+                    or not (one.concepts and two.concepts)
+                )
+                if alike and not (one.is_rate ^ two.is_rate):
+                    yield Fact(abs(sums[one.index] - sums[two.index]), "value", one, "columns")
+
+    def _adds_up(self, figure: Figure) -> bool:
+        return bool(self.words.total.search(self.text)) or self.reading.is_whole(figure)
+
+    def _difference_said(self, figure: Figure) -> bool:
+        """Return whether the words around a figure say that it is a difference or a change."""
+        words = self.words
+        if words.by.search(self.text[max(0, figure.start - 24) : figure.start]):
+            return True
+        after = self.text[figure.end : figure.end + 24]
+        part = self.reading.part(figure.start)
+        return (
+            any(pattern.search(after) for pattern in (words.more, words.less))
+            or any(pattern.search(part) for pattern in (words.up, words.down, words.exceeds, words.trails))
+            or bool(words.difference.search(self.text))
+        )
+
+    def _is_change(self, figure: Figure) -> bool:
+        """Return whether a percentage is one of a change and no share."""
+        words = self.words
+        signed = bool(figure.readings) and (figure.readings[0][0] < 0 or self.text[: figure.start].endswith("+"))
+        part = self.reading.part(figure.start) if words.share.search(self.text) else self.text
+        return (
+            signed
+            or bool(words.previous.search(part) or words.than.search(part))
+            or any(
+                pattern.search(part)
+                for pattern in (
+                    words.up,
+                    words.down,
+                    words.more,
+                    words.less,
+                    words.exceeds,
+                    words.trails,
+                    words.improves,
+                    words.worsens,
+                    words.difference,
+                )
+            )
+        )
+
+    def _of_pair(self, figure: Figure, column: Column, subject: float, object_: float, how: str) -> Iterator[Fact]:
+        """Yield the difference, change and ratio of two values, as far as the words allow their sign."""
+        sign = self._sign(figure, how)
+        delta = subject - object_
+        negative = bool(figure.readings) and figure.readings[0][0] < 0
+        right = (
+            sign == 0
+            or how == "any"
+            or (how == "compare" and self._is_better_low(column))
+            or delta == 0
+            or (delta > 0) == (sign > 0)
+        )
+        if not right:
+            return
+        value = delta if negative else abs(delta)
+        if figure.kind == "plain":
+            yield Fact(value, "value", column, how)
+        if figure.kind == "points" and column.is_rate:
+            scales = self._percent_scale(column) or [1.0]
+            yield from (Fact(value / scale, "points") for scale in scales)
+        if figure.kind == "percent" and object_ and not self._is_change(figure):
+            yield Fact(100 * subject / object_, "percent")
+            if how == "time" and subject:
+                yield Fact(100 * object_ / subject, "percent")
+        elif figure.kind == "percent" and object_:
+            change = 100 * delta / abs(object_)
+            falls = sign < 0 or negative
+            if how != "any" or not sign or (abs(object_) >= abs(subject)) == falls:
+                yield Fact(change if negative else abs(change), "percent")
+        if figure.kind == "times" and object_ and figure.value < 1 and self._is_change(figure):
+            yield Fact(abs(delta / object_), "ratio")
+        if figure.kind == "times" and object_:
+            yield Fact(subject / object_, "ratio")
+            less = self._sign(figure, how) < 0
+            if subject and (less or how == "any" or self._distance_of(self.words.less, figure) is not None):
+                yield Fact(object_ / subject, "ratio")
+
+    def _sign(self, figure: Figure, how: str) -> int:
+        """Return 1 or -1 by the nearest word of a rise or a fall, of more or less; 0 where there is none."""
+        words = self.words
+        pairs = [(words.up, words.down), (words.more, words.less), (words.exceeds, words.trails)]
+        if how == "time":
+            pairs = (
+                pairs[:1]
+                if self._distance_of(words.up, figure) is not None or self._distance_of(words.down, figure) is not None
+                else pairs[1:]
+            )
+        elif how == "compare":
+            pairs = (
+                pairs[1:]
+                if any(self._distance_of(each, figure) is not None for pair in pairs[1:] for each in pair)
+                else pairs[:1]
+            )
+        plus = min((d for up, _ in pairs if (d := self._distance_of(up, figure)) is not None), default=None)
+        minus = min((d for _, down in pairs if (d := self._distance_of(down, figure)) is not None), default=None)
+        if plus is None and minus is None:
+            return 0
+        if plus is None or minus is None:
+            return 1 if minus is None else -1
+        return 0 if plus == minus else 1 if plus < minus else -1
+
+    def _distance_of(self, pattern: re.Pattern[str], figure: Figure) -> int | None:
+        return nearest(pattern, self.text, figure.start, figure.end)
+
+    def _pairs(
+        self, figure: Figure, rows: int, columns: frozenset[int], bound: bool
+    ) -> Iterator[tuple[Column, float, float, str]]:
+        """Yield pairs of values that a difference, change or ratio may be of: column, subject, object, orientation."""
+        if figure.kind in {"plain", "points"} and not self._difference_said(figure):
+            return
+        used = [self.table.columns[at] for at in columns]
+        for mine, other, how in self._row_pairs(figure, rows, bound):
+            for column in used:
+                one, two = self._one_value(mine, column), self._one_value(other, column)
+                if one is not None and two is not None:
+                    yield column, one, two, how
+        for family in self.table.families:
+            for early, late in self._column_pairs(figure, family):
+                one, two = self._one_value(rows, late), self._one_value(rows, early)
+                if one is not None and two is not None:
+                    yield late, one, two, "time"
+        if self.words.average.search(self.text):
+            for column in used:
+                values = self.table.values(self.table.all, column.index)
+                one = self._one_value(rows, column)
+                if one is not None and values and rows != self.table.all:
+                    yield column, one, fmean(values), "compare"
+
+    def _row_pairs(self, figure: Figure, rows: int, bound: bool) -> Iterator[tuple[int, int, str]]:
+        reading, table = self.reading, self.table
+        for dimension in reading.dimensions:
+            if dimension < 0:
+                continue
+            groups = reading.in_dimension(dimension)
+            members = list(
+                dict.fromkeys(
+                    [Group((member,)) for group in groups for member in group.members]
+                    + [g for g in groups if len(g.members) > 1]
+                )
+            )
+            if len(members) < 2:
+                continue
+            base = self._without(rows, dimension, figure)
+            for one, two in permutations(members, 2):
+                if one.rows & two.rows:
+                    continue
+                objects = reading.is_object(one), reading.is_object(two)
+                if objects == (True, False):
+                    continue
+                yield (
+                    base & one.rows or one.rows,
+                    base & two.rows or two.rows,
+                    "compare" if objects == (False, True) else "any",
+                )
+        yield from self._time_pairs(figure.start, figure.end, rows, figure)
+        names = [group for group in reading.groups if group.dimension >= 0]
+        if bound and rows != table.all:
+            if len({group.rows for group in names}) == 1 or self.words.rest.search(self.text):
+                group = names[0] if names else None
+                if group:
+                    for label_rows in self._neighbours(group, rows, figure):
+                        yield rows, label_rows, "compare"
+                    if self.words.rest.search(self.text):
+                        yield rows, table.all & ~rows, "compare"
+        elif not bound or rows == table.all:
+            for column in table.metrics:
+                ordered = sorted(bits(table.all), key=lambda at: column.values[at] or 0.0, reverse=True)
+                if len(ordered) > 1 and not self._open_totals(rows):
+                    for first, second in ((0, -1), (0, 1), (1, 2), (-2, -1)):
+                        if -len(ordered) <= second < len(ordered) and first < len(ordered):
+                            yield 1 << ordered[first], 1 << ordered[second], "any"
+
+    def _neighbours(self, group: Group, rows: int, figure: Figure) -> Iterator[int]:
+        """Yield the rows of other names that a name may be compared with where the sentence gives none."""
+        words = self.words
+        base = self._without(rows, group.dimension, figure)
+        others = [
+            base & other
+            for other in self.table.groups(group.dimension).values()
+            if not other & group.rows and base & other
+        ]
+        every = bool(words.rest.search(self.text))
+        for column in self.table.metrics if others else ():
+            own = self._one_value(rows, column)
+            ordered = sorted(others, key=lambda mask: self._one_value(mask, column) or 0.0)
+            above = [mask for mask in ordered if (self._one_value(mask, column) or 0.0) >= (own or 0.0)]
+            below = ordered[: len(ordered) - len(above)]
+            yield from others[:60] if every else dict.fromkeys([ordered[0], ordered[-1], *above[:1], *below[-1:]])
+
+    def _without(self, rows: int, dimension: int, figure: Figure) -> int:
+        """Return the rows that a figure may be of when a column is left out."""
+        del rows
+        options = list(self.rows_for(figure.start, figure.end, figure, frozenset({dimension})))
+        return options[0][0] if options else self.table.all
+
+    def _of_top(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+        """Yield totals and shares of the first or last rows by value, where the sentence says how many they are."""
+        sizes = {
+            int(other.value)
+            for other in self.reading.figures
+            if other is not figure and other.readings and other.value in range(1, 21)
+        }
+        top = (
+            self.words.highest.search(self.text)
+            or self.words.best.search(self.text)
+            or re.search(r"\btop\b|топ|перв|лидир|前|lead|first|лучш|крупнейш", self.text, re.IGNORECASE)
+        )
+        bottom = self.words.lowest.search(self.text) or re.search(
+            r"bottom|last|последн|худш|后|末", self.text, re.IGNORECASE
+        )
+        if not top and not bottom:
+            return
+        for at in columns:
+            values = sorted(self.table.values(rows, at), reverse=True)
+            whole = sum(values)
+            named = re.search(r"[前后]([二三四五六七八九十])", self.text)
+            if named:
+                sizes.add("二三四五六七八九十".index(named[1]) + 2)
+            for size in sizes | {1}:
+                if size >= len(values):
+                    continue
+                for part in ([sum(values[:size])] if top else []) + ([sum(values[-size:])] if bottom else []):
+                    if size > 1:
+                        yield Fact(part, "value", self.table.columns[at])
+                        yield Fact(part / size, "value", self.table.columns[at])
+                    if whole:
+                        yield Fact(100 * part / whole, "percent")
+                        yield Fact(part / whole, "ratio")
+
+    def _is_derived(self, figure: Figure) -> bool:
+        """Return whether a figure follows from two values that the sentence states near it."""
+        others = [
+            other
+            for other in self.reading.figures
+            if other is not figure and 0 < len(self.stated.get((other.start, other.end), ())) <= _MOST_MEANT
+        ]
+        before = [other for other in others if other.start < figure.start][-2:]
+        after = [other for other in others if other.start > figure.start][:2]
+        values = sorted({value for other in (*before, *after) for value in self.stated[(other.start, other.end)]})
+        if figure.kind == "percent":
+            at = self.reading.figures.index(figure)
+            near = [
+                other
+                for other in self.reading.figures[max(0, at - 2) : at + 3]
+                if other is not figure and other.is_whole and not other.is_word
+            ]
+            values = sorted({*values, *(other.value for other in near)})
+        if len(values) < 2:
+            return False
+        sign = self._sign(figure, "any")
+        spans = spans_of(figure, self.text, sign < 0)
+        found: list[float] = []
+        difference = self._difference_said(figure)
+        for one, two in permutations(values, 2):
+            if figure.kind == "percent":
+                if two and difference and (sign == 0 or (abs(one) >= abs(two)) == (sign > 0)):
+                    found.append(100 * (one - two) / abs(two))
+                if two and (not difference or self.words.share.search(self.text)):
+                    found.append(100 * one / two)
+            elif figure.kind == "points":
+                found += [one - two, 100 * (one - two)]
+            elif figure.kind == "times" and two:
+                found.append(one / two)
+            elif figure.kind == "plain":
+                found += [one - two] if difference else []
+                found += [one / two] if two and self._says_ratio() else []
+        factor = figure.factor if figure.kind == "plain" else 1.0
+        factors = {factor, 1.0} if any(factor in column.factors for column in self.table.metrics) else {factor}
+        if figure.kind == "plain" and self._op(figure) == "total":
+            found.append(sum(values))
+        return any(low * scale <= value <= high * scale for value in found for low, high in spans for scale in factors)
+
+    def _owner(self, figure: Figure) -> str:
+        """Return the row and column that a figure is of, to say so."""
+        factors = {1.0, 0.01} if figure.kind in {"percent", "points"} else {figure.factor}
+        spans = spans_of(figure, self.text)
+        for row in range(min(len(self.table.rows), MOST_ROWS)):
+            for column in self.table.metrics:
+                value = column.values[row]
+                if value is not None and any(low * f <= value <= high * f for low, high in spans for f in factors):
+                    names = [
+                        str(self.table.rows[row][each.index])
+                        for each in self.table.columns
+                        if each.kind in {"label", "period"}
+                    ]
+                    return f"{readable(column.name)} of {', '.join(names[:2])}" if names else readable(column.name)
+        return ""

@@ -1,0 +1,241 @@
+"""Figures of a text, in digits and in words: their readings, units and tolerance."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Literal, cast
+
+from agent.grounding.vocabulary import NumberWord, vocabulary_of
+from agent.messages import Language, language_of
+
+Kind = Literal["plain", "percent", "points", "times", "ordinal"]
+
+SCALES = {
+    "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "mln": 1e6, "bn": 1e9, "tn": 1e12,
+    "тыс": 1e3, "тысяч": 1e3, "млн": 1e6, "миллион": 1e6, "млрд": 1e9, "миллиард": 1e9, "трлн": 1e12,
+    "千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "十亿": 1e9, "万亿": 1e12,
+}  # fmt: skip
+_LETTERS = {"k": 1e3, "m": 1e6, "b": 1e9}
+"""These are scales only where they stand right at the digits: apart from them they may be a unit of measure."""
+
+_GROUP = "[ ,.'’\u00a0\u2009\u202f]"
+_FIGURE = re.compile(
+    rf"(?P<sign>(?<![\w.,])[-−]\s?[$€£¥₽]?)?"
+    rf"(?P<digits>\d{{1,3}}(?P<group>{_GROUP})\d{{3}}(?!\d)(?:(?P=group)\d{{3}}(?!\d))*(?:[.,]\d+)?|\d+(?:\.\d+){{2,}}|\d+(?:[.,]\d+)?)"
+    rf"(?:[eE](?P<exponent>[-+]?\d{{1,3}})(?!\w))?"
+)
+_POINTS = re.compile(
+    r"\s*(?:percentage[ -]points?|pp\b|p\.p\.|п\.\s?п\.?|проц\w*\s+пункт\w*|(?:个)?百分点)", re.IGNORECASE
+)
+_PERCENT = re.compile(r"\s*(?:[%％]|per\s?cent\b|процент\w*)", re.IGNORECASE)
+_TIMES = re.compile(r"\s*(?:times\b|[x×х](?!\w)|-?fold\b|-?кратн\w*|раза?\b|倍)", re.IGNORECASE)
+_UNITS: tuple[tuple[re.Pattern[str], Kind], ...] = ((_POINTS, "points"), (_PERCENT, "percent"), (_TIMES, "times"))
+_WORD_OF_SCALE = re.compile(
+    rf"[\s\u00a0]*[多余]?(?:({'|'.join(sorted(SCALES, key=len, reverse=True))})(?:s|а|ов|и|у|ам|ах)?(?![A-Za-zА-Яа-я])"
+    rf"|(?<=\d)([kmbKMB])(?!\w))",
+    re.IGNORECASE,
+)
+_ORDINAL_AFTER = re.compile(r"(?:st|nd|rd|th)\b|-(?:й|я|е|м|го|му|ой|ю|х)\b|\s+мест[оеа]\b", re.IGNORECASE)
+_ORDINAL_BEFORE = re.compile(
+    r"(?:第|№\s?|#|\bno\.\s?|\b(?:top|first|last|bottom|rank(?:ed|s)?)[\s-]|\bтоп[\s-]|\b(?:перв|последн)\w+\s"
+    r"|[前后]|排名|\bplaces?\s|\bмест[оае]м?\s)$",
+    re.IGNORECASE,
+)
+_MARKER_AFTER = re.compile(r"[.)、](?:\s|\*)")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number in a text.
+
+    `readings` are the values that it may have, each with its number of decimals, none for a code such as 2.14.1;
+    `factor` is that of its word of scale, such as 1e6 for "million". `is_word` is True for a number in words. `end` is
+    the end of its unit.
+    """
+
+    text: str
+    start: int
+    end: int
+    readings: tuple[tuple[float, int], ...]
+    kind: Kind
+    factor: float = 1.0
+    is_word: bool = False
+
+    @property
+    def number_end(self) -> int:
+        """The end of the number, before its unit."""
+        return self.start + len(self.text)
+
+    @property
+    def value(self) -> float:
+        """The value of the first reading, with its scale."""
+        return self.readings[0][0] * self.factor if self.readings else nan
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is a plain whole number, which may be a count."""
+        plain = self.kind == "plain" and self.factor == 1 and isfinite(self.value)
+        return plain and self.value == int(self.value) and not self.readings[0][1]
+
+
+def figures_of(text: str, with_words: bool = False) -> list[Figure]:
+    """Return the figures of `text` in their order; numbers in words too where `with_words` is True."""
+    language = language_of(text)
+    figures = [_figure(match, text, language) for match in _FIGURE.finditer(text)]
+    taken = [(figure.start, figure.end) for figure in figures]
+    for word in vocabulary_of(language).number_words(text) if with_words else ():
+        inside = [span for span in taken if span[0] < word.end and word.start < span[1]]
+        if not inside:
+            figures.append(_of_word(word, text))
+        elif word.kind != "plain":
+            figures = [figure for figure in figures if (figure.start, figure.end) not in inside]
+            figures.append(_of_word(word, text))
+    return sorted(figures, key=lambda figure: figure.start)
+
+
+def _of_word(word: NumberWord, text: str) -> Figure:
+    kind, factor, end = cast(Kind, word.kind), 1.0, word.end
+    if kind == "plain":
+        for pattern, unit in _UNITS:
+            if found := pattern.match(text, end):
+                kind, end = unit, found.end()
+                break
+        else:
+            if found := _WORD_OF_SCALE.match(text, end):
+                factor, end = SCALES.get(found[1] or "", 1.0), found.end()
+    value = word.value
+    scale = next((scale for scale in (1e9, 1e6, 1e3) if value >= scale), 1.0)
+    if scale > 1 and kind == "plain" and factor == 1 and (10 * value / scale).is_integer():
+        value, factor = value / scale, scale
+    return Figure(text[word.start : word.end], word.start, end, ((value, _decimals(value)),), kind, factor, True)
+
+
+def _decimals(value: float) -> int:
+    return 0 if value == int(value) else 1
+
+
+def spans_of(figure: Figure, text: str, falls: bool = False) -> list[tuple[float, float]]:
+    """Return the intervals of values that `figure` may state, without its scale; a fall may come without its sign."""
+    spans = []
+    for stated, decimals in figure.readings:
+        below, above = _room(figure, stated, decimals, text)
+        spans.append((stated - below, stated + above))
+        if falls and stated > 0:
+            spans.append((-stated - above, -stated + below))
+    return spans
+
+
+def hedge_of(figure: Figure, text: str) -> str:
+    """Return "over", "under", "at_least", "at_most" or "about" by the words around `figure`, else an empty text."""
+    words = vocabulary_of(language_of(text))
+    before = text[max(0, figure.start - 30) : figure.start]
+    starts = [before]
+    if figure.is_word and figure.kind == "times":
+        starts += [before[:-size] for size in range(1, 14)]
+    for name in ("at_least", "at_most", "over", "under", "about"):
+        if any(getattr(words, name).search(start) for start in starts):
+            return name
+    if words.at_least_after.match(text, figure.number_end) or words.at_least_after.match(text, figure.end):
+        return "at_least"
+    if words.over_after.match(text, figure.number_end) or words.over_after.match(text, figure.end):
+        return "over"
+    return "about" if words.about_after.match(text, figure.end) else ""
+
+
+_HALF = 0.5 + 1e-9
+
+
+def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[float, float]:
+    """Return how far a value may be below and above what is stated.
+
+    Half a unit of the last digit; after "about" also half a unit of the last that is not 0, up to 5 %, and after "over"
+    or "nearly" a whole unit of it on that side, up to 10 %. A fraction in words is good to 3 %, a
+    multiple of 2 or more to 5 %.
+    """
+    hedge = hedge_of(figure, text)
+    if figure.is_word and figure.kind == "times":
+        half = abs(stated) * (0.03 if stated < 2 else 0.05)
+        about, aside = abs(stated) * 0.12, abs(stated) * (0.12 if stated < 1 else 0.45)
+    else:
+        half = _HALF * 10**-decimals
+        unit = 10.0 ** (-decimals if decimals else _zeros(figure.text if not figure.is_word else str(int(stated))))
+        about, aside = max(half, min(unit / 2, abs(stated) * 0.05)), max(half, min(unit, abs(stated) * 0.1))
+    if hedge in {"over", "at_least"}:
+        return half, aside
+    if hedge in {"under", "at_most"}:
+        return aside, half
+    return (about, about) if hedge == "about" else (half, half)
+
+
+def _zeros(digits: str) -> int:
+    bare = re.sub(r"\D", "", digits)
+    return len(bare) - len(bare.rstrip("0"))
+
+
+_CHINESE_UNIT = re.compile(r"[（(_]\s*(千|万|百万|千万|亿)(?=[^\W\d_])")
+
+
+def factors_named(texts: Iterable[str]) -> set[float]:
+    """Return the factors of the words of scale that stand by themselves in `texts`, as in a column `revenue_mln`."""
+    read = list(texts)
+    words = {word for text in read for word in re.findall(r"[^\W\d_]+", text.lower())}
+    named = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or _in_chinese(name, words)}
+    return named | {
+        SCALES[scale] for text in read for scale in re.findall(r"[（(_]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
+    }
+
+
+def _in_chinese(name: str, words: set[str]) -> bool:
+    return not name.isascii() and "\u4e00" <= name[0] <= "\u9fff" and any(word.endswith(name) for word in words)
+
+
+def _figure(match: re.Match[str], text: str, language: Language) -> Figure:
+    kind, factor, end = _unit(match, text)
+    factor *= float(f"1e{match['exponent']}") if match["exponent"] else 1.0
+    sign = -1.0 if match["sign"] else 1.0
+    readings = tuple((sign * value, decimals) for value, decimals in _readings(match["digits"], language))
+    return Figure(match.group().strip(), match.start(), end, readings, kind, factor)
+
+
+def _unit(match: re.Match[str], text: str) -> tuple[Kind, float, int]:
+    before, at = text[max(0, match.start() - 24) : match.start()], match.end()
+    for pattern, kind in _UNITS:
+        if found := pattern.match(text, at):
+            return kind, 1.0, found.end()
+    if before.endswith("百分之"):
+        return "percent", 1.0, at
+    if _is_ordinal(match, text, before):
+        return "ordinal", 1.0, at
+    if found := _WORD_OF_SCALE.match(text, at):
+        word = (found[1] or found[2]).lower()
+        return "plain", SCALES.get(word) or _LETTERS[word], found.end()
+    return "plain", 1.0, at
+
+
+def _is_ordinal(match: re.Match[str], text: str, before: str) -> bool:
+    if not match.group().isdecimal() or len(match.group()) > 4:
+        return False
+    starts_line = not text[: match.start()].rpartition("\n")[2].strip(" *-#|")
+    marks_item = starts_line and _MARKER_AFTER.match(text, match.end())
+    return bool(_ORDINAL_AFTER.match(text, match.end()) or _ORDINAL_BEFORE.search(before) or marks_item)
+
+
+def _readings(digits: str, language: Language) -> Iterator[tuple[float, int]]:
+    """Yield value and number of decimals: a comma or point is either a decimal sign or groups thousands.
+
+    Only in Russian a comma before three digits can be a decimal sign, and never before three zeros: a row with 12
+    must not vouch for "12,000".
+    """
+    plain = re.sub("[ '’\u00a0\u2009\u202f]", "", digits)
+    for group, decimal in ((",", "."), (".", ",")):
+        whole, mark, fraction = plain.rpartition(decimal) if decimal in plain else (plain, "", "")
+        groups = whole.split(group)
+        if decimal in whole or group in fraction or any(len(part) != 3 for part in groups[1:]):
+            continue
+        may_group = len(fraction) == 3 and whole != "0" and len(groups) == 1
+        if may_group and (fraction == "000" if language == "ru" else decimal == ","):
+            continue
+        yield float("".join(groups) + mark.replace(",", ".") + fraction), len(fraction)
+        if not mark and len(groups) == 1:
+            return

@@ -1,0 +1,487 @@
+"""What a sentence speaks of: names, periods, metrics and figures, and which of them belong together."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from agent.grounding.dates import Period, periods_of
+from agent.grounding.facts import Mention, Table, alike, stem, unit_patterns
+from agent.grounding.numbers import Figure, figures_of
+from agent.grounding.vocabulary import Vocabulary
+
+_SENTENCE = re.compile(
+    r"(?<![\s.(][A-ZА-Я])(?<!\bSt)(?<!\bMr)(?<!\bDr)(?<!\bMrs)(?<!\bNo)(?<!\bvs)(?<!\bул)(?<!\bим)[.!?…]+[\"»”*)]*\s+(?=[\"«“*(\[]*[A-ZА-ЯЁ\u4e00-\u9fff\d])|[。！？]|\n+"
+)
+_TOKEN = re.compile(r"[^\W\d_\u3400-\u9fff]+")
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_GAP = re.compile(r"[\s-]*(?:(?:[^\W\d_]+)[\s-]+){0,3}")
+_HAN_GAP = re.compile(r"[\s的]*[\u3400-\u9fff]{0,3}")
+_CLAUSE = 4
+"""A part of a sentence with more words than this is a clause with a verb, which may be of another metric."""
+_SPACE = re.compile(r"[\s\-的']*(?:of\s+|the\s+|in\s+)?")
+_GENERIC_HAN = {"平均", "总数", "总额", "数量", "人均", "比例", "百分", "分比", "百分比", "平均分"}
+
+
+def sentences_of(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the sentences and lines of `text` with their places."""
+    start = 0
+    for match in _SENTENCE.finditer(text):
+        if text[start : match.end()].strip():
+            yield start, text[start : match.end()]
+        start = match.end()
+    if text[start:].strip():
+        yield start, text[start:]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A word for columns of numbers in a sentence."""
+
+    start: int
+    end: int
+    columns: frozenset[int]
+    by_name: bool = False
+    """Whether the word is one of the name of the columns, and no other word for what they hold."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Names or periods of one column that a sentence lists, or one of them; `is_range` for the ends of a range."""
+
+    members: tuple[Mention, ...]
+    is_range: bool = False
+
+    @property
+    def start(self) -> int:
+        """Where the first member begins."""
+        return self.members[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the last member ends."""
+        return self.members[-1].end
+
+    @property
+    def dimension(self) -> int:
+        """The column of the names, -1 for periods of rows, -2 for periods of columns."""
+        return self.members[0].dimension
+
+    @cached_property
+    def rows(self) -> int:
+        """The rows of all members, as bits."""
+        rows = 0
+        for member in self.members:
+            rows |= member.rows
+        return rows
+
+    @cached_property
+    def columns(self) -> frozenset[int]:
+        """The columns of all members, for periods of columns."""
+        return frozenset(column for member in self.members for column in member.columns)
+
+
+class Reading:
+    """A sentence read against one table."""
+
+    def __init__(self, text: str, table: Table, words: Vocabulary, before: "Reading | None" = None) -> None:
+        self.text = text
+        self.table = table
+        self.words = words
+        self.before = before
+        periods = table.periods_in(text)
+        names = table.names_in(text)
+        names = [
+            name
+            for name in names
+            if not any(_overlap(name, period) and len(period.text) > name.end - name.start for period in periods)
+        ]
+        periods = [period for period in periods if not any(_overlap(name, period) for name in names)]
+        self.names = names
+        self.periods = periods
+        blank = list(text)
+        for mention in (*names, *periods):
+            blank[mention.start : mention.end] = " " * (mention.end - mention.start)
+        self.plain = "".join(blank)
+        self.figures = self._scaled(figures_of(self.plain, with_words=True))
+        self.metrics = self._metrics()
+        self.groups = [*self._grouped(names), *self._grouped(periods)]
+        self.breaks = self._breaks()
+
+    def _scaled(self, figures: list[Figure]) -> list[Figure]:
+        """Give the first end of a range the scale of the last, or a list that of its last."""
+        scaled = list(figures)
+        for at in range(len(figures) - 2, -1, -1):
+            one, two = scaled[at], scaled[at + 1]
+            between = re.sub(r"[$€£¥₽]", "", self.text[one.end : two.start])
+            same = one.kind == two.kind == "plain" and one.factor == 1 < two.factor and one.readings and two.readings
+            listed = self.words.ranges.fullmatch(between) or self.words.joins.fullmatch(between)
+            if same and listed and 0.1 <= one.value * two.factor / (two.value or 1) <= 10:
+                scaled[at] = replace(one, factor=two.factor)
+        return scaled
+
+    # Groups and parts of the sentence
+
+    def _grouped(self, mentions: Sequence[Mention]) -> list[Group]:
+        groups: list[list[Mention]] = []
+        ranged: set[int] = set()
+        open_: dict[int, int] = {}
+        for mention in mentions:
+            at = open_.get(mention.dimension)
+            if at is not None:
+                last = groups[at][-1]
+                between = self.text[last.end : mention.start]
+                bare = between.strip(" *_«»\"'“”")
+                if last.start == mention.start:
+                    pass
+                elif (
+                    self.words.joins.fullmatch(between)
+                    or self.words.joins.fullmatch(f" {bare} ")
+                    or self.words.joins.fullmatch(bare)
+                ):
+                    groups[at].append(mention)
+                    if mention.dimension < 0 and self.words.starts.search(
+                        self.text[max(0, groups[at][0].start - 10) : groups[at][0].start]
+                    ):
+                        ranged.add(at)
+                    continue
+                elif mention.dimension < 0 and self.words.ranges.fullmatch(between):
+                    groups[at].append(mention)
+                    ranged.add(at)
+                    continue
+            groups.append([mention])
+            open_[mention.dimension] = len(groups) - 1
+        return [Group(tuple(group), at in ranged) for at, group in enumerate(groups)]
+
+    def _breaks(self) -> list[int]:
+        spans = [(group.start, group.end) for group in self.groups]
+        spans += [(figure.start, figure.end) for figure in self.figures]
+        return [
+            match.start()
+            for match in self.words.breaks.finditer(self.text)
+            if not any(start <= match.start() and match.end() <= end for start, end in spans)
+            and not (
+                self.words.than.fullmatch(match.group())
+                and any(0 < figure.start - match.end() <= 4 for figure in self.figures)
+            )
+        ]
+
+    def segment(self, at: int) -> int:
+        """Return the number of the part of the sentence in which a place is."""
+        return sum(1 for place in self.breaks if place < at)
+
+    def part(self, at: int) -> str:
+        """Return the text of the part of the sentence in which a place is."""
+        start = max((place for place in self.breaks if place < at), default=0)
+        end = min((place for place in self.breaks if place >= at), default=len(self.text))
+        return self.text[start:end]
+
+    @cached_property
+    def figure_groups(self) -> list[list[Figure]]:
+        """Figures that are listed or the ends of a range, each list in its order."""
+        groups: list[list[Figure]] = []
+        for figure in self.figures:
+            if groups:
+                between = self.text[groups[-1][-1].end : figure.start]
+                bare = re.sub(r"[$€£¥₽]", "", between)
+                parts = bare, re.sub(r"^\s?[^\W\d_]{1,8}(?=\s|[,、和与到至])", "", bare)
+                listed = any(
+                    self.words.joins.fullmatch(part)
+                    or self.words.ranges.fullmatch(part)
+                    or re.fullmatch(r"\s*,\s*", part)
+                    for part in parts
+                )
+                money = [
+                    self.text[max(0, each.start - 1) : each.start] in "$€£¥₽" and each.start > 0
+                    for each in (groups[-1][-1], figure)
+                ]
+                if listed and figure.kind == groups[-1][-1].kind and money[0] == money[1]:
+                    groups[-1].append(figure)
+                    continue
+            groups.append([figure])
+        return groups
+
+    def is_object(self, group: Group) -> bool:
+        """Return whether a comparison has `group` behind its "than"."""
+        before = self.text[max(0, group.start - 40) : group.start]
+        place = 0
+        for other in self.groups:
+            if other.end <= group.start and other.end > group.start - 40:
+                place = max(place, other.end - (group.start - len(before)))
+        between = before[place:]
+        for pattern in (self.words.more, self.words.less) if re.search("[а-яё]", between) else ():
+            if any(not between[match.end() :].strip() for match in pattern.finditer(between)):
+                return True
+        for pattern in (self.words.than, self.words.exceeds, self.words.trails):
+            for match in pattern.finditer(between):
+                rest = between[match.end() :]
+                if not re.search(r"[,，;]", rest) and len(rest) <= 24 and not any(char.isdigit() for char in rest):
+                    return True
+        return False
+
+    @cached_property
+    def dimensions(self) -> list[int]:
+        """The columns whose names or periods the sentence has."""
+        return sorted({group.dimension for group in self.groups})
+
+    @cached_property
+    def groups_in_order(self) -> list[Group]:
+        """The groups by their places."""
+        return sorted(self.groups, key=lambda group: group.start)
+
+    def periods_at(self, group: Group) -> Period | None:
+        """Return the period that a group names, to tell years from halves and quarters."""
+        return next((period for period in periods_of(self.text) if period.start == group.start), None)
+
+    def in_dimension(self, dimension: int) -> list[Group]:
+        """Return the groups of one column."""
+        return [group for group in self.groups if group.dimension == dimension]
+
+    def governing(self, start: int, end: int, dimension: int, figure: Figure | None = None) -> list[Group]:
+        """Return the groups of a column that what stands at `start` may belong to, none where the sentence has none."""
+        groups = self.in_dimension(dimension)
+        if not groups:
+            return []
+        aligned = self._aligned(figure, groups) if figure else None
+        if aligned:
+            return [aligned]
+        segment = self.segment(start)
+        same = [group for group in groups if self.segment(group.start) == segment]
+        following = self.following(end, groups)
+        if following:
+            near = [group for group in same if group.end <= start and group is not following]
+            directly = [
+                group
+                for group in near
+                if not any(other.start < start and other.end > group.end for other in self.figures)
+            ]
+            return [following, *directly[-1:]] if directly and self.segment(following.start) == segment else [following]
+        before = [group for group in same if group.end <= start]
+        after = [group for group in same if group.start >= end]
+        if before:
+            chosen = [before[-1]]
+            if len(before) > 1 and self.is_object(before[-1]):
+                chosen.append(before[-2])
+            return chosen
+        if after:
+            clear = [group for group in after if not any(end <= other.start < group.start for other in self.figures)]
+            if clear:
+                chosen = [clear[0]]
+                earlier = [group for group in groups if group.end <= start]
+                if self.is_object(clear[0]) and earlier:
+                    chosen += earlier[-1:]
+                return chosen
+        before = [group for group in groups if group.end <= start]
+        if before:
+            chosen = [before[-1]]
+            plain = [group for group in before if not self.is_object(group)]
+            if self.is_object(before[-1]) and plain:
+                chosen.append(plain[-1])
+            return chosen
+        return [next(group for group in groups if group.start >= end)] if any(g.start >= end for g in groups) else []
+
+    def following(self, end: int, groups: Sequence[Group]) -> Group | None:
+        """Return the group that a figure belongs to by a preposition behind it, as in "120 in the North"."""
+        for group in groups:
+            if end <= group.start <= end + 60 and self.words.after_figure.fullmatch(self.text, end, group.start):
+                if not any(end <= other.start < group.start for other in self.figures):
+                    return group
+        return None
+
+    def _aligned(self, figure: Figure, groups: Sequence[Group]) -> Group | None:
+        """Return the member of a list that has the place of `figure` in a list of figures of the same length."""
+        listed = next((each for each in self.figure_groups if figure in each and len(each) > 1), None)
+        if not listed:
+            return None
+        place = listed.index(figure)
+        for group in sorted(groups, key=lambda each: abs(each.start - figure.start)):
+            if len(group.members) == len(listed):
+                return Group((group.members[place],))
+        return None
+
+    # Metrics
+
+    def _metrics(self) -> list[Metric]:
+        found = [*self._metrics_by_words(), *self._metrics_in_chinese()]
+        taken = [(metric.start, metric.end) for metric in found]
+        for concept, pattern in self.words.concepts.items():
+            columns = frozenset(column.index for column in self.table.metrics if concept in column.concepts)
+            for match in pattern.finditer(self.plain) if columns else ():
+                span = match.span()
+                if not any(start < span[1] and span[0] < end for start, end in taken):
+                    found.append(Metric(*span, columns))
+        return self._merged(sorted(found, key=lambda metric: (metric.start, metric.end)))
+
+    def _metrics_by_words(self) -> Iterator[Metric]:
+        table = self.table
+        for match in _TOKEN.finditer(self.plain):
+            root = stem(match.group())
+            columns = frozenset(
+                column.index for column in table.metrics if any(alike(root, own) for own in column.stems)
+            )
+            if columns:
+                yield Metric(match.start(), match.end(), columns, True)
+
+    def _metrics_in_chinese(self) -> Iterator[Metric]:
+        pieces: dict[str, set[int]] = {}
+        for column in self.table.metrics:
+            for run in _HAN.findall(column.name):
+                for size in range(2, len(run) + 1):
+                    for at in range(len(run) - size + 1):
+                        pieces.setdefault(run[at : at + size], set()).add(column.index)
+        if not pieces:
+            return
+        longest = max(map(len, pieces))
+        at = 0
+        while at < len(self.plain):
+            for size in range(min(longest, len(self.plain) - at), 1, -1):
+                piece = self.plain[at : at + size]
+                if piece in pieces and piece not in _GENERIC_HAN:
+                    yield Metric(at, at + size, frozenset(pieces[piece]), True)
+                    at += size - 1
+                    break
+            at += 1
+
+    def _merged(self, found: Sequence[Metric]) -> list[Metric]:
+        merged: list[Metric] = []
+        for metric in found:
+            if merged and metric.start < merged[-1].end:
+                if metric.start == merged[-1].start and metric.end == merged[-1].end:
+                    merged[-1] = Metric(metric.start, metric.end, merged[-1].columns | metric.columns, True)
+                continue
+            if merged:
+                last = merged[-1]
+                both = last.columns & metric.columns
+                gap = self.plain[last.end : metric.start]
+                if both and _SPACE.fullmatch(gap):
+                    merged[-1] = Metric(last.start, metric.end, both, last.by_name or metric.by_name)
+                    continue
+            merged.append(metric)
+        return merged
+
+    def owned(self, figure_end: int) -> Metric | None:
+        """Return the metric that stands directly behind a figure, such as in "120 orders"."""
+        for metric in self.metrics:
+            if metric.start >= figure_end:
+                between = self.plain[figure_end : metric.start]
+                if self.words.links.search(between):
+                    return None
+                near = _GAP.fullmatch(between) or _HAN_GAP.fullmatch(between)
+                crossing = self.segment(metric.start) != self.segment(figure_end) or self.words.than.search(between)
+                other = any(figure_end <= each.start < metric.start for each in self.figures)
+                return metric if near and not crossing and not other and not self.words.per.search(between) else None
+        return None
+
+    def paired(self, figure: Figure) -> bool:
+        """Return whether a figure is one of two that are compared, such as "120 against 80"."""
+        at = self.figures.index(figure)
+        for one, two in ((at - 1, at), (at, at + 1)):
+            if 0 <= one and two < len(self.figures):
+                between = self.text[self.figures[one].end : self.figures[two].start]
+                if self.words.against.fullmatch(between):
+                    return True
+        return False
+
+    def is_whole(self, figure: Figure) -> bool:
+        """Return whether a figure is the whole that another is a part of, such as 198 in "41 of 198"."""
+        before = self.text[max(0, figure.start - 24) : figure.start]
+        return bool(self.words.part_of.search(before)) and any(
+            0 < figure.start - other.end <= 30 or (0 <= other.start - figure.end <= 40 and before.strip().istitle())
+            for other in self.figures
+        )
+
+    def columns_for(self, start: int, end: int) -> frozenset[int] | None:
+        """Return the columns that what stands at `start` may be of; None where the sentence names none."""
+        own = self.owned(end)
+        if own and len(own.columns) > 1:
+            for metric in self.metrics:
+                both = own.columns & metric.columns
+                if (
+                    metric is not own
+                    and both
+                    and both != own.columns
+                    and self.segment(metric.start) == self.segment(start)
+                ):
+                    if not any(
+                        other is not own and self.owned(figure.end) is metric
+                        for figure in self.figures
+                        for other in [metric]
+                        if figure.start != start
+                    ):
+                        own = Metric(own.start, own.end, both, own.by_name or metric.by_name)
+        consumed = {self.owned(figure.end) for figure in self.figures if figure.start != start}
+        free = [
+            metric
+            for metric in self.metrics
+            if metric not in consumed and not self.words.per.search(self.text[: metric.start])
+        ]
+        segment = self.segment(start)
+        before = [metric for metric in free if metric.end <= start and self.segment(metric.start) == segment]
+        chosen = [own] if own else []
+        if before:
+            chosen.append(before[-1])
+        listed = next(
+            (each for each in self.figure_groups if len(each) > 1 and any(other.start == start for other in each)), []
+        )
+        if not chosen:
+            after = [metric for metric in free if metric.start >= end and self.segment(metric.start) == segment]
+            earlier = [metric for metric in free if metric.end <= start]
+            chosen = [*earlier[-1:], *after[:1]] if earlier or after else []
+            chosen += [
+                metric
+                for metric in self.metrics
+                if chosen and self.segment(metric.start) != segment and metric.end <= start
+            ]
+        if listed and not own:
+            chosen += [metric for metric in free if metric.end <= listed[0].start][-len(listed) :]
+        inherited = not own and all(self.segment(metric.start) != segment for metric in chosen)
+        if not chosen or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
+            return None
+        columns = frozenset(column for metric in chosen for column in metric.columns)
+        if not own:
+            units = {self.unit_of(figure) for figure in self.figures} - {None}
+            if not any(self.table.columns[at].unit in units for at in columns):
+                columns |= {column.index for column in self.table.metrics if column.unit in units}
+        if not any(metric.by_name for metric in chosen):
+            columns |= {column.index for column in self.table.metrics if not column.concepts}
+        return columns
+
+    def unit_of(self, figure: Figure) -> str | None:
+        """Return the unit of measure of a figure, such as "usd" or "kg"."""
+        before = self.text[max(0, figure.start - 5) : figure.start].lower()
+        for sign, unit in (
+            ("$", "usd"),
+            ("€", "eur"),
+            ("£", "gbp"),
+            ("₽", "rub"),
+            ("usd ", "usd"),
+            ("eur ", "eur"),
+            ("gbp ", "gbp"),
+            ("rmb ", "cny"),
+            ("cny ", "cny"),
+            ("rub ", "rub"),
+            ("¥", "yen"),
+            ("￥", "cny"),
+        ):
+            if before.endswith(sign):
+                return unit
+        after = re.compile(r"[\s\u00a0-]?").match(self.text, figure.end)
+        place = after.end() if after else figure.end
+        for pattern, unit in unit_patterns(self.words):
+            if pattern.match(self.text, place):
+                return unit
+        return None
+
+
+def _overlap(one: Mention, other: Mention) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def nearest(pattern: re.Pattern[str], text: str, start: int, end: int, places: Iterable[int] = ()) -> int | None:
+    """Return how far from `start` to `end` the nearest match of `pattern` is; None where there is none."""
+    found = [
+        min(abs(match.start() - end), abs(start - match.end()))
+        for match in pattern.finditer(text)
+        if not (match.start() < end and start < match.end())
+    ]
+    return min(found, default=None)

@@ -1,0 +1,269 @@
+"""English words of claims."""
+
+import re
+from collections.abc import Iterator
+
+from agent.grounding.vocabulary import NumberWord, Vocabulary
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+
+
+def _before(pattern: str) -> re.Pattern[str]:
+    """Compile what stands directly before a figure, with a sign of currency between."""
+    return re.compile(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
+
+
+_SMALL = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
+    )
+}
+_TENS = {word: 10 * at for at, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+_SCALES = {"hundred": 1e2, "dozen": 12, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+_WORD = "|".join([*_SMALL, *_TENS, *_SCALES])
+_NUMBER = re.compile(
+    rf"(?<![\w-])(?:an?\s+(?=(?:{'|'.join(_SCALES)})\b))?(?:{_WORD})(?:(?:\s+and\s+|[\s-]+)(?:{_WORD}))*(?![\w])(?!-(?!fold))",
+    re.IGNORECASE,
+)
+_FRACTIONS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "tenth": 10}
+_FRACTION = re.compile(
+    r"\b(?:(?<!first )(?<!last )(?<!all )(?<!these )(?P<top>a|one|two|three|four|1|2|3)[\s-]+)(?P<part>third|quarter|fourth|fifth|sixth|tenth)s?\b(?!\s*(?:place|of\s+(?:19|20)\d\d))"
+    r"|(?<!first )(?<!second )(?<!other )\b(?P<half>half)\b(?!-?\s?year| an? (?:hour|year|day|month|minute|century))",
+    re.IGNORECASE,
+)
+_MULTIPLES = {
+    "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "doubling": 2, "thrice": 3, "triple": 3, "tripled": 3, "triples": 3, "tripling": 3,
+    "quadruple": 4, "quadrupled": 4, "quadruples": 4, "halved": 0.5, "halves": 0.5, "halving": 0.5, "twofold": 2, "threefold": 3, "fourfold": 4,
+    "fivefold": 5, "tenfold": 10, "two-fold": 2, "three-fold": 3,
+}  # fmt: skip
+_MULTIPLE = _words("|".join(_MULTIPLES))
+_ALONE = re.compile(r"\b(?:only|just|exactly|single)\s+$", re.IGNORECASE)
+
+
+_HALVES = re.compile(
+    rf"\b(?P<whole>an?|one|{_WORD}) and a half(?P<scale> (?:hundred|thousand|million|billion))?\b|\bhalf a (?P<half>dozen|hundred|thousand|million|billion)\b"
+    rf"|\b(?P<top>one|two|three|four|five|\d{{1,2}}) in(?: every)? (?P<below>two|three|four|five|six|seven|eight|nine|ten|\d{{1,3}})\b(?=\s+\w)",
+    re.IGNORECASE,
+)
+
+
+def _number_words(text: str) -> Iterator[NumberWord]:
+    taken = []
+    for match in _HALVES.finditer(text):
+        taken.append(match.span())
+        if match["whole"]:
+            whole = _SMALL.get(match["whole"].lower(), _TENS.get(match["whole"].lower(), 1)) + 0.5
+            yield NumberWord(*match.span(), whole * _SCALES.get((match["scale"] or "").strip().lower(), 1))
+        elif match["half"]:
+            yield NumberWord(*match.span(), 0.5 * _SCALES[match["half"].lower()])
+        else:
+            top, below = (_SMALL.get(each.lower(), 0) for each in (match["top"], match["below"]))
+            taken.pop()
+            if 0 < top < below:
+                taken.append(match.span())
+                yield NumberWord(*match.span(), top / below, "times")
+    for match in _FRACTION.finditer(text):
+        if any(start < match.end() and match.start() < end for start, end in taken):
+            continue
+        above = (match["top"] or "a").lower()
+        count = int(above) if above.isdecimal() else _SMALL.get(above, 1)
+        taken.append(match.span())
+        yield NumberWord(*match.span(), count / _FRACTIONS[(match["part"] or "half").lower()], "times")
+    for match in _MULTIPLE.finditer(text):
+        taken.append(match.span())
+        yield NumberWord(*match.span(), _MULTIPLES[match.group().lower()], "times")
+    for match in _NUMBER.finditer(text):
+        if any(start < match.end() and match.start() < end for start, end in taken):
+            continue
+        words = [word for word in re.split(r"[\s-]+", match.group().lower()) if word not in {"and", "a", "an"}]
+        if words == ["one"] and not _ALONE.search(text[: match.start()]):
+            continue
+        if words[0] in _SCALES and not re.match(r"an?\s", match.group(), re.IGNORECASE):
+            continue
+        yield NumberWord(*match.span(), _value(words))
+
+
+def _value(words: list[str]) -> float:
+    """Return the value of number words in their order: scales multiply what stands before them."""
+    total = part = 0.0
+    for word in words:
+        if word in {"hundred", "dozen"}:
+            part = (part or 1) * _SCALES[word]
+        elif word in _SCALES:
+            total, part = total + (part or 1) * _SCALES[word], 0
+        else:
+            part += _SMALL.get(word, _TENS.get(word, 0))
+    return total + part
+
+
+VOCABULARY = Vocabulary(
+    up=_words(
+        r"grew|grow(?:s|n|ing)?|rose|rise[sn]?|rising|increas(?:e[sd]?|ing)|climb(?:s|ed|ing)?|jump(?:s|ed|ing)?|surg(?:e[sd]?|ing)|soar(?:s|ed|ing)?"
+        r"|gain(?:s|ed|ing)?|went up|go(?:es|ing)? up|moved up|expand(?:s|ed|ing)?|recover(?:s|ed)?|rebound(?:s|ed)?|upward|uptick|lengthen(?:s|ed|ing)?|widen(?:s|ed|ing)?|(?<!make )(?<!makes )(?<!made )(?<!add )(?<!adds )(?<!making )up (?:by|from|on)|growth|higher than (?:in|the previous|a year|last)|accelerat\w+|picked up|(?<!make )(?<!makes )(?<!made )(?<!add )(?<!adds )(?<!making )up(?= \d)|spik(?:ed|es)|advanced|added|rall(?:y|ied)|doubled|tripled|quadrupled"
+    ),
+    down=_words(
+        r"fell|fall(?:s|en|ing)?|drop(?:s|ped|ping)?|declin(?:e[sd]?|ing)|decreas(?:e[sd]?|ing)|shr[aiu]nk(?:s|ing)?|slip(?:s|ped|ping)?|slid|slide[s]?|sank|sink[s]?|plung(?:e[sd]?|ing)"
+        r"|plummet(?:s|ed|ing)?|tumbl(?:e[sd]?|ing)|slump(?:s|ed|ing)?|went down|go(?:es|ing)? down|downward|downturn|reduc(?:ed|tion)|dip(?:s|ped)?|contract(?:ed|ion)|down (?:by|from|to|on)|down(?= \d)|weaken(?:s|ed|ing)?|halved|eas(?:e[sd]?|ing)|shorten(?:s|ed|ing)?|narrow(?:s|ed|ing)|collapsed|dwindl\w+|shed"
+    ),
+    improves=_words(r"improv(?:e[sd]?|ing|ement)"),
+    worsens=_words(r"worsen(?:s|ed|ing)?|deteriorat\w+"),
+    steady=_words(r"unchanged|stayed (?:flat|the same|stable|constant|level)|remained (?:flat|the same|stable|constant|level|unchanged)|(?:was|were|is|are|held|been) (?:flat|stable|constant|steady)|did not change|no change|flat"),
+    always=_words(r"steadily|continuous(?:ly)?|consistent(?:ly)?|constantly|every (?:year|month|quarter|week|day)|each (?:year|month|quarter|week|day)|year (?:after|on|over) year|month (?:after|by) month|uninterrupted(?:ly)?|without (?:interruption|exception)|throughout|monotonic\w*|successive\w*"),
+    more=_words(r"more|higher|greater|larger|bigger|above|longer|older|heavier|taller|further|warmer|hotter|ahead|expensive|extra|additional|pricier|costlier|farther"),
+    less=_words(r"less|fewer|lower|smaller|below|shorter|younger|lighter|cheaper|cooler|colder|behind|short of|down on"),
+    than=_words(r"than|compared (?:with|to)|in comparison (?:with|to)|versus|vs\.?|against|relative to|ahead of|behind|as (?:much|many|high|large|big|often|long|fast|expensive) as|above|below|over|that of|those of|the size of"),
+    exceeds=_words(r"exceed(?:s|ed|ing)?|beat(?:s)?|outs(?:ell|ells|old)|outperform(?:s|ed|ing)?|surpass(?:es|ed|ing)?|outpac(?:e[sd]?)|outearn(?:s|ed)?|overt(?:ook|akes?|aken)|outstrip(?:s|ped)?|outrank(?:s|ed)?|edg(?:es|ed) out|lead(?:s)? (?!to\b|in\b|with\b|at\b|by\b|on\b|the\b|all\b|among\b)(?=\S+ by)|ahead of|above|tops(?= [A-Z])|eclips(?:es|ed)|outnumber(?:s|ed)?|outweigh(?:s|ed)?|ranks? (?:above|ahead of|higher than)"),
+    trails=_words(r"trail(?:s|ed|ing)?(?! off)|lag(?:s|ged|ging)?(?: behind)?|behind|below|falls? short of|fell short of|ranks? (?:below|behind|lower than)|is inferior to|underperform(?:s|ed)?"),
+    equal=_words(r"(?:exactly )?the same (?:\w+ ){0,2}as|equals?|equal to|as (?:much|many|high|large) as|identical|tied|level with"),
+    highest=_words(
+        r"highest|largest|biggest|greatest|maximum|max|peak(?:s|ed)?|record(?= (?:high|year|month|quarter|week|day|level|value|figure|sales|revenue))|top(?= (?:spot|place|position|performer|performing|seller|selling|earner|product|region|city|customer|employee|category|store|country|department|month|year|supplier|channel|brand|branch|team|salesperson|value|revenue))|top-(?:selling|performing|earning|ranked)|tops?(?= the)|leads?(?! to\b| time)|leading|leader|number one|no\. ?1|top (?:two|three|four|five|six|ten|\d{1,2})(?! \w+ (?:together|combined|account|make|generate|bring|represent))|ranks? first|ranked first|comes? first|came first|first place|in the lead|dominat(?:e[sd]?|ing)"
+        r"|most(?! of| recent|ly)(?: (?!of\b)\w+)?|longest|(?:more|higher|greater|larger|bigger)(?: \w+){0,4} than (?:any|every|all)(?: of)?(?: the)?(?: other| others)?|heaviest|busiest|priciest|costliest|dearest|tallest|hottest|warmest|unrivall?ed|outsells? (?:all|every)|ahead of all|largest contributor|main contributor|oldest|fullest|steepest|sharpest"
+    ),
+    lowest=_words(
+        r"lowest|smallest|least|fewest|minimum|min|bottom (?:two|three|four|five|\d{1,2})|bottom(?= (?:of|place|spot|position|performer))|at the bottom|ranks? last|ranked last|comes? last|came last|last place|shortest|lightest|quietest|cheapest|coldest|coolest|brings? up the rear|youngest|tiniest|slightest|(?:less|fewer|lower|smaller)(?: \w+){0,4} than (?:any|every|all)(?: of)?(?: the)?(?: other| others)?|trails? (?:all|every)|trough|lagged? behind (?:all|every)"
+    ),
+    best=_words(r"best|strongest|top performer"),
+    worst=_words(r"worst|weakest"),
+    either=_words(r"fastest|slowest|quickest|safest|healthiest"),
+    better_low=re.compile(r"(?<![a-z])(?:cost|late|delay|wait|error|defect|complaint|return|churn|bounce|loss|lost|duration|minutes|seconds|_ms\b|time|latency|place|rank|leaver|absen|accident|crime|readmission|expens|price|days|emission|co2|debt|against|missed|fail|cancel)", re.IGNORECASE),
+    each=_words(r"per|each|apiece|a head"),
+    latest=_words(r"latest|most recent|newest|last(?= (?:order|delivery|login|visit|payment|sale|invoice|shipment|purchase))"),
+    earliest=_words(r"earliest|first(?= (?:order|delivery|login|visit|payment|sale|invoice|shipment|purchase))|oldest(?= (?:order|invoice|ticket|record|entry))"),
+    not_superlative=re.compile(r"(?:from(?: the)?|to(?: the)?|one of the|among the|not(?: the)?|n't(?: the)?|at(?: the)?|second|third|fourth|fifth|2nd|3rd|\dth|next|second-|third-|fourth-|fifth-|2nd-|3rd-|\dth-|nor|al|than|neither|far from the|the next)\s*$", re.IGNORECASE),
+    followed_by=_words(r"followed (?:closely )?by|ahead of|then|next comes|next is|and then"),
+    rank=_words(
+        r"(?P<ordinal>second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|2nd|3rd|[4-9]th|1\dth|1st|first)(?:[\s-]+(?:highest|largest|biggest|most|best|strongest|greatest|place|place[ds]|position|spot|rank|lowest|smallest|worst|fewest|cheapest|busiest|longest)|(?= with\b| at\b| in (?:line|terms|the ranking)))"
+        r"|(?:ranks?|ranked|comes?|came|placed|is|was|in|finished|runs?) (?:a distant |a close |in |at )?(?P<ordinal2>second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|2nd|3rd|[4-9]th|1st)(?! (?:quarter|half|month|year|week))(?![\s-]+(?:highest|largest|lowest|smallest))(?: place)?"
+        r"|(?:number|no\.|#) ?(?P<ordinal3>\d{1,2})|(?P<ordinal4>runner-up)"
+    ),
+    ordinals={"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "runner": 2},
+    total=_words(r"totals?|totall?ed|totall?ing|in all|altogether|together|combined|overall|sum(?:med|s)?|in sum|add(?:s|ed)? up to|adds? to|collectively|jointly|grand total|in aggregate|between them|all told|cumulative(?:ly)?"),
+    average=_words(r"averag(?:e[sd]?|ing)|mean|on average|avg|typically|typical"),
+    median=_words(r"median"),
+    share=_words(r"shares?|portion|proportion|account(?:s|ed|ing)? for|contribut(?:e[sd]?|ing)|make(?:s)? up|made up|represent(?:s|ed|ing)?|responsible for|compris(?:e[sd]?)|percent of|% of|per ?cent of|constitut(?:e[sd]?)|of the total|of all|of (?:the |its |total |overall )|generat(?:e[sd]?)|come[s]? from|came from|out of"),
+    difference=_words(r"better|worse|stronger|weaker|quicker|sooner|later|earlier|differ(?:s|ed|ences?|ential)?|gap|margin of|spread|delta|lead(?: of)?|apart|separat(?:e[sd]?)|away from|ahead|behind|rang(?:e[sd]?|ing)|increase|decrease|drop|rise|growth|decline|change[sd]?|gain|off|swing|swung|minus|plus|improvement|advantage|shortfall|excess|difference|faster|slower|quicker|(?:over|under|above|below|within) (?:its |the |their )?(?:\w+ )?(?:budget|plan|target)|reduction|saving|jump|surge|dip|down|up"),
+    by=re.compile(r"\b(?:by|another|additional|extra|further|of)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
+    ratio=_words(r"per|each|apiece|ratio|for every|average(?:s|d)?|mean|times|to one|a head"),
+    extent=_words(r"rang(?:e[sd]?|ing)|var(?:y|ies|ied)|between|span(?:s|ned|ning)?|from a low|spread"),
+    every=_words(r"all(?: of)?(?: the)?|every(?: one of the| single)?|each(?: of the)?|both|without exception"),
+    none=_words(r"no|none(?: of)?(?: the)?|not a single|neither"),
+    only=_words(r"only|sole(?:ly)?|the one|alone"),
+    majority=_words(r"majority|more than half|over half|most of|mostly|the bulk|the lion's share|predominant(?:ly)?"),
+    some=_words(r"some|several|most|many|few|a number of|half of|one"),
+    rest=_words(r"other|others|remaining|rest|else"),
+    top=re.compile(r"\b(?:top|first|best|leading|largest|highest|biggest|strongest|highest-\w+|top-\w+)\s(?:the\s)?$", re.IGNORECASE),
+    bottom=re.compile(r"\b(?:bottom|last|worst|smallest|lowest|weakest)\s$", re.IGNORECASE),
+    existence=re.compile(r"\b(?:the|these|those|our|its|there (?:are|were|is|was)(?: a total of| exactly| only)?|all|all of the|all the|total of|across(?: all)?(?: the)?|the list (?:has|contains|includes)|(?:result|table|data|list|breakdown|ranking) (?:has|have|shows?|contains?|covers?|lists?|includes?|spans?)|we have|you have|covers?|covering|lists?|spans?|contains?|includes?|comprises?|of the|of|in total|total|exactly|among(?: the)?|each of the|for|over the|over|for the|the|served?|have|has|operates?)\s$", re.IGNORECASE),
+    about=_before(r"about|around|roughly|approximately|some|circa|close to|approx\.?|an estimated|in the region of"),
+    over=_before(r"over|more than|above|upwards? of|greater than|higher than|larger than|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?|topp(?:ed|ing)|past|in excess of|slightly over|just over|beyond|well over|well above|passed|crossed|cross|reached more than|bigger than|longer than|older than|a little over|slightly more than"),
+    under=_before(r"under|less than|fewer than|below|nearly|almost|up to|just under|slightly under|slightly less than|just below|lower than|smaller than|short of|not quite|beneath|well below|well under|shy of|shorter than|younger than|close to"),
+    nearly=_before(r"nearly|almost|up to|just under|slightly under|slightly less than|just below|not quite|close to|shy of"),
+    at_least=_before(r"at least|no less than|no fewer than|not less than|minimum of|a minimum of"),
+    at_most=_before(r"at most|no more than|not more than|maximum of|a maximum of|up to"),
+    about_after=re.compile(r"\s?(?:or so|-odd|or thereabouts)", re.IGNORECASE),
+    over_after=re.compile(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
+    at_least_after=re.compile(r"\s?(?:%|percent)?\s?(?:\w+ )?or (?:more|better|higher|above|longer|over|greater)\b", re.IGNORECASE),
+    positive=_words(r"profitable|positive|in the black|made a profit|profit"),
+    negative=_words(r"negative|in the red|loss-making|made a loss|unprofitable|loss(?:es)?|deficit|minus"),
+    negation=_words(r"not|no|never|n't|none|neither|nor|without|cannot|didn't|wasn't|isn't|doesn't|don't|weren't|hasn't|haven't"),
+    previous=_words(r"(?:the )?(?:previous|prior|preceding|last) (?:year|month|quarter|week|day|period)(?:'s)?|a (?:year|month|quarter|week|day) (?:earlier|before|ago)|(?:the )?(?:year|month|quarter|week|day) before|(?:a|one|the|two|three) (?:following |next )?(?:years?|months?|quarters?|weeks?) (?:later|after)|(?:the )?(?:following|next) (?:year|month|quarter|week)|year[- ](?:on|over)[- ]year|month[- ](?:on|over)[- ]month|quarter[- ](?:on|over)[- ]quarter"),
+    since=_words(r"before reaching|before|reach(?:ed|ing)|until|then|since|afterwards|thereafter|from then on|later"),
+    multiple=_words(r"as|than|that of|those of|the|more|higher|larger|bigger|doubl\w+|tripl\w+|quadrupl\w+|\w+fold|halv\w+|size|amount|number|half|third|quarter|fifth|tenth|of|over"),
+    own=_words(r"its|their|his|her|own|peak(?:s|ed)?|low point|record(?= (?:high|year|month|quarter|level))|(?:best|worst|strongest|weakest|busiest|quietest|highest|lowest)[\w -]{0,12} (?:year|month|quarter|day|week)|all-time"),
+    places=_words(r"places?|rank(?:ing)?|position|standing"),
+    missing=re.compile(r"\s*(?:no|there (?:is|are|was|were) no|not|the (?:data|table|rows|value|field))\b", re.IGNORECASE),
+    dated=re.compile(r"\b(?:before|after|since|until|by|prior to|pre-|post-)\s*$", re.IGNORECASE),
+    dated_after=re.compile(r"(?!)"),
+    shown=_words(r"shown|listed|displayed|of these|these|among (?:the )?(?:rows|results|first)|of the (?:first )?(?:\d+ )?(?:rows|results)|in (?:this|the) (?:list|table|sample|excerpt)|visible|here|so far|returned"),
+    pronoun=re.compile(r"\s*(?:it|its|they|their|he|she|his|her|this one)\b", re.IGNORECASE),
+    joins=re.compile(r"(?:\s*,\s*(?:and\s+|then\s+|&\s+)?|\s+(?:and|&|or|plus)\s+|\s*[&+/]\s*)(?:(?:the|in|for|from|of|by)\s+){0,2}", re.IGNORECASE),
+    against=re.compile(r"[\s\w]{0,24}(?:against|versus|vs\.?|compared (?:with|to)|to|as opposed to|rather than|down from|up from|from)\s+(?:about |roughly |nearly |just |only |its |the |a )?[$€£]?", re.IGNORECASE),
+    starts=_words(r"from|between"),
+    part_of=re.compile(r"\b(?:of|out of|from|in|among)\s+(?:its|their|the|all|a total of|our)?\s*(?:[a-z]+\s+)?[$€£]?$|/\s?$", re.IGNORECASE),
+    ranges=re.compile(r"\s*(?:to|through|until|till|and|[-–—→])\s*(?:(?:the|in|over|about|around|nearly|almost|just|only|a|roughly)\s+){0,2}", re.IGNORECASE),
+    breaks=re.compile(r"[,;:()|\n]|(?<=\s)[-–—](?=\s)|\b(?:and|while|whereas|but|compared (?:with|to)|versus|vs\.?|against|than|although|though|whilst|followed by|ahead of|with|yet|however|or|as opposed to|except|apart from|excluding|after|before|which|who|where|then)\b", re.IGNORECASE),
+    after_figure=re.compile(r"\s*(?:%|percent)?\s*(?:(?!(?:than|over|above|below|against|more|less|fewer|higher|lower|to|from|ahead|behind|and|with)\b)[\w$€£¥%°./'-]+\s+){0,4}?(?:(?:in|for|from|by|at|of|on|to|came from|are|belongs? to|go(?:es)? to|went to|goes to)\s+(?:the\s+|its\s+|our\s+|month of\s+|year\s+)?|\(\s*(?:the\s+)?)", re.IGNORECASE),
+    links=_words(r"in|for|from|at|by|to|on|per|with|were|was|are|is|and|than|as|while|that|which|who|had|has|have"),
+    cause=_words(
+        r"because(?: of)?|owing to|thanks to|due to|caused? by|caus(?:ed|ing|es)|driven (?:mainly |largely |primarily |mostly |by )*by|driving (?:the )?(?:growth|increase|rise|decline|sales|demand)|drove (?:the |this )?(?:growth|increase|rise|decline|sales|demand)|fuell?ed by|boosted by|propelled by|spurred by|triggered by|on the back of|as a (?:result|consequence) of|as a result|attributable to|attributed to|stem(?:s|med|ming) from|result(?:s|ed|ing) (?:from|in)|le(?:d|ads?|ading) to(?! (?:the|a) (?:total|sum))|the reason|explains? (?:why|the)|explained by|in response to|prompted|thus increasing|reflect(?:s|ed|ing)|owes? (?:this|its|the)|by virtue of|since (?:the )?(?:campaign|customers|new|demand|price|market)|hurt by|helped by|dragged down by|weighed (?:down )?(?:on )?by|benefit(?:ed|s|ing)? from|suffer(?:ed|s|ing)? from|contributed to (?:the )?(?:growth|increase|decline|rise|drop|fall)|(?:lifted|boosted|pushed|dragged|pulled|propelled|sparked|spurred|fuelled|fueled) (?:the |its |their |up |down )?\w+|(?:brought|cut|kept|sent|made|helped) (?:the (?:average|total|number|result|company|revenue|sales|figure|rate|share|wait|score)|it (?:back|down|up)|down the|up the)|which is why|that is why|that's why|this is why|reason (?:for|why|behind|is)|turned (?:the|these|losses|profits?|it|things)|consequence|therefore|hence|(?:after|following|with|through|by) (?:(?:the|a|an|its|their|our|last|this|new|recent|strict|local|successful) ){0,3}(?:\w+ ){0,2}(?:launch|introduction|campaigns?|opening|closing|closure|promotions?|relaunch|redesign|renovation|strikes?|training|reforms?|rollout|roll-out|switch|arrival|departure|investments?|merger|relocation|hiring|layoffs|advertising|marketing|cuts|cutting|curriculum|policy|restructuring|upgrade|outage|storms?|weather|pandemic|holiday season|regulations?|sanctions|competition|competitors?)(?! (?:sales|revenue|orders))"
+    ),
+    cause_columns=_words(r"reasons?|causes?|why|explanation|comment|note|factor|driver"),
+    forecast=_words(
+        r"will(?! not be shown)|won't|'ll|going to|is set to|are set to|(?:is|are) likely to|likely(?: to)?|probably|expected to|(?:is|are) expected|project(?:ed|ions?) to|forecast(?:s|ed)?(?: to)?|predict(?:s|ed|ions?)?|anticipat\w+|on track (?:to|for)|on course (?:to|for)|poised to|bound to|should (?:continue|grow|rise|reach|exceed|increase|decline|fall|keep|improve|see|remain)|is about to|can be expected|outlook|in the (?:coming|near|foreseeable) (?:years?|months?|future|quarters?|weeks?)|next (?:year|month|quarter|week)|upcoming (?:year|month|quarter)|trend (?:continues|will)|sooner or later|may (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|might (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|could (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|by the end of (?:next|the decade)|promises? to|looks set|heading (?:for|towards)|headed (?:for|towards)"
+    ),
+    schedule=_words(r"(?:is |are )?(?:expected|scheduled|planned|due|supposed)|should|will"),
+    forecast_columns=_words(r"forecast\w*|plan(?:ned|s)?|expected|projected|projection|predict\w*|target|outlook"),
+    sentiment=_words(
+        r"impressive(?:ly)?|disappoint\w+|excellent|outstanding|remarkabl[ey]|amazing(?:ly)?|fantastic|terrible|terribly|awful|great(?! deal| majority| britain)|brilliant|stellar|spectacular|superb|alarming(?:ly)?|worr(?:y|ying|isome|ied|ies)|concern(?:ing|ed|s)?|unhapp[yi]\w*|happ(?:y|ier|iness|iest)|satisf(?:ied|action|ying|actory)|dissatisf\w+|pleas(?:ed|ing|antly)|love[sd]?|hate[sd]?|loyal(?:ty)?|enthusias\w+|excit(?:ed|ing|ement)|promising|encouraging|healthy|unhealthy|robust|thriving|struggling|struggl\w+|success story|unfortunate(?:ly)?|sadly|luckily|fortunate(?:ly)?|poorly|strong (?:performance|demand|growth|results?|quarter|year|position|interest)|weak (?:performance|demand|results?)|popular with|frustrat\w+|furious|outrag\w+|glad|joy\w*|regret\w*|morale|mood|feels?|felt|believes?|hopes?|hoped|fears?|feared|afraid|fans|relieved|relief|embarrass\w+|reassuring|comfort\w*|surprising(?:ly)?|worth celebrating|celebrat\w+|complain(?:s|ing|ed)?|resent\w*|bored|tired of|fed up|grateful|devoted|passion\w*|ideal|perfect|flawless|shame\w*|sluggish|lousy|bleak|gloomy|rosy|enviable|reputation|star performer|heartening|unfair|angry|annoyed|upset|delighted|thrilled|proud|prefer(?:s|red)?|appreciat\w+|enjoy\w*|dislike[sd]?|admir\w+|trusts?|trusted(?= by)|confiden(?:t|ce)|optimis\w+|pessimis\w+|stunning|catastroph\w+|disast\w+|dismal|lackluster|lacklustre|mediocre|solid|exceptional(?:ly)?|wonderful|shocking(?:ly)?|dramatic(?:ally)? (?:success|failure)|favou?rite|beloved|motivated|demotivated|bad news|good news|a triumph|inspiring|depressing|miserable|keen|eager|welcome news|unacceptabl\w+|underwhelming|crisis|in trouble|bright spot|dream|nightmare"
+    ),
+    recommendation=_words(r"we (?:should|must|need to)|you should|should be (?:increased|closed|expanded|promoted|reduced)|it is (?:advisable|recommended)|i recommend|must be (?:closed|expanded)"),
+    months=(
+        r"Jan(?:uary|\.)?", r"Feb(?:ruary|\.)?", r"Mar(?:ch|\.)?", r"Apr(?:il|\.)?", "May", "June?|Jun\\.", "July?|Jul\\.", r"Aug(?:ust|\.)?",
+        r"Sept?(?:ember|\.)?", r"Oct(?:ober|\.)?", r"Nov(?:ember|\.)?", r"Dec(?:ember|\.)?",
+    ),
+    dates=(
+        r"(?i:\b(?P<quarter>first|second|third|fourth|last|final|1st|2nd|3rd|4th) quarter)(?:,? (?:of )?{year})?",
+        r"(?i:\b(?P<half>first|second|1st|2nd) half)(?: of)?(?: the year| (?:of )?{year})?(?! of)", r"\bH(?P<half>[12])(?: {year})?\b",
+        r"\bFY ?{year}",
+    ),
+    date_words={"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4, "final": 4},
+    number_words=_number_words,
+    concepts={
+        "revenue": _words(r"revenues?|turnover|takings|income|proceeds|gmv|sales|earnings"),
+        "profit": _words(r"profits?|earnings|net income|gain|loss(?:es)?|margin"),
+        "margin": _words(r"margins?"),
+        "cost": _words(r"cheap\w*|expensive|pric(?:ey|iest|ier)|costl\w+|costs?|expenses?|expenditures?|spend(?:ing)?|spent"),
+        "actual": _words(r"actual(?:ly)?|spent|spending|overspent|underspent|expenditure"),
+        "price": _words(r"cheap\w*|expensive|pric(?:ey|iest|ier)|costl\w+|prices?|charges?|charged|fee|tariff|rate"),
+        "salary": _words(r"salar(?:y|ies)|wages?|pay|pays|paid|earns?|payroll|compensation"),
+        "budget": _words(r"budgets?|funding"),
+        "discount": _words(r"discounts?|rebates?"),
+        "tax": _words(r"tax(?:es)?|vat"),
+        "debt": _words(r"debts?|balance|owed|receivables?"),
+        "orders": _words(r"orders?|purchases?|transactions?|bookings?"),
+        "customers": _words(r"customers?|clients?|buyers?|accounts?|shoppers?"),
+        "users": _words(r"users?|subscribers?|members?|signups?|accounts?"),
+        "units": _words(r"units?|quantit(?:y|ies)|qty|pieces?|copies|volume|sales|sold|items?|pcs"),
+        "visits": _words(r"visits?|visitors?|sessions?|traffic|footfall"),
+        "clicks": _words(r"clicks?"),
+        "views": _words(r"views?|impressions?"),
+        "wins": _words(r"wins?|won|victor(?:y|ies)|winning"),
+        "draws": _words(r"draws?|drew|drawn|ties|tied"),
+        "conceded": _words(r"conced\w+|against|let in|allowed"),
+        "scored": _words(r"scor(?:ed|es|ing)|goals for"),
+        "defeats": _words(r"loss(?:es)?|lost|defeats?|losing"),
+        "employees": _words(r"employees?|staff|headcount|workers?|people|persons?|fte"),
+        "returns": _words(r"returns?|refunds?|returned"),
+        "complaints": _words(r"complaints?|tickets?|issues?|incidents?|errors?|defects?|bugs?"),
+        "stock": _words(r"stocks?|inventory|on hand|available"),
+        "invoices": _words(r"invoices?|bills?"),
+        "deliveries": _words(r"deliver(?:y|ies)|shipments?|parcels?|shipped"),
+        "age": _words(r"oldest|youngest|older|younger|ages?|years old"),
+        "rating": _words(r"ratings?|scores?|stars|grade|points"),
+        "population": _words(r"population|inhabitants|residents|people"),
+        "duration": _words(r"longest|shortest|longer|shorter|stay(?:s|ed)?|wait(?:s|ed|ing)?|quick\w*|fast\w*|slow\w*|durations?|hours?|minutes?|time|days|seconds|latency"),
+        "distance": _words(r"distances?|kilomet(?:er|re)s?|mileage|miles|km"),
+        "weight": _words(r"heav(?:y|ier|iest)|lightest|weights?|kg|kilograms?|tonnes?|tons?"),
+        "temperature": _words(r"temperatures?|degrees"),
+        "conversion": _words(r"conversions?"),
+        "students": _words(r"students?|pupils?|learners?"),
+        "patients": _words(r"patients?"),
+        "rate": _words(r"rates?|share|percent(?:age)?|pct|ratio|proportion"),
+    },
+    units={
+        r"\$|usd|dollars?|bucks|us\$": "usd", r"€|eur|euros?": "eur", r"£|gbp|pounds?(?: sterling)?": "gbp", r"¥|jpy|yen": "jpy", r"cny|rmb|yuan": "cny", r"₽|rub|roubles?|rubles?": "rub",
+        r"cents?": "cent",
+        r"mg|milligrams?": "mg", r"g|grams?": "g", r"kg|kgs|kilos?|kilograms?": "kg", r"t|tonnes?|tons?|metric tons?": "t",
+        r"ms|milliseconds?": "ms", r"s|secs?|seconds?": "s", r"mins?|minutes?": "min", r"h|hrs?|hours?": "h", r"days?": "d", r"weeks?": "week", r"months?": "month", r"years?": "year",
+        r"mm|millimet(?:er|re)s?": "mm", r"cm|centimet(?:er|re)s?": "cm", r"m|met(?:er|re)s?": "m", r"km|kilomet(?:er|re)s?": "km", r"mi|miles?": "mi",
+        r"ml|millilit(?:er|re)s?": "ml", r"l|lit(?:er|re)s?": "l", r"gb|gigabytes?": "gb", r"mb|megabytes?": "mb", r"kb|kilobytes?": "kb", r"tb|terabytes?": "tb",
+        r"°c|degrees celsius|celsius": "c", r"°f|degrees fahrenheit|fahrenheit": "f", r"kwh": "kwh", r"mwh": "mwh", r"gwh": "gwh", r"twh": "twh",
+    },
+    per=re.compile(r"\b(?:per|each|every)\s+$|\d\s+(?:\w+\s+)?an?\s+$", re.IGNORECASE),
+    generic=_words(r"rows?|records?|entries|results?|values?|data points?|lines|groups?|of them"),
+    total_rows=_words(r"(?:grand |sub)?total|all|overall|sum"),
+)  # fmt: skip

@@ -1,0 +1,214 @@
+"""Chinese words of claims."""
+
+import re
+from collections.abc import Iterator
+
+from agent.grounding.vocabulary import NumberWord, Vocabulary
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{pattern})", re.IGNORECASE)
+
+
+def _before(pattern: str) -> re.Pattern[str]:
+    """Compile what stands directly before a figure, with a sign of currency between."""
+    return re.compile(rf"(?:{pattern})\s*[$€£¥￥]?$", re.IGNORECASE)
+
+
+_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_SCALES = {"十": 10, "百": 100, "千": 1000}
+_NUMERAL = "[零〇一二两三四五六七八九十百千万亿]"
+_MEASURE = (
+    "个|家|名|位|种|件|台|单|人|款|项|类|次|笔|座|条|只|张|本|辆|份|间|所|元|块|吨|公斤|千克|箱|瓶|套|城|地区|省|市|部门|门店|渠道|产品|城市|客户|区域"
+    "|大|者|行|天|小时|分钟|岁|双|把|颗|样|支|篇|周|级|点"
+)
+_PART = re.compile(
+    rf"(?P<below>{_NUMERAL}+|\d+)分之(?P<above>{_NUMERAL}+(?:点{_NUMERAL}+)?|\d+(?:\.\d+)?)"
+    rf"|(?P<tenths>[一二两三四五六七八九])成(?P<half_tenth>半)?(?![为功立本员交长果])"
+    r"|(?P<half>一半|半数|过半(?=数)|对半)|(?P<doubled>翻(?:了)?一?[番倍])|(?P<times>[一二两三四五六七八九十]+)倍"
+)
+_NUMBER = re.compile(
+    rf"(?<![第十百千万亿\d.初周星期])(?P<number>{_NUMERAL}+(?:点[零一二三四五六七八九]+)?)(?:(?P<measure>{_MEASURE})|(?![月季年日号度倍成共直般致样定些切旦律连贯同起下样]))"
+)
+_NO_NUMBER = re.compile(
+    r"统一|唯一|万一|同一|(?<![零一二两三四五六七八九])十分(?!之)|百货|千里|进一步|之一|一起|一线|三农|第一"
+)
+_ALONE = re.compile(r"(?:只有|仅有|仅|只)$")
+
+
+def _number_words(text: str) -> Iterator[NumberWord]:
+    taken = []
+    for match in _PART.finditer(text):
+        taken.append(match.span())
+        if match["below"]:
+            below, above = _value(match["below"]), _value(match["above"])
+            kind = "percent" if below == 100 else "times"
+            yield NumberWord(*match.span(), above if below == 100 else above / (below or 1), kind)
+        elif match["tenths"]:
+            yield NumberWord(*match.span(), 10 * _DIGITS[match["tenths"]] + 5 * bool(match["half_tenth"]), "percent")
+        elif match["times"]:
+            yield NumberWord(*match.span(), _value(match["times"]), "times")
+        else:
+            yield NumberWord(*match.span(), 0.5 if match["half"] else 2, "times")
+    taken += [match.span() for match in _NO_NUMBER.finditer(text)]
+    for match in _NUMBER.finditer(text):
+        start, end = match.span("number")
+        number = match["number"]
+        composed = len(number) > 1 and (set(number) & set("十百千") or number[-1] in "万亿")
+        alone = number == "一" and not _ALONE.search(text[:start])
+        if any(first < end and start < last for first, last in taken) or alone:
+            continue
+        if composed and number[0] not in "万亿千百" or match["measure"]:
+            yield NumberWord(start, end, _value(number))
+
+
+def _value(number: str) -> float:
+    if number[0].isdecimal():
+        return float(number)
+    whole, _, fraction = number.partition("点")
+    total = part = digit = 0
+    for character in whole:
+        if character in _DIGITS:
+            digit = _DIGITS[character]
+        elif character in _SCALES:
+            part, digit = part + (digit or 1) * _SCALES[character], 0
+        else:
+            total, part, digit = (total + part + digit or 1) * (10**4 if character == "万" else 10**8), 0, 0
+    decimals = float("0." + "".join(str(_DIGITS[each]) for each in fraction)) if fraction else 0.0
+    return total + part + digit + decimals
+
+
+VOCABULARY = Vocabulary(
+    up=_words(r"(?<!负)增长(?!率)|增加|上升|上涨|提高|提升|攀升|回升|上扬|增至|升至|涨至|增幅|涨幅|扩大|飙升|走高|增多|翻[了]?一?[番倍]|增长率为正|反弹|升高"),
+    down=_words(r"下降|下跌|减少|降低|下滑|跌至|降至|减至|回落|萎缩|缩减|走低|降幅|跌幅|负增长|骤降|锐减|缩小|减半|降到"),
+    improves=_words(r"改善|好转"),
+    worsens=_words(r"恶化|变差"),
+    steady=_words(r"持平|不变|保持稳定|没有变化|无变化|稳定在"),
+    always=_words(r"持续|逐年|逐月|逐季|连续|不断|每年都|每月都|一直|稳步|一路"),
+    more=_words(r"多(?!个|少|次|种|家|名)|高(?!达)|大|贵|长(?!期)|重|领先|多出|高出|高于|多于|大于"),
+    less=_words(r"少(?!于等)|低|小|便宜|短|轻|落后|低于|少于|小于|不及|不如"),
+    than=_words(r"比(?!例|率|重|较)|与|相比|相较于?|较(?!高|低|大|小|多|少|为)|对比|同"),
+    exceeds=_words(r"超过|超出|高于|多于|大于|领先(?:于)?|优于|胜过|超越|赶超|压过|好于|快于"),
+    trails=_words(r"低于|少于|小于|落后(?:于)?|不及|不如|逊于|慢于|输给"),
+    equal=_words(r"相同|一样|相等|等于|并列|同样"),
+    highest=_words(r"(?:前三|前五|前十)(?:名|位|的)?(?!\w{0,4}(?:合计|共|占))|最高|最多|最大|(?:高|多|大)于其他(?:所有)?|比其他[^，。]{0,8}都(?:多|高|大)|最贵|最长|最重|最热|最畅销|最旺|居首|首位|第一(?!季|个|年|次|批|天|月|周|名(?!$))|榜首|领跑|冠军|峰值|顶峰|高峰|最受欢迎|遥遥领先|位列第一|排名第一|名列前茅|龙头|最活跃|领先(?=于(?:其他|所有)|$|[，。])|最老|主导|最主要|高居|头名|创新高|新高|最广|最为突出"),
+    lowest=_words(r"最低|最少|最小|最便宜|最短|最轻|最冷|垫底|末位|倒数第一|排名最后|最后一名|谷底|低谷|末尾|创新低|新低|最年轻|居末"),
+    best=_words(r"最好|最佳|最优|最强"),
+    worst=_words(r"最差|最糟"),
+    either=_words(r"最快|最慢"),
+    better_low=re.compile(r"退货|投诉|错误|故障|流失|延迟|延误|等候|等待|时长|时间|分钟|成本|费用|价|亏损|排名|缺勤|运费|负|失|欠|损|逾期|取消"),
+    each=_words(r"每|人均|户均|单均"),
+    latest=_words(r"最近|最新|最晚"),
+    earliest=_words(r"最早|最先"),
+    not_superlative=re.compile(r"(?:从|到|由|不是|并非|非|之一|倒数|第[二三四五六七八九]|次|不)$"),
+    followed_by=_words(r"其次(?:是|为)?|紧随其后的?(?:是|为)?|随后(?:是|为)?|接着是|然后是|再次(?:是|为)"),
+    rank=_words(r"第(?P<ordinal>[二三四五六七八九十])(?!季|个|年|次|批|天|月|周|产业)(?:位|名|大|高|多|低|少|小)?|第(?P<ordinal3>\d{1,2})(?:位|名)?(?!季)|(?P<ordinal4>亚军|次席)"),
+    ordinals={"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "亚军": 2, "次席": 2},
+    total=_words(r"总计|合计|共计|一共|总共|总额|总和|总数|总量|总(?!体|部|经理|结|是|统|监|会)|加起来|之和|累计|合共|共(?!同|享|有产)"),
+    average=_words(r"平均|均值|人均|均为|户均"),
+    median=_words(r"中位数|中值|中位"),
+    share=_words(r"占|份额|比重|比例|贡献|构成"),
+    difference=_words(r"快|慢|好于|差(?!评)|差距|差额|差异|变化|增|减|升|降|涨|跌|多出|高出|少了|领先|落后|超出|缩短"),
+    by=re.compile(r"(?:多|少|高|低|大|小|快|慢|贵|便宜|长|短|重|轻|增加|减少|了|出|约)$"),
+    ratio=_words(r"每|平均|人均|之比|比率|倍"),
+    extent=_words(r"介于|范围|区间|之间"),
+    every=_words(r"所有|全部|每个|每家|各个|均(?!值|为\d)|都|两者|全都|每一|无一例外"),
+    none=_words(r"没有(?:一个|任何|一家|一种)?|无一|均未|都没有|均不"),
+    only=_words(r"只有|仅有|唯一|仅(?!\d|占|为)"),
+    majority=_words(r"大部分|多数|大多数|过半|超过一半|一半以上|绝大部分"),
+    some=_words(r"一些|部分|多数|几个|若干|一个|一家|有的"),
+    rest=_words(r"其他|其余|剩余|剩下|另外|其它"),
+    top=re.compile(r"(?:前|最高的|最大的|最多的|领先的|排名前)$"),
+    bottom=re.compile(r"(?:后|最低的|最小的|最少的|末)$"),
+    existence=re.compile(r"(?:共有?|一共有?|总共有?|所有|全部|这|合计|包括|涵盖|列出了?|包含|涉及|有|共计|分为|全国|来自|覆盖|中的?|在)$"),
+    about=_before(r"约|大约|大概|将近|近|左右|接近|差不多"),
+    over=_before(r"超过|逾|超|高于|多于|大于|突破|高出|以上|长于|超出"),
+    under=_before(r"不到|不足|将近|接近|低于|少于|小于|未达|近|未满|以下|短于"),
+    nearly=_before(r"将近|接近|近"),
+    at_least=_before(r"至少|不少于|不低于|最少"),
+    at_most=_before(r"至多|最多|不超过|不多于|不高于"),
+    about_after=re.compile(r"\s?\w{0,2}(?:左右|上下)"),
+    at_least_after=re.compile(r"\s?[%％]?\w{0,3}(?:及以上|以上)"),
+    over_after=re.compile(r"\s?[多余]|\s?\+(?!\d)"),
+    positive=_words(r"盈利|为正|正值"),
+    negative=_words(r"亏损|为负|负值|负数"),
+    negation=_words(r"不|没|未|无|非|并非"),
+    previous=_words(r"上(?:一)?(?:年|月|个月|季度|周)|去年|次年|翌年|一年后|前一(?:年|月|季度|天)|同比|环比|上年|一年前"),
+    since=_words(r"达到|随后|以来|此后|之后|自(?!身|己)"),
+    multiple=re.compile("倍|翻|半|分之|番"),
+    own=_words(r"自身|自己|其(?=最)|峰值|高峰|顶峰|谷底|低谷|新高|新低|(?:最好|最差|最佳|最高|最低)的?(?:年份|月份|季度|一年|一月|一天|一个月|一个季度)"),
+    places=_words(r"排名|名次|位次"),
+    missing=re.compile(r"\s*(?:没有|无|缺少|数据|未)"),
+    dated=re.compile(r"(?:早于|晚于|自|截至)$"),
+    dated_after=re.compile(r"\s?年?(?:以前|之前|以后|之后|前|后)"),
+    shown=_words(r"所示|显示的|列出的|这些|表中|所列|以上|其中"),
+    pronoun=re.compile(r"\s*(?:它|其(?!中|他|次|余)|该|他|她|这一)"),
+    joins=re.compile(r"\s*(?:、|和|与|及|以及|还有|跟|，和|加|加上)\s*(?:在|的)?"),
+    against=re.compile(r"[\s\w]{0,6}(?:对|比|较|相比|到|至)\s*"),
+    starts=_words(r"从|由|自"),
+    part_of=re.compile(r"(?:中的?|/|共|总数)$"),
+    ranges=re.compile(r"\s*(?:的|单|元|件|人|万|亿|%|次|家|个|台)*\s*(?:到|至|增至|升至|涨至|降至|跌至|减至|增长到|增长至|增加到|增加至|上升到|上升至|下降到|下降至|减少到|减少至|提高到|提升到|提升至|降到|涨到|升到|跌到|[-–—~→])(?:了)?\s*(?:约)?"),
+    breaks=re.compile(r"[，,；;：:（）()|\n、]|而(?!且)|但|和|与|及(?!其)|比(?!例|率|重|较)|其次"),
+    after_figure=re.compile(r"\s*(?:%|个|家|名|位|元|件|单|万|亿|人|台)*\s*(?:来自|属于|在|是|\(|（|归)"),
+    links=_words(r"[的在为是由比，,]"),
+    cause=_words(r"因为|由于|因(?!为|此|素|子|而|地制宜)[^，。]{1,8}|因而|(?:延长|推出|上线|改革|实施|调整|促销|开业|引入|搬迁|启用|更换|培训|降价|涨价|宣传|营销|改版|整顿|关闭|开放|举办|引进|升级|裁员|扩建)[^，。]{0,12}(?:之后|后|以来)|得益于|归因于|归功于|源于|因此|所以|导致|造成|致使|使得|原因(?:是|在于)?|受(?:到|益于)?[^，。]{0,12}(?:影响|推动|拖累|带动|驱动|冲击)|推动(?:了)?|带动(?:了)?|驱动|拉动|促使|之所以|起因|缘于|归咎于|促进(?:了)?|在[^，。]{1,12}(?:推动|带动|影响|作用|刺激)下|反映(?:了|出)|说明(?:了)?|拖累|多亏|由[^，。]{1,10}引起|有赖于"),
+    cause_columns=_words(r"原因|备注|因素|说明|理由"),
+    forecast=_words(r"预计|预期|预测|将(?:会|继续|达到|达|增长|增加|下降|上升|超过|突破|保持|持续|进一步|有|在(?:明年|下|未来)|成为|迎来|大幅|于(?:明年|下)|维持|提升|扩大|减少|翻)|会(?:继续|增长|增加|下降|上升|超过|达到|进一步|更|保持|持续|突破|有所|大幅|再)|有望|未来|明年|下(?:个|一)?(?:月|季度|年|周)|可能|预料|或将|即将|势必|必将|展望|料将|前景|很快|大概率|有可能|后续"),
+    schedule=_words(r"预计|计划|应|将(?:于|在)|预定"),
+    forecast_columns=_words(r"预测|计划|预计|目标|预期"),
+    sentiment=_words(r"令人[一-鿿]{2}|喜人|优秀|出色|卓越|惊人|可喜|可惜|遗憾|不幸|幸运|糟糕|失望|满意|不满|开心|高兴|喜欢|喜爱|热爱|青睐|偏爱|讨厌|忠诚|担忧|堪忧|担心|不佳|亮眼|抢眼|瞩目|骄人|辉煌|欣慰|鼓舞|振奋|乐观|悲观|惨淡|强劲|疲软|良好|极好|非常好|很好|不错|理想|受欢迎(?!程度)|认可|信任|热情|抱怨|困境|危机|灾难|火爆|傲人|惨烈|赞(?!助)|夸|热捧|追捧|叫好|捧场|怨声载道|情绪|压力|低落|气愤|恼火|委屈|疲惫|辛苦|害怕|恐慌|焦虑|自豪|骄傲|感动|惊喜|惊艳|激动|敬佩|佩服|称赞|赞赏|好评|差评|口碑|人气|心仪|钟爱|厌倦|沮丧|无奈|尴尬|丢脸|安心|放心|期待|期望|渴望|憧憬|差强人意|欢迎(?!程度)|愉快|热衷|看好|表现(?:优异|突出|平平|很差|较差)|优异|信心|平庸|严峻|愤怒"),
+    recommendation=_words(r"建议|应该(?:增加|关闭|扩大|减少)|应当(?:增加|关闭|扩大|减少)|需要(?:加强|增加|关闭|扩大)"),
+    months=(),
+    dates=(
+        r"(?:{year}\s?年)?(?P<month>十[一二]?|[一二三四五六七八九])月份?", r"(?:{year}\s?年)?(?P<half>[上下])半年", r"(?:{year}\s?年)?第?(?P<quarter>[一二三四1-4])季(?!度)",
+    ),
+    date_words={"十一": 11, "十二": 12, "一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "上": 1, "下": 2},
+    number_words=_number_words,
+    concepts={
+        "revenue": _words(r"收入|营收|销售额|营业额|销售收入|流水|销售(?!量|数)"),
+        "profit": _words(r"利润|盈利|亏损|净利|毛利(?!率)|收益"),
+        "margin": _words(r"毛利率|利润率|净利率"),
+        "cost": _words(r"最便宜|最贵|便宜|更贵|成本|费用|支出|开支|花费"),
+        "actual": _words(r"实际|花费|花了"),
+        "price": _words(r"最便宜|最贵|便宜|更贵|价格|单价|售价|均价|价"),
+        "salary": _words(r"工资|薪资|薪水|薪酬|月薪|年薪"),
+        "budget": _words(r"预算"),
+        "discount": _words(r"折扣|优惠"),
+        "tax": _words(r"税"),
+        "debt": _words(r"债务|欠款|余额|应收"),
+        "orders": _words(r"订单|交易|单(?!价|位|一|独)|下单"),
+        "customers": _words(r"客户|顾客|买家|消费者"),
+        "users": _words(r"用户|会员|订阅|粉丝"),
+        "units": _words(r"销量|数量|销售量|销售数量|售出"),
+        "visits": _words(r"访问|访客|流量|客流"),
+        "clicks": _words(r"点击"),
+        "views": _words(r"浏览|曝光|播放"),
+        "employees": _words(r"员工|人数|职工|雇员|人员"),
+        "returns": _words(r"退货|退款"),
+        "complaints": _words(r"投诉|工单|故障|错误|缺陷"),
+        "stock": _words(r"库存|存货"),
+        "invoices": _words(r"发票|账单"),
+        "deliveries": _words(r"配送|发货|交付|快递|运单"),
+        "age": _words(r"年龄|岁"),
+        "rating": _words(r"评分|得分|分数|评级"),
+        "population": _words(r"人(?!均|事|力)|人口|居民"),
+        "duration": _words(r"最长|最短|最快|最慢|时长|时间|小时|分钟|天数"),
+        "distance": _words(r"距离|里程|公里"),
+        "weight": _words(r"重量|公斤|千克|吨"),
+        "temperature": _words(r"温度|气温|(?<![季年程力速月进高深幅额])度(?!数)"),
+        "conversion": _words(r"转化"),
+        "students": _words(r"学生"),
+        "patients": _words(r"患者|病人"),
+        "rate": _words(r"率|增速|占比|比例|百分比|比重"),
+    },
+    units={
+        r"\$|美元|美金": "usd", r"€|欧元": "eur", r"[¥￥]|元|人民币|块钱?": "cny", r"£|英镑": "gbp", r"日元": "jpy", r"卢布": "rub",
+        r"毫克|mg": "mg", r"克|g": "g", r"公斤|千克|kg": "kg", r"吨|t": "t", r"斤": "jin",
+        r"毫秒|ms": "ms", r"秒|s": "s", r"分钟": "min", r"小时|h": "h", r"天": "d", r"周": "week", r"个月": "month", r"年|岁": "year",
+        r"毫米|mm": "mm", r"厘米|cm": "cm", r"米|m": "m", r"公里|千米|km": "km", r"毫升|ml": "ml", r"升|l": "l", r"℃|摄氏度|°c": "c",
+        r"千瓦时|kwh": "kwh", r"兆瓦时|mwh": "mwh", r"吉瓦时|gwh": "gwh", r"gb": "gb", r"mb": "mb",
+    },
+    per=re.compile(r"每$"),
+    generic=_words(r"行|条记录|记录|结果|数据|条|项"),
+    total_rows=_words(r"合计|总计|小计|总和|全部|汇总"),
+)  # fmt: skip

@@ -1,0 +1,145 @@
+"""Claims of sentences: examples of each class, and the rates on labelled sentences."""
+
+import time
+from typing import Any
+
+import pytest
+
+from agent.grounding.claims import unsupported_claims
+from agent.grounding.summary import computed_facts
+from agent.sql.result import Result
+from tests.benchmarks.claims import FOLDER, rates, sentences
+
+
+def table(columns: list[str], *rows: list[Any], truncated: bool = False) -> Result:
+    return Result(columns=columns, types=["other"] * len(columns), rows=list(rows), truncated=truncated)
+
+
+REGIONS = table(["region", "revenue_eur", "orders"], ["North", 120, 30], ["South", 80, 25], ["West", 45, 9])
+YEARS = table(
+    ["year", "region", "revenue"],
+    *([2022, "North", 90], [2022, "South", 70], [2023, "North", 110], [2023, "South", 60]),
+)
+
+
+def wrong(text: str, result: Result = REGIONS, question: str = "Revenue and orders by region") -> list[str]:
+    return [objection.claim for objection in unsupported_claims(text, result, question)]
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("The North earned 120 euros, the South 80.", []),
+        ("The North earned 80 euros, the South 120.", ["80", "120"]),
+        ("120 euros came from the North and 45 from the West.", []),
+        ("120 euros came from the West and 45 from the North.", ["120", "45"]),
+        ("North, South and West earned 120, 80 and 45 euros respectively.", []),
+        ("North, South and West earned 120, 45 and 80 euros respectively.", ["45", "80"]),
+        ("The North had 30 orders.", []),
+        ("The North had 120 orders.", ["120"]),
+        ("The South earned $80.", ["80"]),
+        ("The South earned eighty euros.", []),
+        ("The South earned ninety euros.", ["ninety"]),
+        ("Total revenue was 245 euros.", []),
+        ("Total revenue was 120 euros.", ["120"]),
+        ("The average revenue is about 81.7 euros, the median 80.", []),
+        ("The average revenue is 90 euros.", ["90"]),
+        ("The North has the highest revenue.", []),
+        ("The South has the highest revenue.", ["highest"]),
+        ("The South ranks second with 80 euros.", []),
+        ("The West ranks second.", ["ranks second"]),
+        ("Two regions earned more than 60 euros.", []),
+        ("Three regions earned more than 60 euros.", ["Three"]),
+        ("The North earned 50% more than the South.", []),
+        ("The South earned 50% more than the North.", ["50", "North"]),
+        ("The North accounts for almost half of the revenue.", []),
+        ("The North leads thanks to a new campaign.", ["thanks to"]),
+        ("The North will lead again.", ["will"]),
+        ("The result of the North is impressive.", ["impressive"]),
+        ("В регионе North выручка 120 евро, это больше, чем в South.", []),
+        ("North的收入为80欧元。", ["80"]),
+    ],
+)
+def test_claims_are_bound_to_names_metrics_and_units(text: str, claims: list[str]) -> None:
+    assert wrong(text) == claims
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("The North rose from 90 in 2022 to 110 in 2023.", []),
+        ("The South rose from 70 in 2022 to 60 in 2023.", ["rose"]),
+        ("In 2022 the North earned 110.", ["110"]),
+        ("In 2023 the North earned 110, after 90 a year earlier.", []),
+        ("Revenue of the South fell by 14.3%.", []),
+        ("Revenue of the South grew in 2023.", ["grew"]),
+        ("The North earned 200 in both years together.", []),
+        ("In 2021 the North earned 90.", ["2021"]),
+    ],
+)
+def test_claims_are_bound_to_periods(text: str, claims: list[str]) -> None:
+    assert wrong(text, YEARS, "Revenue by year and region") == claims
+
+
+def test_reason_names_whose_figure_it_is() -> None:
+    (objection,) = unsupported_claims("The South earned 120 euros.", REGIONS, "")
+
+    assert objection.reason == "the rows have it for revenue eur of North"
+
+
+@pytest.mark.parametrize(
+    "text", ["In total 245 was earned.", "There are three regions.", "The West has the most orders."]
+)
+def test_rows_that_were_cut_off_support_no_claim_of_all(text: str) -> None:
+    cut = table(["region", "orders"], ["North", 100], ["South", 25], ["West", 120], truncated=True)
+
+    assert wrong(text, cut, "Orders by region")
+
+
+def test_causes_and_sentiments_in_the_rows_are_supported() -> None:
+    rows = table(["review", "reason"], ["impressive sound", "strike"], ["too loud", "storm"])
+
+    assert wrong("One review calls the sound impressive. It was late because of the strike.", rows, "Reviews") == []
+
+
+def test_computed_facts_are_given() -> None:
+    facts = computed_facts([REGIONS, YEARS], "Revenue by region")
+
+    assert "revenue_eur: total 245; average 81.6667; median 80; highest 120 (North); lowest 45 (West)" in facts
+    assert "North 49.0%" in facts
+    assert "first period to last: 160 to 170, +10, +6.2%" in facts
+
+
+def test_computed_facts_are_bounded_and_careful() -> None:
+    wide = table(["name", *(f"metric_{at}" for at in range(40))], *([f"n{row}", *range(40)] for row in range(50)))
+    cut = table(["name", "orders"], ["a", 1], ["b", 2], truncated=True)
+
+    assert len(computed_facts([wide] * 5, "")) <= 2_000
+    assert "total" not in computed_facts([cut], "").replace("totals", "")
+    assert computed_facts([table(["n"], [1])], "") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong_rejected", "correct_rejected"), [("development", 0.87, 0.07), ("examples", 0.94, 0.03)]
+)
+def test_rates(name: str, wrong_rejected: float, correct_rejected: float) -> None:
+    """The sentences of `examples` were written together with the code, those of `development` without it."""
+    found = rates((sentence, bool(sentence.objections())) for sentence in sentences(FOLDER / f"{name}.jsonl"))
+
+    assert found["wrong_rejected"] >= wrong_rejected
+    assert found["correct_rejected"] <= correct_rejected
+
+
+def test_a_paragraph_over_fifty_rows_takes_milliseconds() -> None:
+    rows = table(
+        ["city", "year", "revenue", "orders"], *([f"City {at}", 2020 + at % 5, 1000 + 7 * at, at] for at in range(50))
+    )
+    text = (
+        "City 7 earned 1,049 in 2022. The highest revenue is that of City 49 with 1,343. "
+        "City 3 earned 14 more than City 1. Total orders are 1,225."
+    )
+    unsupported_claims(text, rows, "Revenue by city")
+    started = time.process_time()
+    unsupported_claims(text, rows, "Revenue by city")
+
+    assert time.process_time() - started < 0.2
