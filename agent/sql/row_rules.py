@@ -81,10 +81,13 @@ class RowRules:
         """Every parameter that a rule has, with the table that needs it."""
         return {name: rule.key for rule in self._rules.values() for name in rule.parameters}
 
-    def needs_barrier(self, tree: exp.Expr) -> bool:
-        """Return whether an expression of `tree`, or a rule of its tables, might raise an error on a row."""
+    def needs_barrier(self, tree: exp.Expr, parameters: Mapping[str, Any]) -> bool:
+        """Return whether an expression of `tree`, or a rule of its tables, might raise an error on a row.
+
+        `parameters` are the values of the parameters of rules.
+        """
         predicates = [rule.predicate for _, rule in self._references(tree) if rule.predicate is not None]
-        return not is_leakproof(tree, predicates, self._catalog)
+        return not is_leakproof(tree, predicates, self._catalog, parameters)
 
     def apply(self, tree: exp.Expr, *, needs_barrier: bool = True) -> exp.Expr:
         """Return a copy of `tree` in which every reference of a table with a rule is filtered by it.
@@ -241,7 +244,7 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
             raise RowRuleParameterMissing(table, name)
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
     bound = rules.bound(markers)
-    needs_barrier = rules.needs_barrier(tree)
+    needs_barrier = rules.needs_barrier(tree, parameters)
     text = _checked_text(bound.apply(tree, needs_barrier=needs_barrier), bound, needs_barrier=needs_barrier)
     text = place(escape(text), {marker: name for name, marker in markers.items()})
     return text, {name: parameters[name] for name in needed}
