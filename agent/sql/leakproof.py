@@ -2,10 +2,10 @@
 
 The definition is narrow: a rule compares columns with literals and parameters, also in subqueries. A statement is one
 SELECT over tables of the catalog joined by conditions, that compares columns with literals, or with columns of the same
-type, and shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. A parameter has a value of the
-type of its column. All columns are stored: those of views and generated columns are not. PostgreSQL marks
-these comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the
-column's type is compared in no statement that passes.
+type, and shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. The columns are
+stored, not those of views or generated ones, and a parameter has a value of its column's type. PostgreSQL marks these
+comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the column's
+type is compared in no statement that passes.
 """
 
 import re
