@@ -15,7 +15,7 @@ from agent.catalog.schema import Catalog
 from agent.catalog.stored import decode, encode
 from agent.sql.database import Database
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,8 @@ def fingerprint(catalog: Catalog) -> str:
             table.comment,
             table.is_view,
             table.parents,
+            table.shares_rows,
+            table.computes_columns,
             table.primary_key,
             keys,
             columns,

@@ -17,7 +17,7 @@ def encode_table(table: Table) -> list[Any]:
     """Return `table` as lists that JSON can say."""
     keys = [[key.columns, key.target, key.target_columns, key.inferred] for key in table.foreign_keys]
     facts = [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view]
-    return [*facts, table.parents, table.shares_rows, table.rows]
+    return [*facts, table.parents, table.shares_rows, table.computes_columns, table.rows]
 
 
 def decode_table(row: list[Any]) -> Table:
@@ -26,7 +26,7 @@ def decode_table(row: list[Any]) -> Table:
     Raises:
         TypeError, ValueError: it is anything else.
     """
-    name, columns, schema, primary, keys, comment, is_view, parents, shares_rows, rows = row
+    name, columns, schema, primary, keys, comment, is_view, parents, shares_rows, computes_columns, rows = row
     return Table(
         as_text(name),
         _decode_columns(columns),
@@ -40,6 +40,7 @@ def decode_table(row: list[Any]) -> Table:
         bool(is_view),
         tuple(map(as_text, parents)),
         bool(shares_rows),
+        bool(computes_columns),
         None if rows is None else int(rows),
     )
 

@@ -109,7 +109,10 @@ class _Reader:
         return tables
 
     def with_storage(self, tables: dict[str, Table], dialect: str) -> dict[str, Table]:
-        """Return `tables` with the tables that show the same rows; where that cannot be read, each may show any."""
+        """Return `tables` with the tables that show the same rows, and those that compute columns.
+
+        Where that cannot be read, each may show any rows.
+        """
         connection: Any = self._inspector.bind
         try:
             storage = storage_of(connection, dialect, self._default or "")
@@ -124,6 +127,8 @@ class _Reader:
         shared = {names[name] for name in storage.shared if name in names}
         changed = {key: replace(tables[key], parents=found) for key, found in parents.items()}
         changed |= {key: replace(changed.get(key, tables[key]), shares_rows=True) for key in shared}
+        computed = _computed(names, {**tables, **changed}, storage)
+        changed |= {key: replace(changed.get(key, tables[key]), computes_columns=True) for key in computed}
         return {**tables, **changed}
 
     def definitions(self, tables: dict[str, Table]) -> dict[str, str | None]:
@@ -198,6 +203,7 @@ class _Reader:
                 foreign_keys=tuple(self._foreign_key(reference, schema) for reference in foreign.get(name, ())),
                 comment=comments.get(name),
                 is_view=kinds[name[1]],
+                computes_columns=any("computed" in column for column in columns[name]),
             )
             for name in columns
             if columns[name]
@@ -251,6 +257,20 @@ def _known_parents(name: Name, names: Mapping[Name, str], storage: Storage) -> I
             yield names[parent]
         else:
             yield from _known_parents(parent, names, storage)
+
+
+def _computed(names: Mapping[Name, str], tables: Mapping[str, Table], storage: Storage) -> set[str]:
+    """Return the keys of tables that have generated columns, or show the rows of tables that have or may have them."""
+    # What is known of a partition outside of the catalog is only that it exists; foreign tables are among them.
+    pending = [name for name in storage.parents if name not in names]
+    pending += [name for name, key in names.items() if tables[key].computes_columns or name in storage.computed]
+    found: set[Name] = set()
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += storage.parents.get(name, ())
+    return {names[name] for name in found if name in names}
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -61,6 +61,8 @@ class Table:
     """Keys of the tables that also show its rows: that of which it is a partition, those it inherits from."""
     shares_rows: bool = False
     """True for a table that is no view and may show rows of any other: merge, federated and virtual tables, say."""
+    computes_columns: bool = False
+    """True for a table with generated columns, or with partitions or children that have them or are not known."""
     rows: int | None = None
     """About how many rows it has; None where that is not known cheaply."""
 

@@ -5,6 +5,8 @@ something (SQLite's `mod` of fractions is not its `%`) or make what another vers
 (MariaDB has no REGEXP_LIKE). Each exception stands here; a test runs statements of every dialect in both spellings.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -28,6 +30,11 @@ from sqlglot.parsers.sqlite import SQLiteParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 _IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
+_STRINGS = {
+    TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING,
+}  # fmt: skip
+_INTERVAL = re.compile(r"[-+]?[\d.]+\s*[a-z]+")
+_FORMAT = re.compile(r"(?=.*%[a-z])[\w\s%:/.,-]+")
 _FROM_STRING = "from_string"
 """Mark on an alias that was written as a string: `AS 'Number of orders'`."""
 
@@ -79,6 +86,7 @@ class _FaithfulMySQL(MySQL):
 
 
 class _FaithfulPostgresParser(PostgresParser):
+    FUNCTIONS = _without(PostgresParser.FUNCTIONS, "DATE_BIN")
     FUNCTION_PARSERS = _without(PostgresParser.FUNCTION_PARSERS, "DATE_PART")
 
 
@@ -119,7 +127,7 @@ class _FaithfulClickHouse(ClickHouse):
 
 
 class _FaithfulDuckDBParser(_StringAliases, DuckDBParser):
-    pass
+    FUNCTIONS = _without(DuckDBParser.FUNCTIONS, "TIME_BUCKET", "DATE_BIN")
 
 
 class _FaithfulDuckDB(DuckDB):
@@ -144,7 +152,25 @@ def faithful(dialect: str) -> Dialect:
     return Dialect.get_or_raise(_FAITHFUL.get(dialect, dialect))
 
 
-def literals_in(tokens: Sequence[Token]) -> int:
+def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr) -> bool:
+    """Return whether a string or number of the tokens `before` is missing in `after`, the tokens of the printed `tree`.
+
+    A string that a generator prints without its quotes would become SQL. Allowed to change are aliases that were
+    written as strings, the spelling of intervals and of date formats, and keys that become JSON paths.
+    """
+    aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
+    if _literals_in(after) + aliases.total() < _literals_in(before):
+        return True
+    kept = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)
+    lost = Counter(token.text.casefold() for token in before if token.token_type in _STRINGS) - kept - aliases
+    return not all(_INTERVAL.fullmatch(text) or _FORMAT.fullmatch(text) or _is_key(text, kept) for text in lost)
+
+
+def _is_key(text: str, kept: Counter[str]) -> bool:
+    return bool(re.fullmatch(r"\w+", text)) and f"$.{text}" in kept
+
+
+def _literals_in(tokens: Sequence[Token]) -> int:
     """Return how many strings and numbers are among `tokens`.
 
     Numbers of a type, as in CHAR(20), do not count: an engine without lengths of types loses nothing with them.
@@ -156,11 +182,6 @@ def literals_in(tokens: Sequence[Token]) -> int:
         count += kind == TokenType.STRING or (kind == TokenType.NUMBER and not of_type)
         before = kind
     return count
-
-
-def string_aliases_in(tree: exp.Expr) -> int:
-    """Return how many names in `tree` were written as strings."""
-    return sum(_FROM_STRING in node.meta for node in tree.find_all(exp.Identifier))
 
 
 def print_statement(tree: exp.Expr, dialect: str) -> str:

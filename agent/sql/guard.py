@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from agent.catalog.schema import ReadableNames
-from agent.sql.dialects import faithful, literals_in, print_statement, string_aliases_in
+from agent.sql.dialects import faithful, loses_literals, print_statement
 from agent.sql.effort import bounded_joins, bounded_recursion
 from agent.sql.finding import Finding, GuardTimeout, Rule, Statement
 from agent.sql.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
@@ -142,7 +142,10 @@ def _approve(
         findings, reading = _check_once(text, dialect, names, values, deadline)
         if findings or reading is None:
             return "", findings
-        if before and literals_in(reading.tokens) + string_aliases_in(before.trees[0]) < literals_in(before.tokens):
+        if before and (
+            loses_literals(before.tokens, reading.tokens, before.trees[0])
+            or (_has_ties(before) and not _has_ties(reading))
+        ):
             return "", (Finding("round_trip", "a part of it would be lost when it is printed"),)
         try:
             printed = print_statement(reading.trees[0], dialect)
@@ -153,6 +156,11 @@ def _approve(
             return "" if findings else text, findings
         text, before = printed, reading
     return "", (Finding("round_trip", "the statement changes each time it is printed"),)
+
+
+def _has_ties(reading: _Reading) -> bool:
+    """Return whether the statement asks for WITH TIES, which some generators leave out."""
+    return any(token.text.upper() == "TIES" for token in reading.tokens)
 
 
 def stop_words(findings: Collection[Finding]) -> list[str]:

@@ -2,15 +2,17 @@
 
 The definition is narrow: a rule compares columns with literals and parameters, also in subqueries. A statement is one
 SELECT over tables of the catalog joined by conditions, that compares columns with literals, or with columns of the same
-type, and shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. PostgreSQL marks
-these comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the
-column's type is compared in no statement that passes.
+type, and shows columns, counts, minima and maxima, and sums of numbers that are too short to overflow. The columns are
+stored, not those of views or generated ones, and a parameter has a value of its column's type. PostgreSQL marks these
+comparisons LEAKPROOF; in the other engines they are defined for all values. A string of another form than the column's
+type is compared in no statement that passes.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 from sqlglot import exp
 
@@ -30,25 +32,36 @@ _DATE = re.compile(r"DATE|DATETIME|TIMESTAMP", re.IGNORECASE)
 _MAX_DIGITS = 9
 
 
-def is_leakproof(tree: exp.Expr, predicates: Iterable[exp.Expr], catalog: Catalog) -> bool:
+def is_leakproof(
+    tree: exp.Expr, predicates: Sequence[exp.Expr], catalog: Catalog, parameters: Mapping[str, Any]
+) -> bool:
     """Return whether no expression of `tree` can raise an error, whatever the rows of its tables hold.
 
     `predicates` are the row rules of its tables, which must be leakproof too: a condition of the statement may decide
-    on which rows they are evaluated.
+    on which rows they are evaluated. `parameters` are the values of their parameters.
     """
     if catalog.dialect not in _DIALECTS or not isinstance(tree, exp.Select):
         return False
-    rule = _Statement(tree, catalog, allows_subqueries=True)
-    return _Statement(tree, catalog).is_leakproof() and all(map(rule.is_condition, predicates))
+    if not all(_is_stored(table, catalog) for query in (tree, *predicates) for table in query.find_all(exp.Table)):
+        return False
+    rule = _Statement(tree, catalog, parameters, allows_subqueries=True)
+    return _Statement(tree, catalog, parameters).is_leakproof() and all(map(rule.is_condition, predicates))
 
 
 class _Statement:
     """One SELECT with the types of the columns that its names may mean."""
 
     def __init__(
-        self, tree: exp.Select, catalog: Catalog, outer: "_Statement | None" = None, *, allows_subqueries: bool = False
+        self,
+        tree: exp.Select,
+        catalog: Catalog,
+        parameters: Mapping[str, Any],
+        outer: "_Statement | None" = None,
+        *,
+        allows_subqueries: bool = False,
     ) -> None:
         self._tree, self._catalog, self._dialect = tree, catalog, catalog.dialect
+        self._parameters = parameters
         self._allows_subqueries = allows_subqueries
         self._sources = [tree.args.get("from_"), *tree.args.get("joins", ())]
         self._columns: dict[str, list[Column]] = {}
@@ -125,7 +138,7 @@ class _Statement:
         query = query.this if isinstance(query, exp.Subquery) else query
         if not isinstance(query, exp.Select):
             return False
-        inner = _Statement(query, self._catalog, self, allows_subqueries=True)
+        inner = _Statement(query, self._catalog, self._parameters, self, allows_subqueries=True)
         is_comparable = isinstance(node, exp.Exists) or (
             len(query.expressions) == 1 and inner._are_comparable(node.this, query.expressions[0].unalias())
         )
@@ -140,16 +153,12 @@ class _Statement:
         if isinstance(other, exp.Column):
             return len(types) == 1 and types == self._types(other) and _is_known(types)
         if isinstance(other, exp.Placeholder):
-            return bool(types) and _is_known(types)
-        if not isinstance(other, exp.Literal) or not types:
+            return _fits(self._parameters.get(other.name), types)
+        if not isinstance(other, exp.Literal):
             return False
-        if all(_INTEGER.fullmatch(name) for name in types):
-            return _is_count(other)
-        if not other.is_string:
-            return False
-        return all(_TEXT.fullmatch(name) for name in types) or (
-            all(_DATE.fullmatch(name) for name in types) and _is_date(other.name, with_time="DATE" not in types)
-        )
+        if other.is_string:
+            return _fits(other.name, types)
+        return _is_count(other) and _fits(int(other.name), types)
 
     def _is_output(self, node: exp.Expr) -> bool:
         if isinstance(node, exp.Star):
@@ -188,6 +197,24 @@ class _Statement:
     def _types(self, node: exp.Expr) -> set[str]:
         """Return the types that `node` may have, a column of any table of the statement; none for anything else."""
         return {column.type for column in self._columns[node.name.lower()]} if self._is_column(node) else set()
+
+
+def _is_stored(table: exp.Table, catalog: Catalog) -> bool:
+    """Return whether the engine reads every column of `table` as it is stored, and computes none."""
+    found = [catalog.tables[key] for key in catalog.keys_named(table.name)]
+    return bool(found) and not any(each.is_view or each.shares_rows or each.computes_columns for each in found)
+
+
+def _fits(value: Any, types: set[str]) -> bool:
+    """Return whether every engine compares `value` with columns of `types` without converting the columns."""
+    if not types:
+        return False
+    if isinstance(value, str):
+        return all(_TEXT.fullmatch(name) for name in types) or (
+            all(_DATE.fullmatch(name) for name in types) and _is_date(value, with_time="DATE" not in types)
+        )
+    is_short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_MAX_DIGITS
+    return is_short and all(_INTEGER.fullmatch(name) for name in types)
 
 
 def _is_known(types: set[str]) -> bool:

@@ -15,6 +15,8 @@ from agent.sql.dialects import print_statement
 Value: TypeAlias = str | int | float | bool | None
 """What can be bound on every engine, and sent to a worker as it is."""
 
+_MARKER = re.compile(r"bound_[0-9a-f]{16}_\d+")
+
 
 def with_literals(tree: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
     """Return `tree` with the values in their places; a place without a value is left as it is.
@@ -39,6 +41,17 @@ def mark(sql: str, tree: exp.Expr, dialect: str, values: Mapping[str, Value]) ->
         return sql, {}
     marked = _replaced(tree, {name: exp.column(marker) for name, marker in markers.items()})
     return print_statement(marked, dialect), {markers[name]: values[name] for name in values if name in used}
+
+
+def without_markers(tree: exp.Expr) -> exp.Expr:
+    """Return a copy of `tree` with a question mark in the place of each column that `mark` has made."""
+
+    def shown(node: exp.Expr) -> exp.Expr:
+        is_marker = isinstance(node, exp.Column) and _MARKER.fullmatch(node.name)
+        return exp.Var(this="?") if is_marker else node
+
+    changed: exp.Expr = tree.transform(shown)
+    return changed
 
 
 def escape(sql: str) -> str:

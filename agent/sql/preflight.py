@@ -32,7 +32,7 @@ def approved(sql: str, catalog: Catalog, values: Mapping[str, Value] = MappingPr
     text, findings = approve(sql, catalog.dialect, catalog.readable, values)
     if findings:
         raise StatementRefused(tuple(map(str, findings)))
-    _hold_against(sql, catalog)
+    _hold_against(text, catalog)
     return text
 
 

@@ -66,6 +66,9 @@ def resolved(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = False) ->
     With `expand_stars` the columns of tables in the catalog stand in place of a star. The scopes, aliases, common table
     expressions and correlated subqueries are those of the dialect.
     """
+    if any(isinstance(subquery.this, exp.Pivot) for subquery in tree.find_all(exp.Subquery)):
+        # A PIVOT in parentheses has no scope in sqlglot.
+        return None
     default = catalog.default_schema if catalog.has_schemas else None
     try:
         qualified = qualify(

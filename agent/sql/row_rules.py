@@ -19,6 +19,7 @@ from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, Ro
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
 from agent.sql.leakproof import is_leakproof
+from agent.sql.output_names import name_outputs
 from agent.sql.parameters import escape, place
 from agent.sql.row_barrier import cte_name, filtered_table, permitted_rows
 from agent.sql.row_predicates import SETTING, parse_predicate
@@ -81,10 +82,13 @@ class RowRules:
         """Every parameter that a rule has, with the table that needs it."""
         return {name: rule.key for rule in self._rules.values() for name in rule.parameters}
 
-    def needs_barrier(self, tree: exp.Expr) -> bool:
-        """Return whether an expression of `tree`, or a rule of its tables, might raise an error on a row."""
+    def needs_barrier(self, tree: exp.Expr, parameters: Mapping[str, Any]) -> bool:
+        """Return whether an expression of `tree`, or a rule of its tables, might raise an error on a row.
+
+        `parameters` are the values of the parameters of rules.
+        """
         predicates = [rule.predicate for _, rule in self._references(tree) if rule.predicate is not None]
-        return not is_leakproof(tree, predicates, self._catalog)
+        return not is_leakproof(tree, predicates, self._catalog, parameters)
 
     def apply(self, tree: exp.Expr, *, needs_barrier: bool = True) -> exp.Expr:
         """Return a copy of `tree` in which every reference of a table with a rule is filtered by it.
@@ -95,7 +99,9 @@ class RowRules:
         """
         copy = tree.copy()
         cte = cte_name(tree)
-        for table, rule in list(self._references(copy)):
+        references = list(self._references(copy))
+        name_outputs(copy, [table for table, _ in references], self.dialect)
+        for table, rule in references:
             if rule.predicate is None:
                 raise NotPermitted(rule.key)
             _unqualify(copy, table)
@@ -239,12 +245,23 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
     for name, table in needed.items():
         if name not in parameters:
             raise RowRuleParameterMissing(table, name)
+    if needed and any(map(_has_values_of_data, tree.find_all(exp.Pivot))):
+        table = next(iter(needed.values()))
+        raise RowRuleNotApplied(table, "PIVOT needs its values where a rule has parameters: ON column IN (value, ...)")
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
     bound = rules.bound(markers)
-    needs_barrier = rules.needs_barrier(tree)
+    needs_barrier = rules.needs_barrier(tree, parameters)
     text = _checked_text(bound.apply(tree, needs_barrier=needs_barrier), bound, needs_barrier=needs_barrier)
     text = place(escape(text), {marker: name for name, marker in markers.items()})
     return text, {name: parameters[name] for name in needed}
+
+
+def _has_values_of_data(pivot: exp.Pivot) -> bool:
+    """Return whether the columns that `pivot` makes are read from the data; DuckDB then binds no parameters."""
+    if pivot.args.get("unpivot"):
+        return False
+    columns = pivot.args.get("fields") or pivot.expressions
+    return any(not isinstance(column, exp.In) or bool(column.args.get("query")) for column in columns)
 
 
 def _checked_text(tree: exp.Expr, rules: RowRules, *, needs_barrier: bool) -> str:

@@ -1,6 +1,7 @@
 """Which tables, beside views, show rows that other tables show too: partitions, merge and virtual tables, and so on.
 
-A rule on the rows of one table has to hold for every table that shows the same rows.
+A rule on the rows of one table has to hold for every table that shows the same rows. For DuckDB, whose SQLAlchemy
+dialect does not report generated columns, it also finds the tables that have them.
 """
 
 import re
@@ -26,6 +27,7 @@ _MYSQL = """
     AND table_schema NOT IN ('mysql', 'performance_schema', 'sys')"""
 _SQLITE = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 _CLICKHOUSE = "SELECT database, name, engine, create_table_query FROM system.tables"
+_DUCKDB = "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT internal"
 _TRINO = "SELECT schema_name, name FROM system.metadata.materialized_views"
 
 _MYSQL_OWN = {
@@ -46,6 +48,8 @@ class Storage:
     """By partition or inheritance child, the tables that show its rows too."""
     shared: frozenset[Name] = frozenset()
     """Tables whose rows may be those of any other table."""
+    computed: frozenset[Name] = frozenset()
+    """Tables that may have generated columns, as far as reflection does not report them."""
 
 
 def storage_of(connection: Connection, dialect: str, default: str) -> Storage:
@@ -55,7 +59,7 @@ def storage_of(connection: Connection, dialect: str, default: str) -> Storage:
         SQLAlchemyError: the engine does not answer.
     """
     readers = {
-        "postgres": _postgres, "mysql": _mysql, "clickhouse": _clickhouse, "trino": _trino,
+        "postgres": _postgres, "mysql": _mysql, "clickhouse": _clickhouse, "trino": _trino, "duckdb": _duckdb,
     }  # fmt: skip
     if dialect == "sqlite":
         return _sqlite(connection, default)
@@ -92,6 +96,12 @@ def _clickhouse(connection: Connection) -> Storage:
         if target:
             shared.add((target[1].strip("`"), target[2].strip("`")))
     return Storage(shared=frozenset(shared))
+
+
+def _duckdb(connection: Connection) -> Storage:
+    rows = connection.exec_driver_sql(_DUCKDB)
+    # The text is written by DuckDB. A comment or default that has the words costs a barrier, and nothing else.
+    return Storage(computed=frozenset((str(s), str(n)) for s, n, sql in rows if "GENERATED ALWAYS" in str(sql)))
 
 
 def _trino(connection: Connection) -> Storage:

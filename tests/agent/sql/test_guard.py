@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlglot import exp
 from sqlglot.parser import Parser
 
-from agent.sql.guard import check, stop_words
+from agent.sql.guard import approve, check, parse, stop_words
 from tests.fixtures import Pair, read_pairs
 
 TABLES = {"customers", "orders", "order items", "main.customers", "main.orders"}
@@ -104,3 +105,21 @@ def test_a_statement_is_parsed_once_as_written_and_once_as_printed(monkeypatch: 
 
     assert check("select  id from orders where id = 4712", "sqlite", TABLES) == ()
     assert parsed == ["select  id from orders where id = 4712", "SELECT id FROM orders WHERE id = 4712"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        (
+            "postgres",
+            "SELECT DATE_BIN('1 day', day, 'DATE ''2020-01-01''), (SELECT MAX(email) FROM customers') FROM orders",
+        ),
+        ("duckdb", "SELECT TIME_BUCKET(INTERVAL '1 day', day, 'x, (SELECT 1 FROM customers') FROM orders"),
+    ],
+)
+def test_the_text_of_a_string_stays_a_string(dialect: str, sql: str) -> None:
+    """sqlglot prints the origin of these functions without quotes."""
+    text, findings = approve(sql, dialect, TABLES)
+
+    assert findings == ()
+    assert not any(table.name == "customers" for tree in parse(text, dialect) for table in tree.find_all(exp.Table))

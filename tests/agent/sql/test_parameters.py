@@ -66,6 +66,17 @@ def test_row_rules_hold_beside_bound_values(ruled: Source) -> None:
 
 
 @SERVED
+def test_no_header_shows_a_bound_value(ruled: Source) -> None:
+    sql = "SELECT (SELECT MAX(id) FROM sphinx_orders WHERE status = :kind AND id < :top) AS one, {} FROM sphinx_orders"
+    unnamed = "(SELECT MAX(id) + 0 FROM sphinx_orders WHERE status = :kind)"
+    result = ruled.execute(sql.format(unnamed), parameters={"kind": "open", "top": 77})
+
+    assert result["rows"] == [[1, 1]]
+    if ruled.catalog.dialect != "postgres":
+        assert result["columns"] == ["one", "(SELECT MAX(id) + 0 FROM sphinx_orders WHERE status = ?)"]
+
+
+@SERVED
 def test_a_statement_does_not_see_the_values_of_row_rules(ruled: Source) -> None:
     with pytest.raises(StatementRefused, match="PLACEHOLDER"):
         ruled.execute("SELECT id FROM sphinx_orders WHERE id = :status")
