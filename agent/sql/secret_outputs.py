@@ -159,7 +159,7 @@ class _Lineage:
         return self._known[id(scope)]
 
     def _is_tainted(self, scope: Scope) -> bool:
-        """Return whether the rows of `scope`, and so their number, depend on a condition that mixes columns."""
+        """Return whether the rows of `scope`, and so their number, may tell secret values."""
         self.outputs(scope)
         return id(scope) in self._tainted
 
@@ -205,8 +205,10 @@ class _Lineage:
         return found
 
     def _has_mixed_rows(self, query: exp.Select, scope: Scope, outputs: Sequence[_Output]) -> bool:
-        """Return whether the rows of `query` tell secret values: a condition or key mixes secret columns with others, or a
-        secret decides how many rows there are."""
+        """Return whether the rows of `query` may tell secret values.
+
+        They do where a condition or key mixes secret columns with others, or where a secret is their number.
+        """
         if self._has_secret_limit(query, scope) or any(
             self._has_mixed_source(source, scope) for _, source in scope.selected_sources.values()
         ):
