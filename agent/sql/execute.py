@@ -20,12 +20,14 @@ from agent.errors import (
     SourceUnreachable,
     StatementCancelled,
     StatementFailed,
+    StatementRefused,
     StatementTimeout,
     StatementTooCostly,
 )
 from agent.sql.database import Database, reason_of
 from agent.sql.equal_rows import is_ordered
 from agent.sql.failures import database_text, kind_of, without_database_text
+from agent.sql.finding import Finding
 from agent.sql.guard import parse
 from agent.sql.limits import Cancellation, Limits
 from agent.sql.parameters import Value, escape, mark, place
@@ -34,7 +36,7 @@ from agent.sql.preflight import approved
 from agent.sql.result import Result, masked
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
-from agent.sql.secret_outputs import names_secrets, secret_outputs
+from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
 from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_time
 from agent.sql.workers import shared_workers
 from agent.text import valid_text
@@ -43,6 +45,13 @@ logger = logging.getLogger("datasphinx")
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 """Values of a statement's parameters, by place or by name."""
+
+
+_SECRET_NAMES = Finding(
+    "secret_names",
+    "PIVOT would name columns after values of a secret column; group by the column, or list its values with IN (...)",
+    "PIVOT",
+)
 
 
 @dataclass(frozen=True)
@@ -74,12 +83,13 @@ def execute(
     of row rules.
 
     Raises:
-        StatementRefused: the guard found something; the database was not asked.
+        StatementRefused: the guard found something, or a PIVOT would name columns after values of a secret column; the
+            database was not asked.
         NamesUnknown: a column does not exist; the database was not asked.
         StatementUnsound: the database would refuse it; it was not asked.
         NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: as the row rules say; the database was not asked.
-        StatementFailed: the database refused it. With `access`, and where `sql` names a secret column, its text has the
-            class of the error and its position only.
+        StatementFailed: the database refused it. With `access`, and where `sql` reads a table with a secret column, the
+            text of this and of every other error has the class of the error and its position only.
         PermissionDenied: the account may not read what it needs.
         StatementTimeout: it was stopped at its time limit.
         StatementTooCostly: the server expects too many rows on the way; it did not run.
@@ -90,27 +100,30 @@ def execute(
     started = time.perf_counter()
     step = current_step.get()
     cancellation = cancellation or (step.cancellation if step else None)
-    written = ""
+    written, printed = "", sql
     try:
-        written, bound = _bound(approved(sql, catalog, parameters), parameters, access, database)
+        printed = approved(sql, catalog, parameters)
+        if names_columns_after_secrets(printed, catalog):
+            raise StatementRefused((str(_SECRET_NAMES),))
+        written, bound = _bound(printed, parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
         result = _known_or_run(written, bound, database, limits, cancellation)
-        secret = secret_outputs(sql, catalog, len(result["columns"]))
+        secret = secret_outputs(printed, catalog, len(result["columns"]))
         if secret:
             result["secret"] = secret
     except DatasphinxError as error:
-        names_secret = isinstance(error, StatementFailed) and names_secrets(sql, catalog)
-        if access is None and not names_secret:
-            _record(sql, database, parameters, started, error)
+        is_secret = reads_secrets(printed, catalog)
+        if access is None and not is_secret:
+            _record(sql, printed, database, parameters, started, error)
             raise
-        if access and access.log_database_errors and not names_secret:
+        if access and access.log_database_errors and not is_secret:
             _log_database_text(error, database)
         failure = without_database_text(error, sql, written).with_traceback(None)
     else:
-        _record(sql, database, parameters, started, result)
+        _record(sql, printed, database, parameters, started, result)
         return result
-    _record(sql, database, parameters, started, failure)
+    _record(sql, printed, database, parameters, started, failure)
     # Raised outside of the handler, it has neither the driver's error nor its text as its context.
     raise failure
 
@@ -162,6 +175,7 @@ def _compiled(sql: str, values: Mapping[str, Any], database: Database) -> tuple[
 
 def _record(
     sql: str,
+    printed: str,
     database: Database,
     parameters: Mapping[str, Value],
     started: float,
@@ -169,6 +183,7 @@ def _record(
 ) -> None:
     """Put the statement on the audit and the record; of its rows only their number and their hash.
 
+    `printed` is the text that the guard has approved in place of `sql`.
     Values of secret columns are masked in the hash too: those that are short could be found by trying.
     """
     step = current_step.get()
@@ -185,7 +200,7 @@ def _record(
     body |= {"rows": len(rows), "columns": columns, "truncated": outcome["truncated"], "error": None}
     if step.recorder and step.recorder.is_on:
         body["result_hash"], unordered = result_hashes(columns, rows)
-        body["unordered_hash"] = None if is_ordered(sql, database.dialect) else unordered
+        body["unordered_hash"] = None if is_ordered(printed, database.dialect) else unordered
     step.event("statement", body)
 
 

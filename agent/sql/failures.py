@@ -66,6 +66,21 @@ _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 """In the order in which they are tried."""
 
 
+_TYPES: dict[str, Kind] = {
+    **dict.fromkeys(("PermissionException", "SQLITE_AUTH", "SQLITE_PERM"), "permission"),
+    **dict.fromkeys(("InterruptException", "SQLITE_INTERRUPT"), "timeout"),
+    **dict.fromkeys(("OutOfMemoryException", "SQLITE_NOMEM", "SQLITE_TOOBIG", "SQLITE_FULL"), "resource"),
+    **dict.fromkeys(("ConversionException", "TypeMismatchException", "InvalidTypeException"), "type"),
+    **dict.fromkeys(("SQLITE_MISMATCH",), "type"),
+    **dict.fromkeys(("ParserException", "SyntaxException"), "syntax"),
+    **dict.fromkeys(("InvalidInputException", "OutOfRangeException", "ConstraintException"), "other"),
+}
+"""Exceptions of DuckDB and result codes of SQLite whose class does not depend on the message, which may quote data."""
+
+_QUOTED = re.compile(r"""(?<!\w)'.*'|"[^"]*"|`[^`]*`""", re.DOTALL)
+"""What a message quotes; a value may itself have single quotes."""
+
+
 def kind_of(error: Exception) -> Kind:
     """Return the class of what a driver raised, by its code where it has one and else by its words."""
     original = getattr(error, "orig", None) or error
@@ -80,8 +95,13 @@ def kind_of(error: Exception) -> Kind:
 
 
 def kind_of_text(text: str, name: str = "") -> Kind:
-    """Return the class of an error by its words; `name` is the type that the driver gave it."""
-    said = f"{name} {text}".lower()
+    """Return the class of an error by `name`, the type or code that the driver gave it, and else by its words.
+
+    Quoted parts of `text` do not count: they may be values of rows.
+    """
+    if name in _TYPES:
+        return _TYPES[name]
+    said = f"{name} {_QUOTED.sub('', text)}".lower()
     return next((kind for kind, pattern in _WORDS if pattern.search(said)), "other")
 
 
@@ -174,7 +194,7 @@ def _cause(raised: Exception, kind: str) -> str:
     elif isinstance(state := getattr(original, "sqlstate", None), str):
         found = next((cause for start, cause in _STATE_CAUSES if state.startswith(start)), None)
     else:
-        text = str(original).lower()
+        text = _QUOTED.sub("", str(original)).lower()
         found = next((cause for cause, pattern in _WORD_CAUSES if pattern.search(text)), None)
     return found or next((cause for known, cause in _KIND_CAUSES.items() if known == kind), _KIND_CAUSES["other"])
 

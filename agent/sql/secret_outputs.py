@@ -1,10 +1,14 @@
 """Which columns of a statement's result hold values of secret columns.
 
 The lineage of each output is followed through aliases, expressions, stars, subqueries, common table expressions and set
-operations. Where it cannot be decided the output counts as secret.
+operations. A condition that mixes a secret column with another column makes every output of its SELECT secret: it may
+make the other column equal to the secret one. Where something cannot be decided it counts as secret.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import chain
+from typing import NamedTuple
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -13,32 +17,85 @@ from agent.catalog.schema import Catalog, Table
 from agent.sql.guard import parse
 from agent.sql.resolved import resolved
 
-_Output = tuple[str, bool]
-"""The name of an output in lower case, and whether it is secret."""
+
+class _Origin(NamedTuple):
+    """What the value of an expression is computed from: secret columns, other columns, both, or only constants."""
+
+    secret: bool
+    open: bool
+
+    @property
+    def mixed(self) -> bool:
+        return self.secret and self.open
 
 
-def names_secrets(sql: str, catalog: Catalog) -> bool:
-    """Return whether `sql` names a secret column of a table that it reads, or a whole row with one."""
+_CONSTANT, _SECRET, _OPEN, _MIXED = (
+    _Origin(False, False),
+    _Origin(True, False),
+    _Origin(False, True),
+    _Origin(True, True),
+)
+
+_Output = tuple[str, _Origin]
+"""The name of an output in lower case, and its origin."""
+
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist)
+_GENERATORS = (exp.UDTF, exp.Explode, exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Inline)
+"""Functions that make rows of their arguments, also where these are constants."""
+_UNDECIDED = (exp.Star, exp.TableColumn, exp.PositionalColumn, exp.Columns)
+_LISTS = (
+    exp.Where, exp.PreWhere, exp.Having, exp.Qualify, exp.Group, exp.Rollup, exp.Cube, exp.GroupingSets, exp.Order,
+    exp.Ordered, exp.Sort, exp.Cluster, exp.Distinct, exp.Tuple, exp.And, exp.Or, exp.Xor, exp.Not, exp.Paren,
+)  # fmt: skip
+"""Nodes whose parts are predicates or keys of their own."""
+_OTHER_CLAUSES = {"expressions", "from_", "with_", "joins", "laterals", "windows", "limit", "offset"}
+
+
+def reads_secrets(sql: str, catalog: Catalog) -> bool:
+    """Return whether `sql` reads a table with a secret column; True where it cannot be parsed."""
     try:
         trees = parse(sql, catalog.dialect)
     except ValueError:
         return True
-    for tree in trees:
-        holders = [node for node in tree.find_all(exp.Table) if _has_secrets(node, catalog)]
-        tables = [table for node in holders for table in _tables(node, catalog)]
-        secret = {column.name.lower() for table in tables for column in table.columns if column.secret}
-        rows = {name.lower() for node in holders for name in (node.name, node.alias)}
-        named = {node.name.lower() for node in tree.find_all(exp.Identifier)}
-        if holders and (secret & named or _names_rows(tree, rows)):
-            return True
-    return False
+    return any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table))
 
 
-def _names_rows(tree: exp.Expr, rows: set[str]) -> bool:
-    """Return whether `tree` has a star, other than COUNT(*), or a column called like one of the tables in `rows`."""
-    stars = (node for node in tree.find_all(exp.Star) if not isinstance(node.parent, exp.Count))
-    columns = (node for node in tree.find_all(exp.Column) if not node.table and node.name.lower() in rows)
-    return any(stars) or any(columns)
+def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
+    """Return whether a PIVOT in `sql` may give columns the values of secret columns as names.
+
+    True where that cannot be decided. A PIVOT whose values are listed names its columns after the statement.
+    """
+    if not reads_secrets(sql, catalog):
+        return False
+    pivots = [node for tree in parse(sql, catalog.dialect) for node in tree.find_all(exp.Pivot)]
+    return any(not node.args.get("unpivot") and _pivots_on_secrets(node, catalog) for node in pivots)
+
+
+def _pivots_on_secrets(pivot: exp.Pivot, catalog: Catalog) -> bool:
+    keys = [key for key in (pivot.args.get("fields") or pivot.expressions) if not _is_listed(key)]
+    if not keys:
+        return False
+    if pivot.args.get("fields") or not isinstance(pivot.this, exp.Table | exp.Subquery):
+        return True
+    query = exp.Select(expressions=[exp.alias_(key.copy(), f"key{at}") for at, key in enumerate(keys)])
+    query.set("from_", exp.From(this=pivot.this.copy()))
+    around: exp.Expr | None = pivot
+    tables: list[exp.Expr] = []
+    while around is not None:
+        with_ = around.args.get("with_")
+        tables = [*(with_.expressions if with_ else ()), *tables]
+        around = around.parent
+    if tables:
+        query.set("with_", exp.With(expressions=[table.copy() for table in tables]))
+    outputs = _outputs_of(query, catalog)
+    return outputs is None or any(origin.secret for _, origin in outputs)
+
+
+def _is_listed(key: exp.Expr) -> bool:
+    """Return whether `key` is a column IN a list of literals."""
+    if not isinstance(key, exp.In) or key.args.get("query") or key.args.get("field"):
+        return False
+    return bool(key.expressions) and all(isinstance(each.unalias(), exp.Literal) for each in key.expressions)
 
 
 def secret_outputs(sql: str, catalog: Catalog, width: int) -> list[int]:
@@ -46,16 +103,16 @@ def secret_outputs(sql: str, catalog: Catalog, width: int) -> list[int]:
 
     The number of values, as `COUNT(column)` gives it, and ranks are not values.
     """
+    if not reads_secrets(sql, catalog):
+        return []
     try:
         trees = parse(sql, catalog.dialect)
     except ValueError:
         return list(range(width))
-    if not any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table)):
-        return []
     outputs = _outputs_of(trees[0], catalog) if len(trees) == 1 else None
     if outputs is None or len(outputs) != width:
         return list(range(width))
-    return [at for at, (_, secret) in enumerate(outputs) if secret]
+    return [at for at, (_, origin) in enumerate(outputs) if origin.secret]
 
 
 def _outputs_of(tree: exp.Expr, catalog: Catalog) -> Sequence[_Output] | None:
@@ -90,7 +147,8 @@ class _Lineage:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._known: dict[int, Sequence[_Output] | None] = {}
-        self._functions: dict[int, bool] = {}
+        self._functions: dict[int, _Origin] = {}
+        self._tainted: set[int] = set()
 
     def outputs(self, scope: Scope) -> Sequence[_Output] | None:
         """Return the outputs of `scope` in their order; None where they are not known."""
@@ -99,6 +157,11 @@ class _Lineage:
             self._known[id(scope)] = None
             self._known[id(scope)] = self._examined(scope)
         return self._known[id(scope)]
+
+    def _is_tainted(self, scope: Scope) -> bool:
+        """Return whether the rows of `scope`, and so their number, may tell secret values."""
+        self.outputs(scope)
+        return id(scope) in self._tainted
 
     def _examined(self, scope: Scope) -> Sequence[_Output] | None:
         query = scope.expression
@@ -110,83 +173,221 @@ class _Lineage:
         for output in query.expressions:
             if output.is_star or output.find(exp.Columns):
                 return None
-            found.append((output.output_name.lower(), self._is_secret(output, scope)))
+            found.append((output.output_name.lower(), self._origin(output, scope)))
+        if self._has_mixed_rows(query, scope, found):
+            return self._taint(scope, found)
         return found
+
+    def _taint(self, scope: Scope, outputs: Sequence[_Output]) -> Sequence[_Output]:
+        self._tainted.add(id(scope))
+        return [(name, _MIXED) for name, _ in outputs]
 
     def _combined(self, query: exp.SetOperation, scope: Scope) -> Sequence[_Output] | None:
         parts = [self.outputs(part) for part in scope.set_operation_scopes]
         first = parts[0] if parts else None
         if first is None or query.args.get("by_name") or any(part is None or len(part) != len(first) for part in parts):
             return None
-        secret = [any(part[at][1] for part in parts if part) for at in range(len(first))]
+        known = [part for part in parts if part is not None]
+        found = [(name, _union(part[at][1] for part in known)) for at, (name, _) in enumerate(first)]
+        compares = isinstance(query, exp.Intersect | exp.Except) and any(origin.mixed for _, origin in found)
+        order = query.args.get("order")
+        if (
+            compares
+            or any(self._is_tainted(part) for part in scope.set_operation_scopes)
+            or self._has_secret_limit(query, scope)
+            or (order and any(self._key_origin(key, scope, found).mixed for key in _atoms(order)))
+        ):
+            return self._taint(scope, found)
         with_ = scope.expression.find_ancestor(exp.With)
-        if with_ and with_.args.get("recursive") and any(secret):
+        if with_ and with_.args.get("recursive") and any(origin.secret for _, origin in found):
             # Each round may move a value to another column.
-            secret = [True] * len(secret)
-        return [(name, flag) for (name, _), flag in zip(first, secret, strict=True)]
+            return self._taint(scope, found)
+        return found
 
-    def _is_secret(self, node: exp.Expr, scope: Scope) -> bool:
-        if isinstance(node, exp.Count) and _counts_values(node):
-            return False
-        if isinstance(node, exp.Query):
-            return self._is_secret_query(node, scope)
-        if isinstance(node, exp.Column):
-            return isinstance(node.this, exp.Star) or self._is_secret_column(node, scope)
-        if isinstance(node, exp.Star | exp.TableColumn):
+    def _has_mixed_rows(self, query: exp.Select, scope: Scope, outputs: Sequence[_Output]) -> bool:
+        """Return whether the rows of `query` may tell secret values.
+
+        They do where a condition or key mixes secret columns with others, or where a secret is their number.
+        """
+        if self._has_secret_limit(query, scope) or any(
+            self._has_mixed_source(source, scope) for _, source in scope.selected_sources.values()
+        ):
             return True
-        # The order within a window gives ranks, not values.
-        parts: Iterator[exp.Expr] = iter([node.this]) if isinstance(node, exp.Window) else node.iter_expressions()
-        return any(self._is_secret(part, scope) for part in parts)
+        generators = (node for output in query.expressions for node in output.find_all(*_GENERATORS))
+        if any(self._origin(node, scope).secret for node in generators if node.find_ancestor(exp.Select) is query):
+            return True
+        joins = list(scope.find_all(exp.Join))
+        if any(
+            join.args.get("using") or join.args.get("method") == "NATURAL" for join in joins if not join.args.get("on")
+        ):
+            return True
+        conditions = [condition for join in joins if (condition := join.args.get("on"))]
+        clauses = [value for name, value in query.args.items() if value and name not in _OTHER_CLAUSES]
+        group = query.args.get("group")
+        if group and group.args.get("all") and any(origin.mixed for _, origin in outputs):
+            return True
+        parts = chain.from_iterable(
+            map(_atoms, (each for each in (*conditions, *clauses) if isinstance(each, exp.Expr)))
+        )
+        if any(self._key_origin(part, scope, outputs).mixed for part in parts):
+            return True
+        windows = chain(scope.find_all(exp.Window), _named_windows(scope))
+        return any(self._origin(key, scope).mixed for window in windows for key in _window_keys(window))
 
-    def _is_secret_query(self, query: exp.Query, scope: Scope) -> bool:
-        inner = query.unnest()
-        found = next((each for each in scope.subquery_scopes if each.expression is inner), None)
+    def _has_mixed_source(self, source: exp.Table | Scope, scope: Scope) -> bool:
+        if isinstance(source, exp.Table):
+            return isinstance(source.this, exp.Func) and self._function_origin(source.this, scope).secret
+        if not source.is_udtf:
+            return self._is_tainted(source)
+        inner = _lateral_query(source)
+        if inner:
+            return self._is_tainted(inner)
+        return self._function_origin(source.expression, scope).secret
+
+    def _has_secret_limit(self, query: exp.Query, scope: Scope) -> bool:
+        limits = [query.args[name] for name in ("limit", "offset") if query.args.get(name)]
+        return any(self._origin(limit, scope).secret for limit in limits)
+
+    def _key_origin(self, key: exp.Expr, scope: Scope, outputs: Sequence[_Output]) -> _Origin:
+        """Return the origin of a predicate or key of `scope`, which may be the name or the number of an output."""
+        if isinstance(key, exp.Var):
+            # ORDER BY ALL.
+            return _MIXED if any(origin.mixed for _, origin in outputs) else _CONSTANT
+        if isinstance(key, exp.Literal) and key.is_int:
+            return next((origin for _, origin in outputs[int(key.name) - 1 :][:1]), _MIXED)
+        if isinstance(key, exp.Column):
+            named = [origin for name, origin in outputs if name == key.name.lower()]
+            if named:
+                return _union(named)
+        return self._origin(key, scope)
+
+    def _origin(self, node: exp.Expr, scope: Scope) -> _Origin:
+        if isinstance(node, exp.Count) and _counts_values(node):
+            return _OPEN
+        if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
+            found = _subquery_scope(node.this, scope)
+            return _MIXED if found is None or self._is_tainted(found) else _OPEN
+        if isinstance(node, exp.Query):
+            return self._query_origin(node, scope)
+        if isinstance(node, exp.Column):
+            return _MIXED if isinstance(node.this, exp.Star) else self._column_origin(node, scope)
+        if isinstance(node, _UNDECIDED):
+            return _MIXED
+        if isinstance(node, exp.Window):
+            return self._window_origin(node, scope)
+        origin = _union(self._origin(part, scope) for part in node.iter_expressions())
+        # An aggregate of constants tells how many rows there are.
+        is_open = isinstance(node, _GENERATORS) or (isinstance(node, exp.AggFunc) and origin == _CONSTANT)
+        return _union((origin, _OPEN)) if is_open else origin
+
+    def _window_origin(self, window: exp.Window, scope: Scope) -> _Origin:
+        value = self._origin(window.this, scope)
+        windows = [window, *(_named_windows(scope) if window.args.get("alias") else ())]
+        frames = (frame for each in windows if (frame := each.args.get("spec")))
+        counts = isinstance(window.this, exp.Count) and not any(self._origin(frame, scope).secret for frame in frames)
+        if counts or isinstance(window.this, _RANKS):
+            return _union((value, _OPEN))
+        keys = [self._origin(key, scope) for each in windows for key in _window_keys(each)]
+        # The keys choose the row whose value this is.
+        is_secret = value.secret or any(key.secret for key in keys)
+        return _Origin(is_secret, value.open or any(key.mixed for key in keys))
+
+    def _query_origin(self, query: exp.Query, scope: Scope) -> _Origin:
+        found = _subquery_scope(query, scope)
         outputs = self.outputs(found) if found else None
-        return outputs is None or any(secret for _, secret in outputs)
+        return _MIXED if outputs is None else _union(origin for _, origin in outputs)
 
-    def _is_secret_column(self, column: exp.Column, scope: Scope) -> bool:
+    def _column_origin(self, column: exp.Column, scope: Scope) -> _Origin:
         # Without a table it is the alias of an output, a whole row, or the value of a table function.
         name = column.table or column.name
         around: Scope | None = scope
         while around is not None and name not in around.sources:
             around = around.parent
         if around is None:
-            return True
+            return _MIXED
         source = around.sources[name]
         if not column.table and not _is_function(source):
-            return True
+            return _MIXED
         if isinstance(source, exp.Table):
-            return self._is_secret_in_table(column.name.lower(), source, around)
-        return self._is_secret_in_scope(column.name.lower(), source, around)
+            return self._origin_in_table(column.name.lower(), source, around)
+        origin = self._origin_in_scope(column.name.lower(), source, around)
+        return origin if origin.secret else _OPEN
 
-    def _is_secret_in_table(self, name: str, source: exp.Table, scope: Scope) -> bool:
+    def _origin_in_table(self, name: str, source: exp.Table, scope: Scope) -> _Origin:
         if isinstance(source.this, exp.Func):
-            return self._takes_secrets(source.this, scope)
+            return _union((self._function_origin(source.this, scope), _OPEN))
         tables = _tables(source, self._catalog)
         columns = [column for table in tables for column in table.columns]
+        if source.alias_column_names and any(column.secret for column in columns):
+            # Its columns have other names.
+            return _MIXED
         named = [column for column in columns if column.name.lower() == name]
-        return not tables or any(column.secret for column in named or columns)
+        if not tables:
+            return _MIXED
+        if not named:
+            return _MIXED if any(column.secret for column in columns) else _OPEN
+        return _SECRET if any(column.secret for column in named) else _OPEN
 
-    def _is_secret_in_scope(self, name: str, source: Scope, around: Scope) -> bool:
-        if source.is_udtf:
-            return self._takes_secrets(source.expression, around)
-        outputs = self.outputs(source)
+    def _origin_in_scope(self, name: str, source: Scope, around: Scope) -> _Origin:
+        inner = _lateral_query(source) if source.is_udtf else source
+        if inner is None:
+            return self._function_origin(source.expression, around)
+        outputs = self.outputs(inner)
         if outputs is None:
-            return True
+            return _MIXED
         names = _alias_columns(source) or [output for output, _ in outputs]
         if len(names) != len(outputs):
-            return any(secret for _, secret in outputs)
-        flags = [secret for known, (_, secret) in zip(names, outputs, strict=True) if known == name]
-        return any(flags or (secret for _, secret in outputs))
+            return _union(origin for _, origin in outputs)
+        found = [origin for known, (_, origin) in zip(names, outputs, strict=True) if known == name]
+        return _union(found or (origin for _, origin in outputs))
 
-    def _takes_secrets(self, function: exp.Expr, scope: Scope) -> bool:
-        """Return whether the arguments of a table function hold secret values."""
+    def _function_origin(self, function: exp.Expr, scope: Scope) -> _Origin:
+        """Return the origin of the arguments of a table function."""
         if id(function) not in self._functions:
             parts = [part for part in function.iter_expressions() if part.arg_key != "alias"]
             # One that refers to itself is taken for secret.
-            self._functions[id(function)] = True
-            self._functions[id(function)] = any(self._is_secret(part, scope) for part in parts)
+            self._functions[id(function)] = _MIXED
+            self._functions[id(function)] = _union(self._origin(part, scope) for part in parts)
         return self._functions[id(function)]
+
+
+def _union(origins: Iterable[_Origin]) -> _Origin:
+    return reduce(lambda one, other: _Origin(one.secret or other.secret, one.open or other.open), origins, _CONSTANT)
+
+
+def _atoms(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the predicates and keys that a clause consists of."""
+    if not isinstance(node, _LISTS):
+        yield node
+        return
+    for part in node.iter_expressions():
+        yield from _atoms(part)
+
+
+def _window_keys(window: exp.Window) -> Iterator[exp.Expr]:
+    """Yield what a window is partitioned and ordered by, and what bounds its frame."""
+    for part in window.iter_expressions():
+        if part.arg_key in {"this", "alias"}:
+            continue
+        yield from _atoms(part)
+
+
+def _named_windows(scope: Scope) -> Sequence[exp.Window]:
+    """Return the windows that the WINDOW clause of `scope` names."""
+    return scope.expression.args.get("windows") or ()
+
+
+def _lateral_query(source: Scope) -> Scope | None:
+    """Return the scope of the subquery that stands in LATERAL (...); None for functions."""
+    query = source.expression.this
+    if not isinstance(query, exp.Query):
+        return None
+    return next((each for each in source.traverse() if each.expression is query.unnest()), None)
+
+
+def _subquery_scope(query: exp.Query, scope: Scope) -> Scope | None:
+    inner = query.unnest()
+    return next((each for each in scope.subquery_scopes if each.expression is inner), None)
 
 
 def _is_function(source: exp.Table | Scope) -> bool:
@@ -201,6 +402,6 @@ def _counts_values(node: exp.Count) -> bool:
 
 def _alias_columns(source: Scope) -> list[str]:
     """Return the names that an alias such as `AS t(a, b)` gives the outputs of `source`, in lower case."""
-    parent = source.expression.parent
-    alias = parent.args.get("alias") if isinstance(parent, exp.Subquery | exp.CTE) else None
+    named = source.expression if source.is_udtf else source.expression.parent
+    alias = named.args.get("alias") if isinstance(named, exp.Subquery | exp.CTE | exp.Lateral) else None
     return [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []

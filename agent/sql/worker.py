@@ -131,7 +131,8 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) ->
     except Exception as error:
         late = time.monotonic() - started >= request["timeout_s"]
         text = str(error).strip() or type(error).__name__
-        _send(pipe, {"error": "timeout" if late else _kind_of(error), "reason": text})
+        code = getattr(error, "sqlite_errorname", "") or type(error).__name__
+        _send(pipe, {"error": "timeout" if late else _kind_of(error), "reason": text, "code": code})
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:

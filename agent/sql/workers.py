@@ -128,7 +128,7 @@ class Workers:
         reason = without_paths(message["reason"].splitlines()[0], (os.path.dirname(file.path),))
         if message["error"] == "unreachable":
             return SourceUnreachable(file.name, reason)
-        kind = kind_of_text(reason)
+        kind = kind_of_text(reason, message["code"])
         return PermissionDenied(file.name, reason) if kind == "permission" else StatementFailed(reason, kind)
 
 

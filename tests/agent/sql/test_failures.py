@@ -73,6 +73,22 @@ def test_by_words(text: str, kind: str) -> None:
     assert kind_of_text(text) == kind
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("Conversion Error: Could not convert string 'x permission denied' to INT32", "ConversionException", "type"),
+        ("Conversion Error: Could not convert string 'a' permission denied 'b' to INT32", "", "type"),
+        ("Invalid Input Error: bad 'x' permission denied", "InvalidInputException", "other"),
+        ("bad JSON path: 'access denied'", "SQLITE_ERROR", "other"),
+        ("Permission Error: no", "PermissionException", "permission"),
+        ("Code: 6. DB::Exception: Cannot parse string 'access denied' as Int32", "", "type"),
+        ("interrupted", "SQLITE_INTERRUPT", "timeout"),
+    ],
+)
+def test_data_that_a_message_quotes_does_not_decide(text: str, name: str, kind: str) -> None:
+    assert kind_of_text(text, name) == kind
+
+
 @pytest.mark.parametrize("error", [Exception(), Exception(None), ValueError("")])
 def test_what_says_nothing_is_of_no_class(error: Any) -> None:
     assert kind_of(error) == "other"
