@@ -141,7 +141,7 @@ def _defines(clause: exp.With, table: exp.Table, path: list[exp.Expr], dialect: 
             is_recursive = bool(clause.recursive) and _is_same_name(inside, table, dialect)
             return is_recursive and _in_recursive_arm(inside, path, dialect)
         if _is_same_name(cte, table, dialect):
-            return isinstance(cte.this, exp.Query) and not cte.args.get("scalar")
+            return isinstance(cte.this, exp.Query | exp.Pivot) and not cte.args.get("scalar")
     return False
 
 
