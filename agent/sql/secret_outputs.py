@@ -221,6 +221,9 @@ class _Lineage:
             join.args.get("using") or join.args.get("method") == "NATURAL" for join in joins if not join.args.get("on")
         ):
             return True
+        arrays = (column for join in joins if join.kind == "ARRAY" for column in join.find_all(exp.Column))
+        if any(self._origin(column, scope).secret for column in arrays):
+            return True
         conditions = [condition for join in joins if (condition := join.args.get("on"))]
         clauses = [value for name, value in query.args.items() if value and name not in _OTHER_CLAUSES]
         group = query.args.get("group")
@@ -255,11 +258,9 @@ class _Lineage:
             return _MIXED if any(origin.mixed for _, origin in outputs) else _CONSTANT
         if isinstance(key, exp.Literal) and key.is_int:
             return next((origin for _, origin in outputs[int(key.name) - 1 :][:1]), _MIXED)
-        if isinstance(key, exp.Column):
-            named = [origin for name, origin in outputs if name == key.name.lower()]
-            if named:
-                return _union(named)
-        return self._origin(key, scope)
+        named = [origin for name, origin in outputs if isinstance(key, exp.Column) and name == key.name.lower()]
+        is_alias = named and isinstance(key, exp.Column) and not key.table and key.name not in scope.sources
+        return _union(named if is_alias else [*named, self._origin(key, scope)])
 
     def _origin(self, node: exp.Expr, scope: Scope) -> _Origin:
         if isinstance(node, exp.Count) and _counts_values(node):
