@@ -183,7 +183,7 @@ class Binding:
             return set()
         word = match.group(1)[: 3 if "\u4e00" <= match.group(1)[0] <= "\u9fff" else None]
         found = {concept for concept, pattern in self.words.concepts.items() if pattern.search(word)}
-        if "population" in found:
+        if found & _PEOPLE:
             found |= _PEOPLE
         known = {concept for column in self.table.columns for concept in column.concepts}
         asked = {concept for concept, pattern in self.words.concepts.items() if pattern.search(self.table.question)}
@@ -442,6 +442,9 @@ class Binding:
                 for late in mentions[at + 1 :]:
                     if base & late and base & early and not late & early:
                         yield base & late, base & early, "time"
+        ranges = [group for group in self.reading.in_dimension(-1) if group.is_range and len(group.members) == 2]
+        if len(mentions) == 2 and ranges and figure is None:
+            return
         for mask in mentions:
             if len(mentions) > 1 and mask not in governing and not self.words.previous.search(self.text):
                 continue

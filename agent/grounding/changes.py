@@ -7,17 +7,15 @@ from statistics import fmean
 
 from agent.grounding.binding import Objection
 from agent.grounding.counts import Counts
-from agent.grounding.facts import readable
+from agent.grounding.facts import bits
 from agent.grounding.reading import Group
-
-_ORDERED = re.compile(
-    r"day|season|сезон|赛季|week|hour|stage|step|period|ден|дн|недел|час|этап|星期|周|日|时|阶段", re.IGNORECASE
-)
-"""Names of columns whose rows are in an order of time."""
-
 
 _PLACED = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后", re.IGNORECASE)
 """Comparisons of places, where a low value may be the better one."""
+
+
+_ON_AVERAGE = re.compile(r"\b(?:on|в)\s+\w+$")
+"""An average that is no object of a comparison, as in "longer on average"."""
 
 
 class Changes(Counts):
@@ -93,6 +91,7 @@ class Changes(Counts):
                 for pattern in patterns
                 for match in pattern.finditer(self.text)
                 if 0 <= average.start() - match.end() <= 12
+                and not _ON_AVERAGE.search(self.text[match.end() : average.end()])
             }
             if len(signs) != 1 or any(self._counts_names(figure) for figure in self.reading.figures):
                 continue
@@ -238,7 +237,10 @@ class Changes(Counts):
             return True
         part = self.reading.part(match.start())
         always = bool(words.always.search(part))
+        both = words.up.search(self.text) and words.down.search(self.text)
         for rows, _, _ in options:
+            if both and any(self._some_step(rows, at, sign) for at in columns):
+                return True
             for column in changes:
                 if any(value * sign > 0 for value in table.values(rows, column.index)):
                     return True
@@ -254,11 +256,20 @@ class Changes(Counts):
                     one, two = self._one_value(rows, after), self._one_value(rows, before)
                     if one is not None and two is not None and (one - two) * sign > 0:
                         return True
-        if not timed and not changes and any(_ORDERED.search(readable(column.name)) for column in table.labels):
+        if not timed and not changes and table.is_ordered:
             return True
         if not timed and not changes:
             return len(table.metrics) > 1 and self._columns_move(options, sign)
         return False
+
+    def _some_step(self, rows: int, at: int, sign: int) -> bool:
+        """Return whether a column changes so from one period or ordered row to the next."""
+        column = self.table.columns[at]
+        steps = [mask for _, mask in self.table.time_steps]
+        if len(steps) < 2 and self.table.is_ordered:
+            steps = [1 << row for row in bits(self.table.all)]
+        values = [value for mask in steps if (value := self._one_value(mask, column)) is not None]
+        return any((two - one) * sign > 0 for one, two in zip(values, values[1:], strict=False))
 
     def _from_to(self, match: re.Match[str]) -> float | None:
         """Return the difference of two figures in "from 41 in February to 12 in March"; None without them."""

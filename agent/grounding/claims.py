@@ -12,7 +12,7 @@ from agent.grounding.numbers import spans_of
 from agent.grounding.opinions import unsupported_opinions
 from agent.grounding.rankings import Rankings
 from agent.grounding.reading import Reading, sentences_of
-from agent.grounding.vocabulary import vocabulary_of
+from agent.grounding.vocabulary import all_vocabularies, vocabulary_of
 from agent.messages import language_of
 from agent.sql.result import Result
 
@@ -77,6 +77,7 @@ class Checks(Figures, Rankings, Changes):
             known = clock and any(clock.group() in text for text in self.table.texts) and len(period.text) <= 8
             if not period.rows and not known:
                 yield self._objection(period.start, period.end, "the rows have no such date or period")
+        yield from self._relative_periods()
         for figure in self.reading.figures:
             reason = self.figure(figure)
             if reason:
@@ -87,3 +88,14 @@ class Checks(Figures, Rankings, Changes):
         yield from self.comparisons()
         yield from self.directions()
         yield from self.quantities()
+
+    def _relative_periods(self) -> Iterator[Objection]:
+        """Yield periods such as "last month" that are others than that of the question, where the rows have none."""
+        if self.table.has_row_periods or self.table.families:
+            return
+        patterns = [words.relative_periods for words in all_vocabularies()]
+        asked = {name for each in patterns for name, pattern in each.items() if pattern.search(self.table.question)}
+        for name, pattern in self.words.relative_periods.items() if asked else ():
+            match = pattern.search(self.text)
+            if match and name not in asked:
+                yield self._objection(match.start(), match.end(), "the question is about another period")

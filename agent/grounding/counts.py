@@ -70,13 +70,16 @@ class Counts(Binding):
         found: list[tuple[str, float, str]] = []
         for figure in self.reading.figures:
             hedge = hedge_of(figure, self.text)
+            unit = self.reading.unit_of(figure)
+            ratios = {ratio for column in self.table.metrics for ratio in self._unit_ratio(unit, column)} - {1.0}
+            factor = ratios.pop() if len(ratios) == 1 else 1.0
             before = self.text[max(0, figure.start - 30) : figure.start]
             if (
                 hedge in {"over", "at_least", "under", "at_most"}
                 and not self.words.nearly.search(before)
                 and figure.readings
             ):
-                found.append((hedge, figure.value, figure.kind))
+                found.append((hedge, figure.value * factor, figure.kind))
         return found
 
     def _near_values(self) -> list[tuple[str, float, str]]:
@@ -154,7 +157,7 @@ class Counts(Binding):
                     sets.append(_mask(row for row, value in values.items() if value == 0))
         for family in self.table.families:
             for early, late in self._column_pairs(None, family):
-                compared = ((words.more, 1), (words.less, -1)) if words.than.search(self.text) else ()
+                compared = ((words.more, 1), (words.less, -1)) if not conditions else ()
                 for pattern, sign in ((words.up, 1), (words.down, -1), *compared):
                     if pattern.search(self.text):
                         sets.append(
@@ -259,16 +262,26 @@ class Counts(Binding):
                 counts |= {len({str(table.rows[at][label.index]) for at in bits(one)}) for one in sets}
             if count in counts or (count == named > 1):
                 return True
-            return whole and bool(self.words.existence.search(before) or re.match(r"[^\s，。]{0,8}[中里]", after))
+            return whole and bool(
+                self.words.existence.search(before)
+                or self.words.part_of.search(before)
+                or self.words.total.search(self.text)
+                or re.match(r"[^\s，。]{0,8}[中里]", after)
+            )
         if whole:
             return True
+        if (labels or generic) and count in {
+            mask.bit_count() for each in table.labels for mask in table.groups(each.index).values()
+        } - {1}:
+            return True
         nulls = {sum(row[column.index] is None for row in table.rows) for column in table.columns}
-        if self.words.negation.search(self.text) and count in nulls:
+        present = {len(table.rows) - size for size in nulls if size}
+        if count in present or (self.words.negation.search(self.text) and count in nulls):
             return True
         if (labels or generic) and not self.words.existence.search(before):
             if named > 1 or periods > 1:
                 return count in {named, periods}
-            return figure.is_word and count < len(table.rows) and not self.reading.metrics and not named
+            return count < len(table.rows) and not named
         return bool(figure.is_word and (named > 1 and count == named or periods > 1 and count == periods))
 
     def _is_code(self, figure: Figure) -> bool:
@@ -308,7 +321,11 @@ class Counts(Binding):
             ((m, kind) for kind in ("none", "every") for m in [getattr(words, kind).search(self.reading.plain)] if m),
             None,
         )
-        if quantifier is None:
+        stated = any(
+            figure.kind != "ordinal" and not self._counts_names(figure) and not hedge_of(figure, self.text)
+            for figure in self.reading.figures
+        )
+        if quantifier is None or stated or words.total.search(self.text):
             return
         match, kind = quantifier
         counts = [

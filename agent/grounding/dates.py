@@ -76,6 +76,11 @@ class Period:
         )
 
     @property
+    def is_year(self) -> bool:
+        """Whether this is a year and no part of one."""
+        return bool(self.year) and not (self.quarter or self.month or self.half or self.day)
+
+    @property
     def order(self) -> tuple[int, ...]:
         """A key that sorts periods by time."""
         month = self.month or (self.quarter and self.quarter * 3) or (self.half and self.half * 6) or 0

@@ -22,7 +22,7 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _CHINESE_RUN = re.compile(r"[\u3400-\u9fff]+")
 _CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])")
 _IDENTIFIER = re.compile(
-    r"(?:^|[_\s])(?:id|ids|no|nr|num|number|code|sku|zip|phone|номер|код|ид|артикул|inn|инн|season|round|phase|floor|level|version|сезон|тур|этаж|класс)$|编号|代码|号码|^(?:赛季|轮次|楼层|版本)$|^№|ID$",
+    r"(?:^|[_\s])(?:id|ids|no|nr|num|number|code|sku|zip|phone|номер|код|ид|артикул|inn|инн|hour|season|round|phase|floor|level|version|час|сезон|тур|этаж|класс)$|编号|代码|号码|^(?:赛季|轮次|楼层|版本)$|^№|ID$",
     re.IGNORECASE,
 )
 _RATE = re.compile(
@@ -152,6 +152,24 @@ _SUFFIXES = (
     "品牌",
 )
 
+ORDERED = re.compile(
+    r"day|season|сезон|赛季|week|hour|stage|step|period|ден|дн|недел|час|этап|星期|周|日|时|阶段", re.IGNORECASE
+)
+"""Names of columns whose rows are in an order of time."""
+
+_CURRENCY = re.compile(r"USD|EUR|GBP|RUB|CNY|JPY|KZT")
+_EARLY = re.compile(
+    r"\b(?:before|old|previous|prev|prior|start|begin|opening|last)\b|(?<!\w)(?:до|было|начал\w*|прошл\w*|стар\w*)(?!\w)"
+    r"|之前|前|年初|期初|月初|去年|上年|原",
+    re.IGNORECASE,
+)
+_LATE = re.compile(
+    r"\b(?:after|new|current|curr|now|end|closing|this)\b|(?<!\w)(?:после|стало|кон\w*|текущ\w*|нов\w*)(?!\w)"
+    r"|之后|后|年末|期末|月末|今年|本年|现",
+    re.IGNORECASE,
+)
+"""Words of the names of two columns that hold the same metric at two times."""
+
 Kind = Literal["label", "period", "metric", "other"]
 
 
@@ -192,7 +210,8 @@ def alike(one: str, two: str) -> bool:
     if one == two:
         return True
     size = 5 if one[:1].isascii() else 4
-    return len(one) > size and len(two) > size and one[:size] == two[:size] and abs(len(one) - len(two)) <= 3
+    enough = len(one) > size and len(two) > size or not one.isascii() and min(len(one), len(two)) == size
+    return enough and one[:size] == two[:size] and abs(len(one) - len(two)) <= 3
 
 
 def stems_of(text: str) -> list[str]:
@@ -231,6 +250,10 @@ class Column:
     @property
     def is_additive(self) -> bool:
         """Whether totals of the values mean something: not for rates, averages and prices."""
+        if self.is_rate and len(self.values) > 1 and not self.is_change:
+            whole = sum(value or 0.0 for value in self.values)
+            if min(abs(whole - 100), abs(100 * whole - 100)) <= 1 and min(value or 0.0 for value in self.values) >= 0:
+                return True
         odd = {"rate", "price", "age", "rating", "temperature", "conversion", "margin", "discount"}
         return not (self.is_rate or self.has("average") or self.has("median") or self.concepts & odd)
 
@@ -402,6 +425,8 @@ class Table:
                     known = found.get((stems, column.index), (0, name, False))
                     found[(stems, column.index)] = (known[0] | rows, known[1], False)
                     for alias in _aliases(name, stems):
+                        if len(alias) == 1 and stem(alias[0]) in column.stems | set(stems_of(readable(column.name))):
+                            continue
                         aliases.setdefault(alias, []).append((name, rows))
             for alias, owners in aliases.items():
                 if len(owners) == 1 and (alias, column.index) not in found:
@@ -610,8 +635,13 @@ class Table:
     def rows_in(self, period: Period) -> int:
         """Return the rows that lie within `period`."""
         rows = 0
+        asked = any(period.month and period.month == said.month and not period.day for said in self.said_periods)
         for at, known in enumerate(self.row_periods):
-            if any(each.supports(period, self.said_years or self._row_years) for each in known):
+            if any(
+                each.supports(period, self.said_years or self._row_years)
+                or (asked and each.is_year and period.year == each.year)
+                for each in known
+            ):
                 rows |= 1 << at
         return rows & self.all
 
@@ -642,6 +672,11 @@ class Table:
         return [value for at in bits(rows) if (value := numbers[at]) is not None]
 
     @cached_property
+    def is_ordered(self) -> bool:
+        """Whether the rows have an order of time: by their periods, or by names such as days of the week."""
+        return len(self.time_steps) > 1 or any(ORDERED.search(readable(column.name)) for column in self.labels)
+
+    @cached_property
     def families(self) -> list[list[Column]]:
         """Columns that hold the same metric of several periods, such as `loans_2021` and `loans_2022`, by time."""
         groups: dict[frozenset[str], list[Column]] = {}
@@ -651,9 +686,20 @@ class Table:
                 for period in column.periods:
                     name = name[: period.start] + " " * (period.end - period.start) + name[period.end :]
                 groups.setdefault(frozenset(stems_of(name)), []).append(column)
+        pairs: dict[str, dict[bool, Column]] = {}
+        for column in self.metrics:
+            for pattern, is_late in ((_EARLY, False), (_LATE, True)):
+                if not column.periods and pattern.search(readable(column.name)):
+                    pairs.setdefault(pattern.sub("", readable(column.name)), {})[is_late] = column
         return [
-            sorted(group, key=lambda column: column.periods[0].order) for group in groups.values() if len(group) > 1
+            *(sorted(group, key=lambda column: column.periods[0].order) for group in groups.values() if len(group) > 1),
+            *([pair[False], pair[True]] for pair in pairs.values() if len(pair) == 2),
         ]
+
+    def currencies(self, rows: int) -> set[str]:
+        """Return the units of the codes of currency, such as USD, in the cells of rows."""
+        cells = (self.rows[at][column.index] for column in self.labels for at in bits(rows))
+        return {cell.lower() for cell in cells if isinstance(cell, str) and _CURRENCY.fullmatch(cell)}
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -716,13 +762,19 @@ def _aliases(name: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield ("".join(initials),)
         yield tuple(initials)
     for word, form in zip(words, stems, strict=True):
-        if not word.isdecimal() and len(word) >= 3 and word.lower() not in _NO_ALIAS:
+        if not word.isdecimal() and len(word) >= 3 and word.lower() not in _NO_ALIAS and not _is_number(word):
             yield (form,)
         elif word.isdecimal() and len(word) >= 2:
             yield (form,)
     for size in range(2, len(words)):
         for at in range(len(words) - size + 1):
             yield stems[at : at + size]
+
+
+@lru_cache(maxsize=5_000)
+def _is_number(word: str) -> bool:
+    """Return whether a word is a number, which names nothing by itself."""
+    return any(figure.kind == "plain" for figure in figures_of(word, with_words=True))
 
 
 def _factors_of(words: str) -> frozenset[float]:
@@ -766,6 +818,9 @@ def _unit_of(words: str) -> str | None:
             for token in re.split(r"[\s_/,()（）]+", words)[1:]:
                 if pattern.fullmatch(token):
                     return unit
+    tail = re.search(r"(?<![^\W_])([cf])$", words, re.IGNORECASE)
+    if tail:
+        return tail[1].lower()
     for token in re.findall(r"[（(_]?(元|万元|公斤|千克|吨|分钟|小时|天|公里|美元|欧元)[)）]?$", words):
         return {
             "元": "cny",

@@ -2,17 +2,27 @@
 
 import re
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import combinations, permutations
 from statistics import fmean
 
 from agent.grounding.binding import CURRENCIES, MOST_ROWS, Fact
 from agent.grounding.counts import Counts
-from agent.grounding.facts import Column, bits, readable
+from agent.grounding.facts import ORDERED, Column, bits, readable
 from agent.grounding.numbers import Figure, hedge_of, spans_of
 from agent.grounding.reading import Group, nearest
 
 _SCALED = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"\s?(?:[ap]\.?m\b|o'clock|час(?:а|ов)?\b|[点时]|in the (?:morning|afternoon|evening)"
+    r"|(?:and|to|-|–)\s?\d+\s(?:in the|[ap]\.?m|o'clock))",
+    re.IGNORECASE,
+)
+"""What stands behind an hour of the day."""
 _MOST_MEANT = 3
+_EXACT = 3
+"""The digits of a figure that is unlikely to be the total of some rows by chance."""
+_MOST_IN_RUNS = 24
+"""The rows of a result up to which totals of runs of rows are computed."""
 
 
 class Figures(Counts):
@@ -37,7 +47,19 @@ class Figures(Counts):
     def _needs_no_fact(self, figure: Figure) -> bool:
         before = self.text[: figure.start]
         kinds = {figure.kind, "plain"} if figure.kind == "ordinal" else {figure.kind}
-        if any((kind, value * figure.factor) in self.said for kind in kinds for value, _ in figure.readings):
+        counts = figure.is_word and not self.reading.unit_of(figure)
+        if not counts and any(
+            (kind, value * figure.factor) in self.said for kind in kinds for value, _ in figure.readings
+        ):
+            return True
+        if figure.is_whole and any(
+            column.values[0] is not None
+            and ORDERED.search(readable(column.name))
+            and not self.reading.owned(figure.end)
+            for column in self.table.labels
+        ):
+            return _CLOCK.match(self.text, figure.end) is not None
+        if figure.is_word and figure.value == 0.5 and any(column.has("median") for column in self.table.metrics):
             return True
         if figure.kind == "ordinal":
             rows = len(self.table.rows)
@@ -53,6 +75,10 @@ class Figures(Counts):
         if figure.is_whole and dated and self.table.years and 1900 <= figure.value <= 2100:
             return True
         if figure.is_whole and 1 <= figure.value <= len(self.table.rows):
+            behind = self.text[figure.end : figure.end + 24].lstrip(" 个家名")
+            extremes = (self.words.highest, self.words.lowest, self.words.best, self.words.worst)
+            if any(pattern.match(behind) for pattern in extremes):
+                return True
             if self.words.top.search(before) or self.words.bottom.search(before):
                 return True
             unit = self.reading.unit_of(figure)
@@ -74,22 +100,42 @@ class Figures(Counts):
         )
         spans = spans_of(figure, self.text, falls)
         unit = self.reading.unit_of(figure)
+        currencies = self.table.currencies(rows)
+        if unit in CURRENCIES and currencies and unit not in currencies:
+            return False
         hedge = hedge_of(figure, self.text)
         open_ended = (
             bound
             and hedge in {"over", "under", "at_least", "at_most"}
             and not self.words.nearly.search(self.text[max(0, figure.start - 30) : figure.start])
         )
+        if open_ended and len(columns) == 1 and self._all_beyond(figure, rows, *columns):
+            return True
         for fact in self.facts(figure, rows, columns, bound):
             scale = self._scale(figure, fact, unit)
             for factor in scale:
                 if any(low * factor <= fact.value <= high * factor for low, high in spans):
                     return True
-                if open_ended and fact.kind == "value" and not fact.compares and (len(columns) == 1):
+                if open_ended and fact.kind == "value" and not fact.compares and self._is_of(fact, columns):
                     limit = figure.readings[0][0] * factor
                     if (fact.value > limit) if hedge in {"over", "at_least"} else (fact.value < limit):
                         return True
         return False
+
+    @staticmethod
+    def _is_of(fact: Fact, columns: frozenset[int]) -> bool:
+        """Return whether a value is of the only column that a figure may be of."""
+        return fact.column is not None and columns == {fact.column.index}
+
+    def _all_beyond(self, figure: Figure, rows: int, at: int) -> bool:
+        """Return whether the values of all rows are on the side of a figure that the words before it say."""
+        column = self.table.columns[at]
+        over = hedge_of(figure, self.text) in {"over", "at_least"}
+        values = self.table.values(rows, at)
+        return any(
+            values and all((value - figure.readings[0][0] * factor) * (1 if over else -1) >= 0 for value in values)
+            for factor in self._scale(figure, Fact(0.0, "value", column), self.reading.unit_of(figure))
+        )
 
     def _op(self, figure: Figure) -> str:
         """Return "total", "average" or "median" where the sentence says that a figure is one."""
@@ -98,7 +144,11 @@ class Figures(Counts):
             for match in getattr(self.words, name).finditer(self.text):
                 if any(metric.start <= match.start() < metric.end for metric in self.reading.metrics):
                     continue
-                near = [other for other in self.reading.figures if other.kind != "ordinal"]
+                near = [
+                    other
+                    for other in self.reading.figures
+                    if other is figure or (other.kind != "ordinal" and not self._counts_names(other))
+                ]
                 distances = {other.start: self._distance(match, other) for other in near}
                 if not distances or self.reading.segment(match.start()) != self.reading.segment(figure.start):
                     continue
@@ -127,11 +177,14 @@ class Figures(Counts):
             if len(self.table.metrics) > 1 and (op in {"average", "total"} or several is False):
                 yield from self._across_columns(figure, rows, columns)
             yield from self._of_top(figure, rows, columns)
-            return
+            if not self._difference_said(figure):
+                yield from self._ratios_of_rows(figure, rows, columns)
+                return
         if figure.kind in {"percent", "times"}:
             yield from self._shares(rows, columns)
         if len(columns) > 1 or len(self.table.metrics) > 1:
             yield from self._across_columns(figure, rows, columns)
+            yield from self._ratios_of_rows(figure, rows, columns)
         for column, subject, object_, how in self._pairs(figure, rows, columns, bound):
             yield from self._of_pair(figure, column, subject, object_, how)
         if figure.kind == "percent" and (self.words.rest.search(self.text) or self.words.negation.search(self.text)):
@@ -141,6 +194,12 @@ class Figures(Counts):
                     yield Fact(100 - share, "percent")
         if several or not bound:
             yield from self._of_top(figure, rows, columns)
+
+    def _ratios_of_rows(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+        """Yield what follows from two columns of each row, where the sentence does not speak of all of them."""
+        if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MOST_IN_RUNS and not self._of_all():
+            for row in bits(rows):
+                yield from self._across_columns(figure, 1 << row, columns)
 
     def _values(self, figure: Figure, rows: int, column: Column, op: str, bound: bool) -> Iterator[Fact]:
         values = self.table.values(rows, column.index)
@@ -160,7 +219,8 @@ class Figures(Counts):
         if len(values) > 1 and not self._open_totals(rows):
             if op == "total" or (not op and column.is_additive and (bound or listed or rows == self.table.all)):
                 yield Fact(sum(values), "value", column)
-            if op == "average" or self.words.average.search(self.text) or self.words.ratio.search(self.text):
+            each = self.words.per.match(self.text, figure.end) or self.words.each.search(self.text)
+            if op == "average" or each or self.words.average.search(self.text) or self.words.ratio.search(self.text):
                 yield Fact(fmean(values), "value", column)
             if op == "median" or self.words.median.search(self.text):
                 ordered = sorted(values)
@@ -168,30 +228,46 @@ class Figures(Counts):
                 yield Fact(
                     ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2, "value", column
                 )
+        for group in groups if not op and column.is_additive else ():
+            totals = {sum(self.table.values(member.rows & rows, column.index)) for member in group.members}
+            if len(totals) == 1 and listed:
+                yield Fact(totals.pop(), "value", column)
         for family in self.table.families:
             if column is family[0] and not self.reading.in_dimension(-2) and (op or bound):
                 sums = [sum(self.table.values(rows, each.index)) for each in family]
                 yield Fact(fmean(sums) if op == "average" else sum(sums), "value", column)
-        yield from self._group_totals(figure, rows, column, op)
+        yield from self._group_totals(figure, rows, column)
 
-    def _group_totals(self, figure: Figure, rows: int, column: Column, op: str) -> Iterator[Fact]:
-        """Yield totals by the values of each label and of each period, as "the best year had 900 in all"."""
-        if (
-            not (self.words.total.search(self.text) or self._extreme_near(figure))
-            or rows != self.table.all
-            or self._open_totals(rows)
-        ):
+    def _group_totals(self, figure: Figure, rows: int, column: Column) -> Iterator[Fact]:
+        """Yield what all rows of a name, a period or a run of rows have together, such as of the last three months."""
+        if rows != self.table.all or self._open_totals(rows):
             return
-        for label in self.table.labels:
-            groups = self.table.groups(label.index)
-            if 1 < len(groups) < len(self.table.rows) and self._extreme_near(figure):
-                yield from (
-                    Fact(sum(self.table.values(mask, column.index)), "value", column) for mask in groups.values()
-                )
-        if 1 < len(self.table.time_steps) < len(self.table.rows) and self._extreme_near(figure):
-            yield from (
-                Fact(sum(self.table.values(mask, column.index)), "value", column) for _, mask in self.table.time_steps
-            )
+        masks = [mask for label in self.table.labels for mask in self.table.groups(label.index).values()]
+        masks += [mask for _, mask in self.table.time_steps]
+        signs = [
+            sign for sign, words in ((1, self.words.positive), (-1, self.words.negative)) if words.search(self.text)
+        ]
+        for sign in signs if len(signs) == 1 else ():
+            masks.append(sum(1 << at for at in bits(rows) if sign * (column.values[at] or 0.0) > 0))
+        order_of_all = list(bits(rows)) if len(self.table.rows) <= _MOST_IN_RUNS and not self._of_all() else []
+        runs = self.table.is_ordered and not self._of_all() and len(self.table.rows) <= _MOST_IN_RUNS
+        order = list(bits(rows)) if runs else []
+        masks += [sum(1 << at for at in order[one:two]) for one, two in combinations(range(len(order) + 1), 2)]
+        named = {name.rows for name in self.reading.names}
+        digits = figure.text.strip("0").replace("0", "1")
+        if self.words.total.search(self.text) and len(named) < 2 and sum(map(str.isdigit, digits)) >= _EXACT:
+            masks += [sum(1 << at for at in each) for size in (2, 3) for each in combinations(order_of_all, size)]
+        for mask in dict.fromkeys(masks):
+            values = self.table.values(mask, column.index)
+            if len(values) > 1:
+                if column.is_additive:
+                    yield Fact(sum(values), "value", column)
+                yield Fact(fmean(values), "value", column)
+
+    def _of_all(self) -> bool:
+        """Return whether the sentence says that it is of all rows, as "over the six quarters"."""
+        rows = len(self.table.rows)
+        return any(figure.value == rows for figure in self.reading.figures) or bool(self.words.every.search(self.text))
 
     def _extreme_near(self, figure: Figure) -> bool:
         del figure
@@ -203,13 +279,15 @@ class Figures(Counts):
         for group in self.reading.groups:
             if group.dimension >= -1 and group.rows & rows == rows and group.rows != rows:
                 wholes.add(group.rows)
+        parts = [(rows, mask) for mask in wholes]
+        if len(self.table.time_steps) > 1:
+            parts += [(rows & step, step) for _, step in self.table.time_steps]
         for at in columns:
             if not self.table.columns[at].is_additive:
                 continue
-            part = sum(self.table.values(rows, at))
-            for whole_rows in wholes:
-                whole = sum(self.table.values(whole_rows, at))
-                if whole and whole_rows != rows:
+            for own, whole_rows in parts:
+                part, whole = sum(self.table.values(own, at)), sum(self.table.values(whole_rows, at))
+                if whole and own and whole_rows != own:
                     yield Fact(100 * part / whole, "percent")
                     yield Fact(part / whole, "ratio")
 
@@ -302,7 +380,8 @@ class Figures(Counts):
                     or not (one.concepts and two.concepts)
                 )
                 if alike and not (one.is_rate ^ two.is_rate):
-                    yield Fact(abs(sums[one.index] - sums[two.index]), "value", one, "columns")
+                    difference = abs(sums[one.index] - sums[two.index])
+                    yield from (Fact(each, "value", one, "columns") for each in (difference, -difference))
 
     def _adds_up(self, figure: Figure) -> bool:
         return bool(self.words.total.search(self.text)) or self.reading.is_whole(figure)
@@ -378,7 +457,12 @@ class Figures(Counts):
         if figure.kind == "times" and object_:
             yield Fact(subject / object_, "ratio")
             less = self._sign(figure, how) < 0
-            if subject and (less or how == "any" or self._distance_of(self.words.less, figure) is not None):
+            if subject and (
+                less
+                or how == "any"
+                or (how == "time" and self.words.than.search(self.text))
+                or self._distance_of(self.words.less, figure) is not None
+            ):
                 yield Fact(object_ / subject, "ratio")
 
     def _sign(self, figure: Figure, how: str) -> int:
@@ -458,7 +542,11 @@ class Figures(Counts):
                     base & two.rows or two.rows,
                     "compare" if objects == (False, True) else "any",
                 )
-        yield from self._time_pairs(figure.start, figure.end, rows, figure)
+        moved = self.words.up.search(self.text) or self.words.down.search(self.text)
+        for late, early, how in self._time_pairs(figure.start, figure.end, rows, figure):
+            yield late, early, how
+            if figure.kind == "times" and not moved:
+                yield early, late, "any"
         names = [group for group in reading.groups if group.dimension >= 0]
         if bound and rows != table.all:
             if len({group.rows for group in names}) == 1 or self.words.rest.search(self.text):

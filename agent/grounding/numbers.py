@@ -21,7 +21,7 @@ _LETTERS = {"k": 1e3, "m": 1e6, "b": 1e9}
 
 _GROUP = "[ ,.'’\u00a0\u2009\u202f]"
 _FIGURE = re.compile(
-    rf"(?P<sign>(?<![\w.,])[-−]\s?[$€£¥₽]?)?"
+    rf"(?P<sign>(?:(?<![\w.,])[-−]|(?i:\bminus|\bминус)\s|(?<!\d)(?:零下|负))\s?[$€£¥₽]?)?"
     rf"(?P<digits>\d{{1,3}}(?P<group>{_GROUP})\d{{3}}(?!\d)(?:(?P=group)\d{{3}}(?!\d))*(?:[.,]\d+)?|\d+(?:\.\d+){{2,}}|\d+(?:[.,]\d+)?)"
     rf"(?:[eE](?P<exponent>[-+]?\d{{1,3}})(?!\w))?"
 )
@@ -156,15 +156,16 @@ def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[floa
     hedge = hedge_of(figure, text)
     if figure.is_word and figure.kind == "times":
         half = abs(stated) * (0.03 if stated < 2 else 0.05)
-        about, aside = abs(stated) * 0.12, abs(stated) * (0.12 if stated < 1 else 0.45)
+        about, aside = abs(stated) * 0.12, abs(stated) * (0.4 if stated < 1 else 0.45)
     else:
         half = _HALF * 10**-decimals
         unit = 10.0 ** (-decimals if decimals else _zeros(figure.text if not figure.is_word else str(int(stated))))
         about, aside = max(half, min(unit / 2, abs(stated) * 0.05)), max(half, min(unit, abs(stated) * 0.1))
+    limit = half if figure.kind == "times" else abs(stated) * 0.005
     if hedge in {"over", "at_least"}:
-        return half, aside
+        return min(half, limit), aside
     if hedge in {"under", "at_most"}:
-        return aside, half
+        return aside, min(half, limit)
     return (about, about) if hedge == "about" else (half, half)
 
 
@@ -182,7 +183,7 @@ def factors_named(texts: Iterable[str]) -> set[float]:
     words = {word for text in read for word in re.findall(r"[^\W\d_]+", text.lower())}
     named = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or _in_chinese(name, words)}
     return named | {
-        SCALES[scale] for text in read for scale in re.findall(r"[（(_]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
+        SCALES[scale] for text in read for scale in re.findall(r"[（(_\s]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
     }
 
 

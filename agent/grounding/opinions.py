@@ -20,7 +20,9 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
     names = " ".join(readable(name) for table in tables for name in table.result["columns"])
     known = f"{cells} {names} {question}"
     for match in words.cause.finditer(text):
-        missing = words.missing.match(text, match.end())
+        missing = (
+            words.missing.match(text, match.end()) or words.unknown.search(text) or _is_event(match.group(), words)
+        )
         if (
             not missing
             and not words.cause_columns.search(f"{names} {question}")
@@ -37,6 +39,12 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
         root = match.group()[:5].lower()
         if root not in known.lower():
             yield Objection(match.start(), match.end(), match.group(), "the rows give no such judgement")
+
+
+def _is_event(cause: str, words: Vocabulary) -> bool:
+    """Return whether what looks like a cause is a change of the values, as in "after the rise"."""
+    patterns = (words.up, words.down, words.highest, words.lowest, words.event)
+    return any(pattern.fullmatch(cause.split()[-1]) for pattern in patterns)
 
 
 def _is_schedule(text: str, match: re.Match[str], words: Vocabulary, tables: Sequence[Table]) -> bool:

@@ -54,9 +54,21 @@ class Rankings(Binding):
         ):
             for match in pattern.finditer(self.reading.plain):
                 before = self.text[max(0, match.start() - 20) : match.start()]
-                if words.not_superlative.search(before) or any(
-                    m.start <= match.start() and match.end() <= m.end and m.end - m.start > match.end() - match.start()
-                    for m in self.reading.metrics
+                compared = any(
+                    len(before) - each.end() <= 5
+                    for pattern in (words.trails, words.exceeds, words.than)
+                    for each in pattern.finditer(before)
+                )
+                if (
+                    compared
+                    or words.not_superlative.search(before)
+                    or any(
+                        m.by_name
+                        and m.start <= match.start()
+                        and match.end() <= m.end
+                        and m.end - m.start > match.end() - match.start()
+                        for m in self.reading.metrics
+                    )
                 ):
                     continue
                 if any(rank.start() <= match.start() < rank.end() for rank in words.rank.finditer(self.text)):
@@ -154,6 +166,10 @@ class Rankings(Binding):
         periods = [group for group in subjects if group.dimension < 0]
         own = bool(self.words.own.search(self.text[max(0, start - 24) : end + 16]))
         candidates = periods if own and periods else names or periods
+        candidates = [
+            *candidates,
+            *(each for group in candidates if (each := self.reading.listed_with(group)) != group),
+        ]
         for subject in candidates:
             if subject.dimension == -2:
                 if self._family_extreme(subject, subjects, self._sides(side, next(iter(subject.columns))), place):
@@ -164,7 +180,7 @@ class Rankings(Binding):
                 for context in self._superlative_contexts(subject, subjects, own):
                     if any(self._is_at(subject, at, context, one, place) for one in sides):
                         return True
-                if self._ratio_is_at(subject, at, sides, place):
+                if self._ratio_is_at(subject, at, sides, place, start, end):
                     return True
         return False
 
@@ -228,10 +244,12 @@ class Rankings(Binding):
                     return True
         return False
 
-    def _ratio_is_at(self, subject: Group, column: int, sides: Sequence[int], place: int) -> bool:
+    def _ratio_is_at(self, subject: Group, column: int, sides: Sequence[int], place: int, start: int, end: int) -> bool:
         """Return whether the subject is first by a ratio of two columns, where the sentence speaks of one."""
-        said = self.words.each.search(self.text) or self.words.share.search(self.text)
-        if not said or place != 1:
+        near = self.text[max(0, start - 40) : end + 40]
+        said = self.words.each.search(near) or self.words.rated.search(near)
+        own = self.table.columns[column]
+        if not said or place != 1 or own.is_rate or own.has("average"):
             return False
         groups = (
             list(self.table.groups(subject.dimension).values())

@@ -17,6 +17,10 @@ _TOKEN = re.compile(r"[^\W\d_\u3400-\u9fff]+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _GAP = re.compile(r"[\s-]*(?:(?:[^\W\d_]+)[\s-]+){0,3}")
 _HAN_GAP = re.compile(r"[\s的]*[\u3400-\u9fff]{0,3}")
+_ASIDE = re.compile(r"\s?[(（][^()（）]{1,24}[)）]|(?<=\w)\s?[:：]?\s?[$€£¥₽]?\d[\d.,]*%?(?=\s*(?:,|、|and|и|和)\s)")
+"""A figure behind a member of a list, as in "North (120), South (80) and West"."""
+_PARTS_OF_TIME: dict[tuple[str | None, str | None], int] = {("d", "h"): 24, ("h", "min"): 60, ("min", "s"): 60}
+_BETWEEN_PARTS = re.compile(r"[\s-]*[^\W\d_]{1,7}\.?,?(?:\s+(?:and|и)\s+|又)?\s*")
 _CLAUSE = 4
 """A part of a sentence with more words than this is a clause with a verb, which may be of another metric."""
 _SPACE = re.compile(r"[\s\-的']*(?:of\s+|the\s+|in\s+)?")
@@ -103,10 +107,28 @@ class Reading:
         for mention in (*names, *periods):
             blank[mention.start : mention.end] = " " * (mention.end - mention.start)
         self.plain = "".join(blank)
-        self.figures = self._scaled(figures_of(self.plain, with_words=True))
+        self.figures = self._scaled(self._durations(figures_of(self.plain, with_words=True)))
         self.metrics = self._metrics()
         self.groups = [*self._grouped(names), *self._grouped(periods)]
         self.breaks = self._breaks()
+
+    def _durations(self, figures: list[Figure]) -> list[Figure]:
+        """Return the figures with those of one duration as one, as in "3 hours 35 minutes"."""
+        merged: list[Figure] = []
+        for figure in figures:
+            size = _PARTS_OF_TIME.get((self.unit_of(merged[-1]), self.unit_of(figure))) if merged else None
+            if (
+                size
+                and merged[-1].readings
+                and figure.readings
+                and _BETWEEN_PARTS.fullmatch(self.text[merged[-1].end : figure.start])
+            ):
+                start, value = merged[-1].start, merged[-1].value * size + figure.value
+                text = self.text[start : figure.number_end]
+                merged[-1] = replace(figure, text=text, start=start, readings=((value, 0),))
+            else:
+                merged.append(figure)
+        return merged
 
     def _scaled(self, figures: list[Figure]) -> list[Figure]:
         """Give the first end of a range the scale of the last, or a list that of its last."""
@@ -116,7 +138,15 @@ class Reading:
             between = re.sub(r"[$€£¥₽]", "", self.text[one.end : two.start])
             same = one.kind == two.kind == "plain" and one.factor == 1 < two.factor and one.readings and two.readings
             listed = self.words.ranges.fullmatch(between) or self.words.joins.fullmatch(between)
-            if same and listed and 0.1 <= one.value * two.factor / (two.value or 1) <= 10:
+            if (
+                same
+                and listed
+                and any(
+                    0.1 <= first * two.factor / (last * two.factor or 1) <= 10
+                    for first, _ in one.readings
+                    for last, _ in two.readings
+                )
+            ):
                 scaled[at] = replace(one, factor=two.factor)
         return scaled
 
@@ -200,6 +230,19 @@ class Reading:
                     continue
             groups.append([figure])
         return groups
+
+    def listed_with(self, group: Group) -> Group:
+        """Return a group with the other names of its list, where figures stand behind them, as in "A (3) and B (2)"."""
+        members = list(group.members)
+        for other in self.in_dimension(group.dimension):
+            between = _ASIDE.sub("", self.text[members[-1].end : other.start])
+            if other.start >= members[-1].end and self.words.joins.fullmatch(between):
+                members += other.members
+        for other in reversed(self.in_dimension(group.dimension)):
+            between = _ASIDE.sub("", self.text[other.end : members[0].start])
+            if other.end <= members[0].start and self.words.joins.fullmatch(between):
+                members = [*other.members, *members]
+        return Group(tuple(members), group.is_range)
 
     def is_object(self, group: Group) -> bool:
         """Return whether a comparison has `group` behind its "than"."""

@@ -70,6 +70,8 @@ class Vocabulary:
     average: re.Pattern[str]
     median: re.Pattern[str]
     share: re.Pattern[str]
+    rated: re.Pattern[str]
+    """Nouns for a ratio of two columns, such as "share"."""
     difference: re.Pattern[str]
     by: re.Pattern[str]
     """What directly before a figure says that it is a difference."""
@@ -113,6 +115,8 @@ class Vocabulary:
     """Names of columns that hold places in an order."""
     missing: re.Pattern[str]
     """What behind a cause says that there is no data."""
+    unknown: re.Pattern[str]
+    """What says that the rows do not tell."""
     dated: re.Pattern[str]
     """What stands before a year that limits a time."""
     dated_after: re.Pattern[str]
@@ -139,11 +143,15 @@ class Vocabulary:
     cause: re.Pattern[str]
     cause_columns: re.Pattern[str]
     forecast: re.Pattern[str]
+    event: re.Pattern[str]
+    """Nouns for a change or an extreme of values."""
     schedule: re.Pattern[str]
     """A weaker forecast, supported by a date of the rows."""
     forecast_columns: re.Pattern[str]
     sentiment: re.Pattern[str]
     recommendation: re.Pattern[str]
+    relative_periods: Mapping[str, re.Pattern[str]]
+    """Periods relative to today, such as "last week", by names that all languages share."""
     months: tuple[str, ...]
     """The names of the twelve months, as patterns."""
     dates: tuple[str, ...]

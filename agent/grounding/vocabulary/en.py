@@ -31,7 +31,7 @@ _NUMBER = re.compile(
 )
 _FRACTIONS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "tenth": 10}
 _FRACTION = re.compile(
-    r"\b(?:(?<!first )(?<!last )(?<!all )(?<!these )(?P<top>a|one|two|three|four|1|2|3)[\s-]+)(?P<part>third|quarter|fourth|fifth|sixth|tenth)s?\b(?!\s*(?:place|of\s+(?:19|20)\d\d))"
+    r"\b(?:(?<!first )(?<!last )(?<!all )(?<!these )(?!(?:one|two|four)\s+quarters?\b(?! of (?:the|all|its|their|total)\b))(?P<top>a|one|two|three|four|1|2|3)[\s-]+)(?P<part>third|quarter|fourth|fifth|sixth|tenth)s?\b(?!\s*(?:place|in a row|running|earlier|later|before|ago|together|combined|of\s+(?:19|20)\d\d))"
     r"|(?<!first )(?<!second )(?<!other )\b(?P<half>half)\b(?!-?\s?year| an? (?:hour|year|day|month|minute|century))",
     re.IGNORECASE,
 )
@@ -46,7 +46,7 @@ _ALONE = re.compile(r"\b(?:only|just|exactly|single)\s+$", re.IGNORECASE)
 
 _HALVES = re.compile(
     rf"\b(?P<whole>an?|one|{_WORD}) and a half(?P<scale> (?:hundred|thousand|million|billion))?\b|\bhalf a (?P<half>dozen|hundred|thousand|million|billion)\b"
-    rf"|\b(?P<top>one|two|three|four|five|\d{{1,2}}) in(?: every)? (?P<below>two|three|four|five|six|seven|eight|nine|ten|\d{{1,3}})\b(?=\s+\w)",
+    rf"|\b(?P<top>one|two|three|four|five|\d{{1,2}}) in(?: every)? (?P<below>{'|'.join(_SMALL)}|{'|'.join(_TENS)}|(?:a )?hundred|(?:a )?thousand|\d{{1,3}})\b(?=\s+\w)",
     re.IGNORECASE,
 )
 
@@ -61,7 +61,7 @@ def _number_words(text: str) -> Iterator[NumberWord]:
         elif match["half"]:
             yield NumberWord(*match.span(), 0.5 * _SCALES[match["half"].lower()])
         else:
-            top, below = (_SMALL.get(each.lower(), 0) for each in (match["top"], match["below"]))
+            top, below = (_fraction_part(each) for each in (match["top"], match["below"]))
             taken.pop()
             if 0 < top < below:
                 taken.append(match.span())
@@ -87,6 +87,11 @@ def _number_words(text: str) -> Iterator[NumberWord]:
         yield NumberWord(*match.span(), _value(words))
 
 
+def _fraction_part(word: str) -> float:
+    lower = word.lower().removeprefix("a ")
+    return float(lower) if lower.isdecimal() else _SMALL.get(lower) or _TENS.get(lower) or _SCALES.get(lower, 0)
+
+
 def _value(words: list[str]) -> float:
     """Return the value of number words in their order: scales multiply what stands before them."""
     total = part = 0.0
@@ -107,7 +112,7 @@ VOCABULARY = Vocabulary(
     ),
     down=_words(
         r"fell|fall(?:s|en|ing)?|drop(?:s|ped|ping)?|declin(?:e[sd]?|ing)|decreas(?:e[sd]?|ing)|shr[aiu]nk(?:s|ing)?|slip(?:s|ped|ping)?|slid|slide[s]?|sank|sink[s]?|plung(?:e[sd]?|ing)"
-        r"|plummet(?:s|ed|ing)?|tumbl(?:e[sd]?|ing)|slump(?:s|ed|ing)?|went down|go(?:es|ing)? down|downward|downturn|reduc(?:ed|tion)|dip(?:s|ped)?|contract(?:ed|ion)|down (?:by|from|to|on)|down(?= \d)|weaken(?:s|ed|ing)?|halved|eas(?:e[sd]?|ing)|shorten(?:s|ed|ing)?|narrow(?:s|ed|ing)|collapsed|dwindl\w+|shed"
+        r"|plummet(?:s|ed|ing)?|tumbl(?:e[sd]?|ing)|slump(?:s|ed|ing)?|went down|go(?:es|ing)? down|downward|downturn|reduc(?:ed|tion)|dip(?:s|ped)?|contract(?:ed|ion)|down (?:by|from|to|on)|down(?= \d)|weaken(?:s|ed|ing)?|halved|eas(?:e[sd]?|ing)|shorten(?:s|ed|ing)?|narrow(?:s|ed|ing)|collapsed|dwindl\w+|shed|(?:lost|loses)(?! money| (?:\w+ )?[\d$€£]| (?:one|two|three|four|five|six|seven|eight|nine|ten)\b)|retreat(?:s|ed)?|dent(?:s|ed)"
     ),
     improves=_words(r"improv(?:e[sd]?|ing|ement)"),
     worsens=_words(r"worsen(?:s|ed|ing)?|deteriorat\w+"),
@@ -145,7 +150,8 @@ VOCABULARY = Vocabulary(
     average=_words(r"averag(?:e[sd]?|ing)|mean|on average|avg|typically|typical"),
     median=_words(r"median"),
     share=_words(r"shares?|portion|proportion|account(?:s|ed|ing)? for|contribut(?:e[sd]?|ing)|make(?:s)? up|made up|represent(?:s|ed|ing)?|responsible for|compris(?:e[sd]?)|percent of|% of|per ?cent of|constitut(?:e[sd]?)|of the total|of all|of (?:the |its |total |overall )|generat(?:e[sd]?)|come[s]? from|came from|out of"),
-    difference=_words(r"better|worse|stronger|weaker|quicker|sooner|later|earlier|differ(?:s|ed|ences?|ential)?|gap|margin of|spread|delta|lead(?: of)?|apart|separat(?:e[sd]?)|away from|ahead|behind|rang(?:e[sd]?|ing)|increase|decrease|drop|rise|growth|decline|change[sd]?|gain|off|swing|swung|minus|plus|improvement|advantage|shortfall|excess|difference|faster|slower|quicker|(?:over|under|above|below|within) (?:its |the |their )?(?:\w+ )?(?:budget|plan|target)|reduction|saving|jump|surge|dip|down|up"),
+    rated=_words(r"shares?|proportion|ratios?|per|relative(?: to)?"),
+    difference=_words(r"unsold|unused|unpaid|left|remain(?:s|ed|ing)?|net|shortfall|surplus|lost|loses|better|worse|stronger|weaker|quicker|sooner|later|earlier|differ(?:s|ed|ences?|ential)?|gap|margin of|spread|delta|lead(?: of)?|apart|separat(?:e[sd]?)|away from|ahead|behind|rang(?:e[sd]?|ing)|increase|decrease|drop|rise|growth|decline|change[sd]?|gain|off|swing|swung|minus|plus|improvement|advantage|shortfall|excess|difference|faster|slower|quicker|(?:over|under|above|below|within) (?:its |the |their )?(?:\w+ )?(?:budget|plan|target)|reduction|saving|jump|surge|dip|down|up"),
     by=re.compile(r"\b(?:by|another|additional|extra|further|of)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
     ratio=_words(r"per|each|apiece|ratio|for every|average(?:s|d)?|mean|times|to one|a head"),
     extent=_words(r"rang(?:e[sd]?|ing)|var(?:y|ies|ied)|between|span(?:s|ned|ning)?|from a low|spread"),
@@ -168,7 +174,7 @@ VOCABULARY = Vocabulary(
     over_after=re.compile(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
     at_least_after=re.compile(r"\s?(?:%|percent)?\s?(?:\w+ )?or (?:more|better|higher|above|longer|over|greater)\b", re.IGNORECASE),
     positive=_words(r"profitable|positive|in the black|made a profit|profit"),
-    negative=_words(r"negative|in the red|loss-making|made a loss|unprofitable|loss(?:es)?|deficit|minus"),
+    negative=_words(r"(?:lost|loses|losing) money|(?:lost|loses|losing)(?= [$€£])|shortfall|overdrawn|owes?|below zero|below freezing|sub-zero|negative|in the red|loss-making|made a loss|unprofitable|loss(?:es)?|deficit|minus"),
     negation=_words(r"not|no|never|n't|none|neither|nor|without|cannot|didn't|wasn't|isn't|doesn't|don't|weren't|hasn't|haven't"),
     previous=_words(r"(?:the )?(?:previous|prior|preceding|last) (?:year|month|quarter|week|day|period)(?:'s)?|a (?:year|month|quarter|week|day) (?:earlier|before|ago)|(?:the )?(?:year|month|quarter|week|day) before|(?:a|one|the|two|three) (?:following |next )?(?:years?|months?|quarters?|weeks?) (?:later|after)|(?:the )?(?:following|next) (?:year|month|quarter|week)|year[- ](?:on|over)[- ]year|month[- ](?:on|over)[- ]month|quarter[- ](?:on|over)[- ]quarter"),
     since=_words(r"before reaching|before|reach(?:ed|ing)|until|then|since|afterwards|thereafter|from then on|later"),
@@ -176,6 +182,7 @@ VOCABULARY = Vocabulary(
     own=_words(r"its|their|his|her|own|peak(?:s|ed)?|low point|record(?= (?:high|year|month|quarter|level))|(?:best|worst|strongest|weakest|busiest|quietest|highest|lowest)[\w -]{0,12} (?:year|month|quarter|day|week)|all-time"),
     places=_words(r"places?|rank(?:ing)?|position|standing"),
     missing=re.compile(r"\s*(?:no|there (?:is|are|was|were) no|not|the (?:data|table|rows|value|field))\b", re.IGNORECASE),
+    unknown=_words(r"(?:data|rows|table|results?|figures?|numbers) (?:do|does|did|can)(?:n't| ?not)|not (?:known|given|shown|stated|clear|available|recorded|explained?|in the)|unknown|unclear|no (?:data|information|reason|explanation)|cannot (?:say|tell|be)"),
     dated=re.compile(r"\b(?:before|after|since|until|by|prior to|pre-|post-)\s*$", re.IGNORECASE),
     dated_after=re.compile(r"(?!)"),
     shown=_words(r"shown|listed|displayed|of these|these|among (?:the )?(?:rows|results|first)|of the (?:first )?(?:\d+ )?(?:rows|results)|in (?:this|the) (?:list|table|sample|excerpt)|visible|here|so far|returned"),
@@ -189,18 +196,25 @@ VOCABULARY = Vocabulary(
     after_figure=re.compile(r"\s*(?:%|percent)?\s*(?:(?!(?:than|over|above|below|against|more|less|fewer|higher|lower|to|from|ahead|behind|and|with)\b)[\w$€£¥%°./'-]+\s+){0,4}?(?:(?:in|for|from|by|at|of|on|to|came from|are|belongs? to|go(?:es)? to|went to|goes to)\s+(?:the\s+|its\s+|our\s+|month of\s+|year\s+)?|\(\s*(?:the\s+)?)", re.IGNORECASE),
     links=_words(r"in|for|from|at|by|to|on|per|with|were|was|are|is|and|than|as|while|that|which|who|had|has|have"),
     cause=_words(
-        r"because(?: of)?|owing to|thanks to|due to|caused? by|caus(?:ed|ing|es)|driven (?:mainly |largely |primarily |mostly |by )*by|driving (?:the )?(?:growth|increase|rise|decline|sales|demand)|drove (?:the |this )?(?:growth|increase|rise|decline|sales|demand)|fuell?ed by|boosted by|propelled by|spurred by|triggered by|on the back of|as a (?:result|consequence) of|as a result|attributable to|attributed to|stem(?:s|med|ming) from|result(?:s|ed|ing) (?:from|in)|le(?:d|ads?|ading) to(?! (?:the|a) (?:total|sum))|the reason|explains? (?:why|the)|explained by|in response to|prompted|thus increasing|reflect(?:s|ed|ing)|owes? (?:this|its|the)|by virtue of|since (?:the )?(?:campaign|customers|new|demand|price|market)|hurt by|helped by|dragged down by|weighed (?:down )?(?:on )?by|benefit(?:ed|s|ing)? from|suffer(?:ed|s|ing)? from|contributed to (?:the )?(?:growth|increase|decline|rise|drop|fall)|(?:lifted|boosted|pushed|dragged|pulled|propelled|sparked|spurred|fuelled|fueled) (?:the |its |their |up |down )?\w+|(?:brought|cut|kept|sent|made|helped) (?:the (?:average|total|number|result|company|revenue|sales|figure|rate|share|wait|score)|it (?:back|down|up)|down the|up the)|which is why|that is why|that's why|this is why|reason (?:for|why|behind|is)|turned (?:the|these|losses|profits?|it|things)|consequence|therefore|hence|(?:after|following|with|through|by) (?:(?:the|a|an|its|their|our|last|this|new|recent|strict|local|successful) ){0,3}(?:\w+ ){0,2}(?:launch|introduction|campaigns?|opening|closing|closure|promotions?|relaunch|redesign|renovation|strikes?|training|reforms?|rollout|roll-out|switch|arrival|departure|investments?|merger|relocation|hiring|layoffs|advertising|marketing|cuts|cutting|curriculum|policy|restructuring|upgrade|outage|storms?|weather|pandemic|holiday season|regulations?|sanctions|competition|competitors?)(?! (?:sales|revenue|orders))"
+        r"(?:made|makes|making) (?:it|them|this|that|him|her) (?!up\b)|drove (?=(?:the|up|down|this|its|sales|demand)\b)|as (?:new|the new|recent|higher|lower|rising|falling|more people|customers|consumers|people|demand|competition|competitors|prices|a result)(?= \w+)|because(?: of)?|owing to|thanks to|due to|caused? by|caus(?:ed|ing|es)|driven (?:mainly |largely |primarily |mostly |by )*by|driving (?:the )?(?:growth|increase|rise|decline|sales|demand)|drove (?:the |this )?(?:growth|increase|rise|decline|sales|demand)|fuell?ed by|boosted by|propelled by|spurred by|triggered by|on the back of|as a (?:result|consequence) of|as a result|attributable to|attributed to|stem(?:s|med|ming) from|result(?:s|ed|ing) (?:from|in)|le(?:d|ads?|ading) to(?! (?:the|a) (?:total|sum))|the reason|explains? (?:why|the)|explained by|in response to|prompted|thus increasing|reflect(?:s|ed|ing)|owes? (?:this|its|the)|by virtue of|since (?:the )?(?:campaign|customers|new|demand|price|market)|hurt by|helped by|dragged down by|weighed (?:down )?(?:on )?by|benefit(?:ed|s|ing)? from|suffer(?:ed|s|ing)? from|contributed to (?:the )?(?:growth|increase|decline|rise|drop|fall)|(?:lifted|boosted|pushed|dragged|pulled|propelled|sparked|spurred|fuelled|fueled) (?:the |its |their |up |down )?\w+|(?:brought|cut|kept|sent|made|helped) (?:the (?:average|total|number|result|company|revenue|sales|figure|rate|share|wait|score)|it (?:back|down|up)|down the|up the)|which is why|that is why|that's why|this is why|reason (?:for|why|behind|is)|turned (?:the|these|losses|profits?|it|things)|consequence|therefore|hence|(?:after|following|with|through|by) (?:(?:the|a|an|its|their|our|last|this|new|recent|strict|local|successful) ){0,3}(?:\w+ ){0,2}(?:launch|introduction|campaigns?|opening|closing|closure|promotions?|relaunch|redesign|renovation|strikes?|training|reforms?|rollout|roll-out|switch|arrival|departure|investments?|merger|relocation|hiring|layoffs|advertising|marketing|cuts|cutting|curriculum|policy|restructuring|upgrade|outage|storms?|weather|pandemic|holiday season|regulations?|sanctions|competition|competitors?)(?! (?:sales|revenue|orders))"
     ),
     cause_columns=_words(r"reasons?|causes?|why|explanation|comment|note|factor|driver"),
     forecast=_words(
-        r"will(?! not be shown)|won't|'ll|going to|is set to|are set to|(?:is|are) likely to|likely(?: to)?|probably|expected to|(?:is|are) expected|project(?:ed|ions?) to|forecast(?:s|ed)?(?: to)?|predict(?:s|ed|ions?)?|anticipat\w+|on track (?:to|for)|on course (?:to|for)|poised to|bound to|should (?:continue|grow|rise|reach|exceed|increase|decline|fall|keep|improve|see|remain)|is about to|can be expected|outlook|in the (?:coming|near|foreseeable) (?:years?|months?|future|quarters?|weeks?)|next (?:year|month|quarter|week)|upcoming (?:year|month|quarter)|trend (?:continues|will)|sooner or later|may (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|might (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|could (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|by the end of (?:next|the decade)|promises? to|looks set|heading (?:for|towards)|headed (?:for|towards)"
+        r"will(?! not be shown)|won't|'ll|going to|is set to|are set to|(?:is|are) likely to|likely(?: to)?|probably|expected to|(?:is|are) expected|project(?:ed|ions?) to|forecast(?:s|ed)?(?: to)?|predict(?:s|ed|ions?)?|anticipat\w+|on track (?:to|for)|on course (?:to|for)|poised to|bound to|should (?:recover|keep|soon|soar|double|stay|return|remain|drop|climb|go|get|stabili[sz]e|continue|grow|rise|reach|exceed|increase|decline|fall|keep|improve|see|remain)|is about to|can be expected|outlook|in the (?:coming|near|foreseeable) (?:years?|months?|future|quarters?|weeks?)|next (?:year|month|quarter|week)|upcoming (?:year|month|quarter)|trend (?:continues|will)|sooner or later|may (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|might (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|could (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|by the end of (?:next|the decade)|promises? to|looks set|heading (?:for|towards)|headed (?:for|towards)"
     ),
+    event=_words(r"dips?|rise|fall|drop|peaks?|lows?|highs?|slump|recovery|spike|jump|decline|increase|slowdown|low point"),
     schedule=_words(r"(?:is |are )?(?:expected|scheduled|planned|due|supposed)|should|will"),
-    forecast_columns=_words(r"forecast\w*|plan(?:ned|s)?|expected|projected|projection|predict\w*|target|outlook"),
+    forecast_columns=_words(r"forecast\w*|planned|plan(?= (?:sales|revenue|value|budget|for|vs)|$)|expected|projected|projection|predict\w*|target|outlook"),
     sentiment=_words(
-        r"impressive(?:ly)?|disappoint\w+|excellent|outstanding|remarkabl[ey]|amazing(?:ly)?|fantastic|terrible|terribly|awful|great(?! deal| majority| britain)|brilliant|stellar|spectacular|superb|alarming(?:ly)?|worr(?:y|ying|isome|ied|ies)|concern(?:ing|ed|s)?|unhapp[yi]\w*|happ(?:y|ier|iness|iest)|satisf(?:ied|action|ying|actory)|dissatisf\w+|pleas(?:ed|ing|antly)|love[sd]?|hate[sd]?|loyal(?:ty)?|enthusias\w+|excit(?:ed|ing|ement)|promising|encouraging|healthy|unhealthy|robust|thriving|struggling|struggl\w+|success story|unfortunate(?:ly)?|sadly|luckily|fortunate(?:ly)?|poorly|strong (?:performance|demand|growth|results?|quarter|year|position|interest)|weak (?:performance|demand|results?)|popular with|frustrat\w+|furious|outrag\w+|glad|joy\w*|regret\w*|morale|mood|feels?|felt|believes?|hopes?|hoped|fears?|feared|afraid|fans|relieved|relief|embarrass\w+|reassuring|comfort\w*|surprising(?:ly)?|worth celebrating|celebrat\w+|complain(?:s|ing|ed)?|resent\w*|bored|tired of|fed up|grateful|devoted|passion\w*|ideal|perfect|flawless|shame\w*|sluggish|lousy|bleak|gloomy|rosy|enviable|reputation|star performer|heartening|unfair|angry|annoyed|upset|delighted|thrilled|proud|prefer(?:s|red)?|appreciat\w+|enjoy\w*|dislike[sd]?|admir\w+|trusts?|trusted(?= by)|confiden(?:t|ce)|optimis\w+|pessimis\w+|stunning|catastroph\w+|disast\w+|dismal|lackluster|lacklustre|mediocre|solid|exceptional(?:ly)?|wonderful|shocking(?:ly)?|dramatic(?:ally)? (?:success|failure)|favou?rite|beloved|motivated|demotivated|bad news|good news|a triumph|inspiring|depressing|miserable|keen|eager|welcome news|unacceptabl\w+|underwhelming|crisis|in trouble|bright spot|dream|nightmare"
+        r"ador(?:e[sd]?|able)|irritat\w+|painful(?:ly)?|pleasant|cherish\w*|relish\w*|despis\w+|loath\w*|dread\w*|tedious|tired|weary|desperate\w*|jealous\w*|envy|envied|impatien\w+|nervous\w*|anxious\w*|anxiety|stress(?:ed|ful)|overwhelm\w+|exhaust(?:ed|ing)|demorali[sz]\w+|discourag\w+|dismay\w*|unpleasant|annoy\w*|attractive|unattractive|charming|beautiful\w*|ugly|fun|boring|lovely|sensational|magnificent|marvel\w+|incredib\w+|unbelievabl\w+|pathetic|horribl\w+|horrif\w+|dreadful|woeful|abysmal|shameful|heroic|admirabl[ey]|commendabl[ey]|praiseworthy|laudable|deserv(?:e[sd]?|ing)|pity|pleasing|gratif\w+|rave[sd]?|prais(?:e[sd]?|ing)|grumbl\w*|moan(?:s|ed|ing)?|sympath\w+|crav\w+|desir\w+|appealing|winner with|hit with|(?:customers|users|people|staff|employees|visitors|guests|players|developers|residents|patients|students|passengers|callers|readers|buyers|shoppers) (?:find|found|think|want|wish|consider)|impressive(?:ly)?|disappoint\w+|excellent|outstanding|remarkabl[ey]|amazing(?:ly)?|fantastic|terrible|terribly|awful|great(?! deal| majority| britain)|brilliant|stellar|spectacular|superb|alarming(?:ly)?|worr(?:y|ying|isome|ied|ies)|concern(?:ing|ed|s)?|unhapp[yi]\w*|happ(?:y|ier|iness|iest)|satisf(?:ied|action|ying|actory)|dissatisf\w+|pleas(?:ed|ing|antly)|love[sd]?|hate[sd]?|loyal(?:ty)?|enthusias\w+|excit(?:ed|ing|ement)|promising|encouraging|healthy|unhealthy|robust|thriving|struggling|struggl\w+|success story|unfortunate(?:ly)?|sadly|luckily|fortunate(?:ly)?|poorly|strong (?:performance|demand|growth|results?|quarter|year|position|interest)|weak (?:performance|demand|results?)|popular with|frustrat\w+|furious|outrag\w+|glad|joy\w*|regret\w*|morale|mood|feels?|felt|believes?|hopes?|hoped|fears?|feared|afraid|fans|relieved|relief|embarrass\w+|reassuring|comfort\w*|surprising(?:ly)?|worth celebrating|celebrat\w+|complain(?:s|ing|ed)?|resent\w*|bored|tired of|fed up|grateful|devoted|passion\w*|ideal|perfect|flawless|shame\w*|sluggish|lousy|bleak|gloomy|rosy|enviable|reputation|star performer|heartening|unfair|angry|annoyed|upset|delighted|thrilled|proud|prefer(?:s|red)?|appreciat\w+|enjoy\w*|dislike[sd]?|admir\w+|trusts?|trusted(?= by)|confiden(?:t|ce)|optimis\w+|pessimis\w+|stunning|catastroph\w+|disast\w+|dismal|lackluster|lacklustre|mediocre|solid|exceptional(?:ly)?|wonderful|shocking(?:ly)?|dramatic(?:ally)? (?:success|failure)|favou?rite|beloved|motivated|demotivated|bad news|good news|a triumph|inspiring|depressing|miserable|keen|eager|welcome news|unacceptabl\w+|underwhelming|crisis|in trouble|bright spot|dream|nightmare"
     ),
     recommendation=_words(r"we (?:should|must|need to)|you should|should be (?:increased|closed|expanded|promoted|reduced)|it is (?:advisable|recommended)|i recommend|must be (?:closed|expanded)"),
+    relative_periods={
+        f"{which} {unit}": _words(rf"(?:{words}) {unit}")
+        for which, words in (("last", "last|previous|past|prior"), ("this", "this|the current"), ("next", "next"))
+        for unit in ("week", "month", "quarter", "year", "season")
+    }
+    | {"yesterday": _words("yesterday"), "today": _words("today"), "tomorrow": _words("tomorrow")},
     months=(
         r"Jan(?:uary|\.)?", r"Feb(?:ruary|\.)?", r"Mar(?:ch|\.)?", r"Apr(?:il|\.)?", "May", "June?|Jun\\.", "July?|Jul\\.", r"Aug(?:ust|\.)?",
         r"Sept?(?:ember|\.)?", r"Oct(?:ober|\.)?", r"Nov(?:ember|\.)?", r"Dec(?:ember|\.)?",
