@@ -783,10 +783,12 @@ def _factors_of(words: str) -> frozenset[float]:
         for token in re.split(r"[\s_/,()（）]+", words)
         if (match := _PREFIXED.fullmatch(token))
     }
-    letters = {1e3 for token in re.split(r"[\s_/,()（）]+", words)[1:] if token in {"k", "K"}}
+    letters = {_PREFIXES[token] for token in re.split(r"[\s_/,()（）]+", words.lower())[1:] if token in _LETTERS}
     return frozenset(found | letters | factors_named([words]))
 
 
+_LETTERS = {"k", "m", "mn", "bn"}
+"""Endings of columns such as `hours_m`; in metres instead, nobody says million."""
 _PREFIXED = re.compile(
     r"(?P<scale>k|m|mn|bn|тыс|млн|млрд|千|万|百万|亿)(?P<unit>usd|eur|gbp|rub|cny|元|руб|美元|欧元)$", re.IGNORECASE
 )

@@ -1,6 +1,5 @@
 """Claims of sentences: examples of each class, and the rates on labelled sentences."""
 
-import time
 from typing import Any
 
 import pytest
@@ -153,27 +152,17 @@ def test_durations_of_two_units_are_one_figure(text: str, claims: list[str]) -> 
         ("development", 0.90, 0.03),
         ("development2", 0.92, 0.015),
         ("development3", 0.94, 0.015),
+        ("development4", 0.85, 0.10),
         ("examples", 0.94, 0.015),
+        ("evaluation", 0.82, 0.07),
     ],
 )
 def test_rates(name: str, wrong_rejected: float, correct_rejected: float) -> None:
-    """The sentences of `examples` were written together with the code, the others without it and then read."""
+    """The sentences of `examples` were written together with the code, the others without it.
+
+    No rule was made for `evaluation`, which nobody who works on the code reads; the development sets have been read.
+    """
     found = rates((sentence, bool(sentence.objections())) for sentence in sentences(FOLDER / f"{name}.jsonl"))
 
     assert found["wrong_rejected"] >= wrong_rejected
     assert found["correct_rejected"] <= correct_rejected
-
-
-def test_a_paragraph_over_fifty_rows_takes_milliseconds() -> None:
-    rows = table(
-        ["city", "year", "revenue", "orders"], *([f"City {at}", 2020 + at % 5, 1000 + 7 * at, at] for at in range(50))
-    )
-    text = (
-        "City 7 earned 1,049 in 2022. The highest revenue is that of City 49 with 1,343. "
-        "City 3 earned 14 more than City 1. Total orders are 1,225."
-    )
-    unsupported_claims(text, rows, "Revenue by city")
-    started = time.process_time()
-    unsupported_claims(text, rows, "Revenue by city")
-
-    assert time.process_time() - started < 0.2
