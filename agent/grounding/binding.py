@@ -32,6 +32,8 @@ _UNITS = {
     "mi": ("length", 1609.34),
     "ml": ("volume", 1e-3),
     "l": ("volume", 1.0),
+    "gal": ("volume", 3.785),
+    "m3": ("volume", 1e3),
     "kb": ("data", 1e3),
     "mb": ("data", 1e6),
     "gb": ("data", 1e9),
@@ -53,6 +55,7 @@ _COUNTED = {
     "customers",
     "users",
     "visits",
+    "calls",
     "clicks",
     "views",
     "employees",
@@ -69,6 +72,7 @@ _COUNTED = {
 _PREPOSITION = r"(?!(?:from|in|of|at|for|by|on|with|to|were|was|are|is|and|в|на|из|у|с|по|за|от|для)(?!\w))"
 _NOUNS = re.compile(rf"[\s\u00a0]*({_PREPOSITION}[^\W\d_]+(?: {_PREPOSITION}[^\W\d_]+)?)")
 """One or two words behind a figure."""
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
 _ALONE = re.compile(r"\s*(?:$|[.,;:)]|(?:in|among|on|at|during|since)\b)", re.IGNORECASE)
 _PEOPLE = {"customers", "users", "employees", "population", "students", "patients", "visits"}
 """Concepts that words such as "people" may stand for."""
@@ -181,7 +185,9 @@ class Binding:
         match = _NOUNS.match(self.text, figure.end)
         if not match or figure.kind != "plain" or self.words.per.search(self.text[figure.end : match.start(1)]):
             return set()
-        word = match.group(1)[: 3 if "\u4e00" <= match.group(1)[0] <= "\u9fff" else None]
+        word = match.group(1)
+        if _CHINESE.match(word):
+            word = word[: 5 if word[0] in "名位" else 3]
         found = {concept for concept, pattern in self.words.concepts.items() if pattern.search(word)}
         if found & _PEOPLE:
             found |= _PEOPLE
@@ -317,7 +323,15 @@ class Binding:
         if figure.kind in {"percent", "points"}:
             return self._percent_scale(column)
         factors = [figure.factor / factor for factor in column.factors] or [figure.factor]
-        if column.factors and figure.factor == 1 and unit not in CURRENCIES or figure.factor in column.question_factors:
+        counted = self.text[figure.end : figure.end + 1]
+        scaled = re.search(rf"[万亿千]{counted}(?![\u3400-\u9fff])", column.name) if _CHINESE.match(counted) else None
+        if (
+            column.factors
+            and figure.factor == 1
+            and unit not in CURRENCIES
+            and not scaled
+            or figure.factor in column.question_factors
+        ):
             factors.append(1.0)
         return [factor * ratio for factor in factors for ratio in self._unit_ratio(unit, column)]
 
@@ -368,6 +382,8 @@ class Binding:
         )
         if dimension in CURRENCIES:
             return [] if counted else [1.0]
+        if dimension in {"time", "length"} and column.concepts and column.concepts <= _COUNTED:
+            return []
         return [] if counted or column.concepts & (_MONEY - {"discount", "cost"}) else [1.0]
 
     def _says_ratio(self) -> bool:
@@ -389,7 +405,13 @@ class Binding:
         segment = self.reading.segment(start)
         inside = [m for m in metrics if m.start >= start and m.start < end]
         if inside:
-            return frozenset(column for metric in inside for column in metric.columns)
+            named = [
+                m
+                for m in metrics
+                if m.by_name and 0 <= m.start - end <= 16 and self.reading.segment(m.start) == segment
+            ]
+            chosen = inside if any(m.by_name for m in inside) else [*inside, *named[:1]]
+            return frozenset(column for metric in chosen for column in metric.columns)
         after = inside or [
             m for m in metrics if m.start >= end and m.start - end <= 40 and self.reading.segment(m.start) == segment
         ]

@@ -14,6 +14,8 @@ _PLACED = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后"
 """Comparisons of places, where a low value may be the better one."""
 
 
+_LOST = re.compile(r"\b(?:lost|lose[sd]?|loss(?:es)?)\b|(?<!\w)(?:потерял|убыт(?:ок|к))|亏", re.IGNORECASE)
+"""Words by which more is a lower value."""
 _ON_AVERAGE = re.compile(r"\b(?:on|в)\s+\w+$")
 """An average that is no object of a comparison, as in "longer on average"."""
 
@@ -26,6 +28,7 @@ class Changes(Counts):
         reading = self.reading
         yield from self._average_comparisons()
         yield from self._column_comparisons()
+        yield from self._metric_comparisons()
         for object_ in reading.groups:
             if object_.dimension < -1 or not reading.is_object(object_):
                 continue
@@ -53,6 +56,35 @@ class Changes(Counts):
                 yield self._objection(
                     object_.start, object_.end, "the comparison is the other way round or not in the rows"
                 )
+
+    def _metric_comparisons(self) -> Iterator[Objection]:
+        """Check comparisons of two metrics of one name, as "it has more wins than losses"."""
+        reading, words = self.reading, self.words
+        names = [group for group in reading.groups if group.dimension >= 0]
+        if len(names) != 1 or len(reading.groups) != 1 or reading.figures:
+            return
+        for than in words.than.finditer(reading.plain):
+            segment = [m for m in reading.metrics if m.columns]
+            left = [m for m in segment if m.end <= than.start()]
+            right = [m for m in segment if than.end() <= m.start <= than.end() + 24]
+            signs = {
+                sign
+                for sign, pattern in ((1, words.more), (-1, words.less))
+                for match in pattern.finditer(reading.plain)
+                if 0 <= than.start() - match.end() <= 24
+            }
+            if not left or not right or len(signs) != 1 or names[0].start > than.start():
+                continue
+            columns = left[-1].columns
+            for metric in left:
+                columns = columns & metric.columns or columns
+            pairs = [(one, two) for one in columns for two in right[0].columns if one != two]
+            sign = signs.pop()
+            rows = names[0].rows
+            if pairs and not any(
+                (sum(self.table.values(rows, one)) - sum(self.table.values(rows, two))) * sign > 0 for one, two in pairs
+            ):
+                yield self._objection(than.start(), than.end(), "the comparison is the other way round")
 
     def _column_comparisons(self) -> Iterator[Objection]:
         """Check comparisons of periods that are columns, as "more in 2023 than in 2022"."""
@@ -139,6 +171,8 @@ class Changes(Counts):
         together = self._one_value(object_.rows & context, self.table.columns[column])
         if own is None or together is None:
             return True
+        if own < 0 and together < 0 and _LOST.search(self.text):
+            sign = -sign
         return all(other is None or (own - other) * sign > 0 for other in others) or (
             (own - together) * sign > 0 and len(others) > 1
         )
@@ -207,7 +241,7 @@ class Changes(Counts):
         reading, table, words = self.reading, self.table, self.words
         moved = self._from_to(match)
         if moved is not None:
-            return moved * sign > 0
+            return moved * sign > 0 and not self._reversed(match)
         ends = [
             each
             for each in reading.figure_groups
@@ -291,9 +325,32 @@ class Changes(Counts):
                 return two.value - one.value * factor
         return None
 
+    def _reversed(self, match: re.Match[str]) -> bool:
+        """Return whether the figures of "from 12 to 41" are values of two periods in the other order."""
+        ends = [figure for figure in self.reading.figures if figure.start >= match.end() and figure.kind != "ordinal"]
+        stated = [set(self.stated.get((figure.start, figure.end), ())) for figure in ends[:2]]
+        if len(stated) < 2 or self.reading.in_dimension(-1) or self.reading.in_dimension(-2):
+            return False
+        found: set[bool] = set()
+        for rows, _, named in self.rows_for(match.start(), match.end()):
+            pairs = [
+                (self._one_value(rows, early), self._one_value(rows, late))
+                for family in self.table.families
+                for at, early in enumerate(family)
+                for late in family[at + 1 :]
+            ]
+            for one, two in pairs if named else ():
+                found |= {True} if one in stated[1] and two in stated[0] else set()
+                found |= {False} if one in stated[0] and two in stated[1] else set()
+        return found == {True}
+
     def _columns_move(self, options: Sequence[tuple[int, frozenset[int], bool]], sign: int) -> bool:
         """Return whether two columns of the same unit, such as a plan and its result, differ in the direction."""
-        pairs = [(one, two) for one, two in permutations(self.table.metrics, 2) if one.stems & two.stems]
+        pairs = [
+            (one, two)
+            for one, two in permutations(self.table.metrics, 2)
+            if one.stems & two.stems and one.is_rate == two.is_rate
+        ]
         return any(
             (sum(self.table.values(rows, one.index)) - sum(self.table.values(rows, two.index))) * sign > 0
             for rows, _, _ in options

@@ -47,7 +47,7 @@ class Counts(Binding):
         """Return whether a figure says how many names or periods there are, and no value of a column."""
         if (
             not figure.is_whole
-            or self.reading.owned(figure.number_end)
+            or self._is_owned(figure)
             or self.words.by.search(self.text[max(0, figure.start - 12) : figure.start])
         ):
             return False
@@ -64,6 +64,14 @@ class Counts(Binding):
         known = {concept for column in self.table.metrics for concept in column.concepts}
         odd = any(column.concepts & known for column in labels)
         return figure.value <= len(self.table.rows) * 2 and not hedge and not odd and (bool(labels) or timed)
+
+    def _is_owned(self, figure: Figure) -> bool:
+        """Return whether a metric stands behind a figure, and no name of labels between, as in "six clubs won"."""
+        metric = self.reading.owned(figure.number_end)
+        if metric is None:
+            return False
+        between = set(stems_of(self.reading.plain[figure.number_end : metric.start]))
+        return not any(column.stems & between for column in self.table.labels)
 
     def _conditions(self) -> list[tuple[str, float, str]]:
         """Return the comparisons with a figure in the sentence, as operator, value and kind of figure."""
@@ -144,7 +152,7 @@ class Counts(Binding):
                     sets.append(_mask(row for row, value in values.items() if (value or 0) < mean))
             if words.negative.search(self.text):
                 sets.append(_mask(row for row, value in values.items() if (value or 0) < 0))
-            elif words.positive.search(self.text):
+            if words.positive.search(self.text):
                 sets.append(_mask(row for row, value in values.items() if (value or 0) > 0))
             if words.negation.search(self.text) and not conditions:
                 sets.append(_mask(row for row, value in values.items() if value == 0))
@@ -218,9 +226,9 @@ class Counts(Binding):
         if not figure.is_whole:
             return False
         count = int(figure.value)
-        if self.reading.unit_of(figure) not in {None, "year", "month", "d", "week"} or count < 0:
-            return False
         labels = self._labels_behind(figure)
+        if count < 0 or (not labels and self.reading.unit_of(figure) not in {None, "year", "month", "d", "week"}):
+            return False
         table = self.table
         masks = {rows for rows, _, _ in contexts} | {table.all}
         wholes = {len(table.rows), table.all.bit_count()}
@@ -262,13 +270,26 @@ class Counts(Binding):
                 counts |= {len({str(table.rows[at][label.index]) for at in bits(one)}) for one in sets}
             if count in counts or (count == named > 1):
                 return True
+            others = (other for other in self.reading.figures if other is not figure and self._counts_names(other))
+            if any(other.value == len(table.rows) != count for other in others):
+                return False
             return whole and bool(
                 self.words.existence.search(before)
                 or self.words.part_of.search(before)
                 or self.words.total.search(self.text)
                 or re.match(r"[^\s，。]{0,8}[中里]", after)
             )
-        if whole:
+        measured = (
+            named == 1
+            and not labels
+            and not generic
+            and not table.families
+            and self.words.difference.search(self.text) is None
+            and not self.words.more.search(after)
+            and not self.words.less.search(after)
+            and self.reading.owned(figure.number_end)
+        )
+        if whole and not measured:
             return True
         if (labels or generic) and count in {
             mask.bit_count() for each in table.labels for mask in table.groups(each.index).values()
@@ -337,7 +358,9 @@ class Counts(Binding):
             each.start() < match.end() and match.start() < each.end()
             for each in words.always.finditer(self.reading.plain)
         )
-        if counts or always or any(group.dimension >= 0 for group in self.reading.groups):
+        wholes = {len(self.table.groups(column.index)) for figure in counts for column in self._labels_behind(figure)}
+        counts_all = bool(counts) and all(figure.value in wholes for figure in counts)
+        if (counts and not counts_all) or always or any(group.dimension >= 0 for group in self.reading.groups):
             return
         columns = frozenset(at for m in self.reading.metrics for at in m.columns) or frozenset(
             c.index for c in self.table.metrics
@@ -348,12 +371,16 @@ class Counts(Binding):
             for column in self.table.columns
             if column.kind in {"label", "period"}
         )
-        if not label:
+        if not label and not counts_all:
             return
         sets = self._condition_sets(columns, self.table.all, self._conditions())
         if not sets:
             return
-        right = any(one == 0 for one in sets) if kind == "none" else any(one == self.table.all for one in sets)
+        scope = self.table.all
+        if not words.up.search(self.text) and not words.down.search(self.text):
+            for group in self.reading.in_dimension(-1):
+                scope = scope & group.rows or scope
+        right = any(one & scope == (0 if kind == "none" else scope) for one in sets)
         if not right:
             yield self._objection(match.start(), match.end(), "this does not hold of the rows")
 

@@ -204,6 +204,16 @@ def same_word(one: str, two: str) -> bool:
     )
 
 
+_COMBINING = ("авто", "авиа", "мото", "вело", "электро", "теле", "радио", "агро", "аэро", "гидро", "тепло", "фото")
+"""First parts of Russian compounds, by which a longer name is called."""
+
+
+@lru_cache(maxsize=50_000)
+def _same_beginning(one: str, two: str) -> bool:
+    """Return whether two Russian words in lower case begin with the same first part of a compound."""
+    return one[:1] > "z" and one != two and any(one.startswith(part) and two.startswith(part) for part in _COMBINING)
+
+
 @lru_cache(maxsize=50_000)
 def alike(one: str, two: str) -> bool:
     """Return whether two stems are of the same root: equal, or of similar length with the same first five letters."""
@@ -527,16 +537,19 @@ class Table:
         """Return the only name that begins as a word does, such as Mathematics for "Maths"."""
         if len(root) < 4 or any(alike(root, own) for own in self.metric_stems):
             return []
-        root = stem(root)
+        if any(same_word(root, own) for column in self.labels for own in map(_plain, _TOKEN.findall(column.name))):
+            return []
+        root = root if root in _COMBINING else stem(root)
         if len(root) < 4:
             return []
         entries = [
             entry
             for entry in self._names.get(root[:3], ())
             if len(entry[0]) == 1
-            and (word[0].isupper() or not entry[3][0].isupper())
+            and (word[0].isupper() or not entry[3][0].isupper() or _same_beginning(word.lower(), entry[0][0]))
             and (
                 entry[0][0].startswith(root)
+                or _same_beginning(word.lower(), entry[0][0])
                 or (len(entry[0][0]) == 3 and root.startswith(entry[0][0]) and self._is_short(entry[1]))
                 or (len(entry[0][0]) >= 4 and root.startswith(entry[0][0]) and len(root) - len(entry[0][0]) <= 3)
             )
@@ -809,15 +822,35 @@ _PREFIXED_UNITS = {"元": "cny", "руб": "rub", "美元": "usd", "欧元": "eu
 
 
 @lru_cache(maxsize=2_000)
+def _unit_named(token: str) -> str | None:
+    """Return the unit of measure that one word is, such as "h" for "hours"."""
+    return next(
+        (
+            unit
+            for vocabulary in all_vocabularies()
+            for pattern, unit in unit_patterns(vocabulary)
+            if pattern.fullmatch(token)
+        ),
+        None,
+    )
+
+
 def _unit_of(words: str) -> str | None:
     """Return the unit of measure that the name of a column has, such as "kg" for `weight_kg`."""
     words = re.split(r"(?<![^\W_])(?:per|на|за)(?![^\W_])|每", words)[0]
     for token in re.split(r"[\s_/,()（）]+", words):
         if found := _PREFIXED.fullmatch(token):
             return _PREFIXED_UNITS.get(found["unit"].lower(), found["unit"].lower())
+    tokens = re.split(r"[\s_/,()（）]+", words)
+    if len(tokens) > 1 and tokens[-1].lower() in _LETTERS:
+        scaled = next((unit for token in tokens[:-1] if (unit := _unit_named(token))), None)
+        if scaled:
+            return scaled
+    if len(tokens) == 1 and len(tokens[0]) > 3 and (only := _unit_named(tokens[0])):
+        return only if only in {"t", "kg", "km", "mi", "l", "h", "min", "usd", "eur", "rub"} else None
     for vocabulary in all_vocabularies():
         for pattern, unit in unit_patterns(vocabulary):
-            for token in re.split(r"[\s_/,()（）]+", words)[1:]:
+            for token in tokens[1:]:
                 if pattern.fullmatch(token):
                     return unit
     tail = re.search(r"(?<![^\W_])([cf])$", words, re.IGNORECASE)

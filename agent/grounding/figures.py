@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from itertools import combinations, permutations
 from statistics import fmean
 
@@ -18,11 +19,21 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 """What stands behind an hour of the day."""
+_ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d{2}")
+_PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$", re.IGNORECASE)
 _MOST_MEANT = 3
 _EXACT = 3
 """The digits of a figure that is unlikely to be the total of some rows by chance."""
 _MOST_IN_RUNS = 24
 """The rows of a result up to which totals of runs of rows are computed."""
+
+
+def _day(text: str) -> date | None:
+    """Return the day of an ISO date; None for a day that does not exist."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 class Figures(Counts):
@@ -35,14 +46,54 @@ class Figures(Counts):
         if not figure.readings:
             return "no row has this"
         contexts = list(self.contexts(figure))
+        if self._is_streak(figure):
+            return None
         if self._counts_names(figure):
             return None if self._is_count(figure, contexts) else "the number of rows is another"
         if any(self._supports(figure, rows, columns, bound) for rows, columns, bound in contexts):
             return None
         if self._is_count(figure, contexts) or self._is_threshold(figure) or self._is_derived(figure):
             return None
+        if self._is_duration(figure):
+            return None
         owner = self._owner(figure)
         return f"the rows have it for {owner}" if owner else "it does not follow from the rows"
+
+    def _is_streak(self, figure: Figure) -> bool:
+        """Return whether a number of periods in a row is one in which the values rise or fall, as the sentence says."""
+        if not figure.is_whole or not self.words.streak.search(self.text[figure.end : figure.end + 32]):
+            if not figure.is_whole or not self.words.streak.search(self.text[max(0, figure.start - 4) : figure.start]):
+                return False
+        columns = self.reading.columns_for(figure.start, figure.end) or self.table.asked_columns
+        signs = [sign for sign, words in ((1, self.words.up), (-1, self.words.down)) if words.search(self.text)]
+        for at in columns if len(self.table.time_steps) > 2 else ():
+            values = [self._one_value(mask, self.table.columns[at]) or 0.0 for _, mask in self.table.time_steps]
+            for sign in signs:
+                run = 0
+                for one, two in zip(values, [*values[1:], None], strict=True):
+                    if two is not None and (two - one) * sign > 0:
+                        run += 1
+                    elif run == figure.value:
+                        return True
+                    else:
+                        run = 0
+        return False
+
+    def _is_duration(self, figure: Figure) -> bool:
+        """Return whether a figure is the time between two dates of one row, in whole or part units."""
+        size = {"d": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}.get(self.reading.unit_of(figure) or "")
+        if size is None or figure.kind != "plain":
+            return False
+        dated = [column.index for column in self.table.columns if column.kind == "period"]
+        spans = spans_of(figure, self.text)
+        for row in self.table.rows[:MOST_ROWS] if len(dated) > 1 else ():
+            stated = [text[:10] for at in dated if _ISO.match(text := str(row[at]))]
+            days = [day for text in stated if (day := _day(text))]
+            for one, two in combinations(days, 2):
+                value = abs((two - one).days) / size
+                if any(low - 0.02 * value <= value <= high + 0.02 * value for low, high in spans):
+                    return True
+        return False
 
     def _needs_no_fact(self, figure: Figure) -> bool:
         before = self.text[: figure.start]
@@ -60,6 +111,8 @@ class Figures(Counts):
         ):
             return _CLOCK.match(self.text, figure.end) is not None
         if figure.is_word and figure.value == 0.5 and any(column.has("median") for column in self.table.metrics):
+            return True
+        if figure.value in {10, 100, 1000, 10_000} and _PER_MANY.search(before):
             return True
         if figure.kind == "ordinal":
             rows = len(self.table.rows)
@@ -114,7 +167,8 @@ class Figures(Counts):
         for fact in self.facts(figure, rows, columns, bound):
             scale = self._scale(figure, fact, unit)
             for factor in scale:
-                if any(low * factor <= fact.value <= high * factor for low, high in spans):
+                room = 1e-12 * abs(fact.value)
+                if any(low * factor - room <= fact.value <= high * factor + room for low, high in spans):
                     return True
                 if open_ended and fact.kind == "value" and not fact.compares and self._is_of(fact, columns):
                     limit = figure.readings[0][0] * factor
@@ -177,6 +231,8 @@ class Figures(Counts):
             if len(self.table.metrics) > 1 and (op in {"average", "total"} or several is False):
                 yield from self._across_columns(figure, rows, columns)
             yield from self._of_top(figure, rows, columns)
+            if several and self.words.weighted.search(self.text):
+                yield from self._weighted(rows, columns)
             if not self._difference_said(figure):
                 yield from self._ratios_of_rows(figure, rows, columns)
                 return
@@ -194,6 +250,20 @@ class Figures(Counts):
                     yield Fact(100 - share, "percent")
         if several or not bound:
             yield from self._of_top(figure, rows, columns)
+        if several and self.words.weighted.search(self.text):
+            yield from self._weighted(rows, columns)
+
+    def _weighted(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+        """Yield the means of columns weighted by the values of another column."""
+        for one, two in permutations(self.table.metrics, 2):
+            pairs = [
+                (value, weight)
+                for at in bits(rows)
+                if (value := one.values[at]) is not None and (weight := two.values[at]) is not None
+            ]
+            whole = sum(weight for _, weight in pairs)
+            if one.index in columns and whole:
+                yield Fact(sum(value * weight for value, weight in pairs) / whole, "value", one)
 
     def _ratios_of_rows(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield what follows from two columns of each row, where the sentence does not speak of all of them."""
@@ -359,6 +429,11 @@ class Figures(Counts):
                     )
                     yield Fact(value, "value", unscaled)
                     yield Fact(value, "ratio")
+                    per = next(
+                        (each.value for each in self.reading.figures if _PER_MANY.search(self.text[: each.start])), 1
+                    )
+                    if single and per in {10, 100, 1000, 10_000}:
+                        yield Fact(per * value, "value", unscaled)
             if (
                 single
                 and one.index < two.index
@@ -372,7 +447,8 @@ class Figures(Counts):
             if single and {one.unit, two.unit} & CURRENCIES and one.index < two.index and figure.kind == "plain":
                 priced = one if one.unit in CURRENCIES else two
                 yield Fact(sums[one.index] * sums[two.index], "value", priced)
-            if figure.kind in {"plain", "points"} and self._difference_said(figure):
+            related = any(one in family and two in family for family in self.table.families)
+            if figure.kind in {"plain", "points"} and not related and self._difference_said(figure):
                 alike = one.unit == two.unit and (
                     one.unit
                     or one.stems & two.stems

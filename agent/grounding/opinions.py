@@ -21,7 +21,9 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
     known = f"{cells} {names} {question}"
     for match in words.cause.finditer(text):
         missing = (
-            words.missing.match(text, match.end()) or words.unknown.search(text) or _is_event(match.group(), words)
+            words.missing.match(text, match.end())
+            or words.unknown.search(text)
+            or any(_is_event(part, words) for part in (match.group(), *_WORD.findall(text[match.end() :])[:1]))
         )
         if (
             not missing
@@ -39,6 +41,9 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
         root = match.group()[:5].lower()
         if root not in known.lower():
             yield Objection(match.start(), match.end(), match.group(), "the rows give no such judgement")
+
+
+_WORD = re.compile(r"^\s*([^\W\d_]+)")
 
 
 def _is_event(cause: str, words: Vocabulary) -> bool:

@@ -21,6 +21,7 @@ _ASIDE = re.compile(r"\s?[(（][^()（）]{1,24}[)）]|(?<=\w)\s?[:：]?\s?[$€
 """A figure behind a member of a list, as in "North (120), South (80) and West"."""
 _PARTS_OF_TIME: dict[tuple[str | None, str | None], int] = {("d", "h"): 24, ("h", "min"): 60, ("min", "s"): 60}
 _BETWEEN_PARTS = re.compile(r"[\s-]*[^\W\d_]{1,7}\.?,?(?:\s+(?:and|и)\s+|又)?\s*")
+_TIMES_OF = re.compile(r"的[^，。]{0,6}倍")
 _CLAUSE = 4
 """A part of a sentence with more words than this is a clause with a verb, which may be of another metric."""
 _SPACE = re.compile(r"[\s\-的']*(?:of\s+|the\s+|in\s+)?")
@@ -252,6 +253,8 @@ class Reading:
             if other.end <= group.start and other.end > group.start - 40:
                 place = max(place, other.end - (group.start - len(before)))
         between = before[place:]
+        if _TIMES_OF.match(self.text, group.end) and between.endswith(("是", "为", "达", "到")):
+            return True
         for pattern in (self.words.more, self.words.less) if re.search("[а-яё]", between) else ():
             if any(not between[match.end() :].strip() for match in pattern.finditer(between)):
                 return True
@@ -481,11 +484,13 @@ class Reading:
         if not chosen or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
             return None
         columns = frozenset(column for metric in chosen for column in metric.columns)
+        own_unit = next((self.unit_of(figure) for figure in self.figures if figure.start == start), None)
+        measured = own_unit is not None and any(self.table.columns[at].unit == own_unit for at in columns)
         if not own:
             units = {self.unit_of(figure) for figure in self.figures} - {None}
             if not any(self.table.columns[at].unit in units for at in columns):
                 columns |= {column.index for column in self.table.metrics if column.unit in units}
-        if not any(metric.by_name for metric in chosen):
+        if not measured and not any(metric.by_name for metric in chosen):
             columns |= {column.index for column in self.table.metrics if not column.concepts}
         return columns
 

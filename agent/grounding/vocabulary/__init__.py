@@ -68,6 +68,8 @@ class Vocabulary:
     """The beginnings of ordinals in words."""
     total: re.Pattern[str]
     average: re.Pattern[str]
+    weighted: re.Pattern[str]
+    streak: re.Pattern[str]
     median: re.Pattern[str]
     share: re.Pattern[str]
     rated: re.Pattern[str]

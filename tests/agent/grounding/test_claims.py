@@ -146,13 +146,48 @@ def test_durations_of_two_units_are_one_figure(text: str, claims: list[str]) -> 
     assert wrong(text, table(["flight", "delay_min"], ["MU5137", 215]), "Which flight was the latest?") == claims
 
 
+TRIPS = table(
+    ["driver", "month", "km", "trips"],
+    *(["Ana", f"2024-0{at}", km, 10] for at, km in enumerate((900, 800, 600, 700), 1)),
+)
+HARVEST = table(["crop", "tonnes_2022", "tonnes_2023"], ["Wheat", 5400, 4860], ["Barley", 2100, 2415])
+CLUBS = table(["club", "wins", "losses"], ["Harwick", 20, 4], ["Varley", 6, 18], ["Kelso", 14, 9])
+TICKETS = table(["priority", "tickets", "avg_hours"], ["High", 10, 9.2], ["Medium", 30, 27.6])
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "claims"),
+    [
+        ("Distance fell for two months running.", TRIPS, []),
+        ("Barley fell from 2,415 to 2,100 tonnes.", HARVEST, ["fell"]),
+        ("Barley rose from 2,100 to 2,415 tonnes.", HARVEST, []),
+        ("Wheat fell by 540 tonnes and barley by 315.", HARVEST, ["315"]),
+        ("Varley has more wins than losses.", CLUBS, ["than"]),
+        ("Harwick has more wins than losses.", CLUBS, []),
+        ("Three clubs won more than ten games.", CLUBS, ["Three"]),
+        ("Two clubs won more than ten games.", CLUBS, []),
+        ("Harwick has 20 wins. That is five wins for every loss.", CLUBS, []),
+        ("Weighted by tickets, the mean is 23 hours.", TICKETS, []),
+        ("Weighted by tickets, the mean is 21 hours.", TICKETS, ["21"]),
+        ("Medium tickets took exactly three times as long as high ones.", TICKETS, []),
+        ("The membership lasted a little over five years.", table(["first", "last"], ["2019-05-12", "2024-08-30"]), []),
+        ("The membership lasted nine years.", table(["first", "last"], ["2019-05-12", "2024-08-30"]), ["nine"]),
+        ("山海谣的播放量为4820次。", table(["节目", "播放量_万次"], ["山海谣", 4820], ["归途", 2875]), ["4820"]),
+        ("山海谣的播放量为4820万次。", table(["节目", "播放量_万次"], ["山海谣", 4820], ["归途", 2875]), []),
+        ("авто дало 30 тонн.", table(["вид", "тонн"], ["Автомобильный", 30], ["Морской", 17]), []),
+    ],
+)
+def test_claims_are_bound_across_columns_and_sentences(text: str, result: Result, claims: list[str]) -> None:
+    assert wrong(text, result, "") == claims
+
+
 @pytest.mark.parametrize(
     ("name", "wrong_rejected", "correct_rejected"),
     [
         ("development", 0.90, 0.03),
         ("development2", 0.92, 0.015),
         ("development3", 0.94, 0.015),
-        ("development4", 0.85, 0.10),
+        ("development4", 0.92, 0.02),
         ("examples", 0.94, 0.015),
         ("evaluation", 0.82, 0.07),
     ],
