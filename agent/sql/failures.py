@@ -67,7 +67,8 @@ _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 
 
 _TYPES: dict[str, Kind] = {
-    **dict.fromkeys(("PermissionException", "SQLITE_AUTH", "SQLITE_PERM"), "permission"),
+    # What a connection refuses that can only read its file; there is no account that lacks a privilege.
+    **dict.fromkeys(("PermissionException", "SQLITE_AUTH", "SQLITE_PERM"), "other"),
     **dict.fromkeys(("InterruptException", "SQLITE_INTERRUPT"), "timeout"),
     **dict.fromkeys(("OutOfMemoryException", "SQLITE_NOMEM", "SQLITE_TOOBIG", "SQLITE_FULL"), "resource"),
     **dict.fromkeys(("ConversionException", "TypeMismatchException", "InvalidTypeException"), "type"),

@@ -65,9 +65,14 @@ def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
 
     True where that cannot be decided. A PIVOT whose values are listed names its columns after the statement.
     """
-    if not reads_secrets(sql, catalog):
+    try:
+        trees = parse(sql, catalog.dialect)
+    except ValueError:
+        # What cannot be parsed has no PIVOT that the guard let pass.
         return False
-    pivots = [node for tree in parse(sql, catalog.dialect) for node in tree.find_all(exp.Pivot)]
+    if not any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table)):
+        return False
+    pivots = [node for tree in trees for node in tree.find_all(exp.Pivot)]
     return any(not node.args.get("unpivot") and _pivots_on_secrets(node, catalog) for node in pivots)
 
 

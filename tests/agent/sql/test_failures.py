@@ -80,7 +80,7 @@ def test_by_words(text: str, kind: str) -> None:
         ("Conversion Error: Could not convert string 'a' permission denied 'b' to INT32", "", "type"),
         ("Invalid Input Error: bad 'x' permission denied", "InvalidInputException", "other"),
         ("bad JSON path: 'access denied'", "SQLITE_ERROR", "other"),
-        ("Permission Error: no", "PermissionException", "permission"),
+        ("Permission Error: no", "PermissionException", "other"),
         ("Code: 6. DB::Exception: Cannot parse string 'access denied' as Int32", "", "type"),
         ("interrupted", "SQLITE_INTERRUPT", "timeout"),
     ],
