@@ -172,6 +172,7 @@ def stopped_in_time(connection: Connection, limits: Limits, cancellation: Cancel
         watcher.join()
         if cut.is_set():
             connection.invalidate()
+            _close_transport(driver)
 
 
 def stop_on_server(engine: Engine, driver: Any) -> None:
@@ -189,6 +190,12 @@ def _cut(driver: Any) -> None:
     """Shut the socket down, which ends a read that waits on it in another thread."""
     with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(_descriptor(driver))) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
+
+
+def _close_transport(driver: Any) -> None:
+    """Close the socket of PyHive's connection, which its own `close` leaves open where the server does not answer."""
+    with suppress(OSError, AttributeError):
+        driver._transport.close()
 
 
 def _descriptor(driver: Any) -> int:
