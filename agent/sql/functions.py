@@ -33,7 +33,7 @@ MAX_TYPE_LENGTH = 1_000_000
 """Characters that CAST(... AS CHAR(n)) may pad to."""
 
 _FUNCTION_BY_NAME = {
-    "duckdb": {name: 1 for name in ("list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate")},
+    "duckdb": dict.fromkeys(("list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"), 1),
     "clickhouse": dict.fromkeys(("arrayreduce", "arrayreduceinranges"), 0),
 }
 """Functions that call the function which an argument names, with the index of that argument."""

@@ -102,8 +102,9 @@ def _read(sql: str, dialect: str) -> _Reading:
 def check(sql: str, dialect: str, names: ReadableNames | Collection[str] | None) -> tuple[Finding, ...]:
     """Return the findings against running `sql`; none when it may run.
 
-    `names` are those of the database, as `Catalog.readable` gives them, or only the names of readable tables in lower
-    case; with None every table is readable that is no system catalog.
+    `names` are those of the database, as `Catalog.readable` gives them, or only the names of readable tables as the
+    engine stores them, in lower case where it ignores case. With None every table is readable that is no system
+    catalog.
     """
     return approve(sql, dialect, names)[1]
 
