@@ -4,6 +4,7 @@ FROM python:3.11-slim-bookworm AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY agent ./agent
+COPY datasphinx ./datasphinx
 COPY nodes ./nodes
 COPY prompts ./prompts
 RUN python -m venv /opt/datasphinx \

@@ -36,7 +36,7 @@ bench: $(INSTALLED)
 SPIDER ?= ../shared
 train: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),train]'
-	$(BIN)/datasphinx train --out build/training \
+	$(BIN)/python -m training --out build/training \
 	  --schemas $(SPIDER)/benchmarks/spider_schemas.json.gz --questions $(SPIDER)/training/spider_train.jsonl.gz \
 	  --held-out $(SPIDER)/benchmarks/spider_dev/questions.jsonl --databases $(SPIDER)/benchmarks/spider_dev/databases
 

@@ -1,11 +1,11 @@
-"""`import agent.accessor` gives each pandas DataFrame `df.sphinx.chat("...")`. Needs the extra `pandas`."""
+"""pandas accessor: after `import agent.accessor`, `df.sphinx.chat("...")` works. Requires the extra `pandas`."""
 
 from typing import Any
 
 from agent.chat import chat
 from agent.errors import DriverMissing
 from agent.responses import Response
-from agent.state import OutputType
+from agent.types import OutputType
 
 try:
     from pandas.api.extensions import register_dataframe_accessor
@@ -14,14 +14,14 @@ except ModuleNotFoundError as error:
 
 
 class Sphinx:
-    """Questions to one DataFrame."""
+    """Questions about one DataFrame."""
 
     def __init__(self, frame: Any) -> None:
-        """Ask `frame`, as it is when the question comes."""
+        """Create an accessor for `frame`; a question sees the content at the time of the call."""
         self._frame = frame
 
     def chat(self, question: str, output_type: OutputType | None = None) -> Response:
-        """Return the answer to a question about the frame; all that `agent.chat.chat` says holds."""
+        """Return the answer to a question about the frame. See `agent.chat.chat`."""
         return chat(question, self._frame, output_type=output_type)
 
 

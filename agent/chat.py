@@ -1,7 +1,10 @@
-"""The Python face: `chat("...", source)`, and `Agent` for conversations. What goes wrong is raised as a typed error."""
+"""The Python API: `chat("...", source)` for one question, `Agent` for conversations. Failures raise typed errors."""
 
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -9,57 +12,143 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.asked_sources import Asked, read_sources
-from agent.audit.step import Audit
-from agent.errors import DatasphinxError, InputInvalid, InvalidQuestion, NothingAsked, QuestionFailed
-from agent.failure import error_of
-from agent.graph import build_graph
-from agent.responses import (
-    ChartResponse,
-    DataFrameResponse,
-    NumberResponse,
-    Response,
-    StringResponse,
-    response_of,
+from agent.core.failure import error_of
+from agent.core.redact import without_password
+from agent.datasets.registry import Registry
+from agent.errors import (
+    DatasphinxError,
+    InputInvalid,
+    InvalidQuestion,
+    NothingAsked,
+    QuestionFailed,
+    SourceNotFound,
+    SourcesNotTogether,
 )
+from agent.graph import build_graph
+from agent.record.step import Audit
+from agent.responses import ChartResponse, DataFrameResponse, NumberResponse, Response, StringResponse, response_of
 from agent.services import Services
-from agent.settings import Settings, load_settings
-from agent.state import OutputType
+from agent.settings import Settings, SourceSettings, load_settings
+from agent.sql.engines import parse_url
+from agent.types import OutputType
 
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
 
+DataSource = Any
+"""A SQLAlchemy URL, the name of a configured source, the path of a file, or a pandas DataFrame."""
 
-def chat(question: str, *sources: Asked, output_type: OutputType | None = None) -> Response:
-    """Return the answer to one question about `sources`; all that `Agent` and `Agent.chat` say holds."""
+
+@dataclass(frozen=True)
+class SelectedSources:
+    """The sources of an agent: databases by name, or files and DataFrames; empty for the configured sources."""
+
+    databases: dict[str, SourceSettings]
+    files: tuple[Path, ...]
+    frames: tuple[Any, ...]
+
+    @property
+    def are_tables(self) -> bool:
+        """Whether the sources are files or DataFrames."""
+        return bool(self.files or self.frames)
+
+    def registered(self, registry: Registry) -> dict[str, list[str]]:
+        """Add the files and DataFrames to `registry`, and return the `files` and `datasets` of a question, by id.
+
+        Raises:
+            FileTooLarge: a file or a DataFrame is larger than the settings allow.
+            FileUnreadable: a column of a DataFrame cannot be stored.
+            DriverMissing: the extra `analyst` is not installed.
+        """
+        files = [registry.add_file(path) for path in self.files]
+        frames = [registry.create_from_frame(frame, f"frame_{at}") for at, frame in enumerate(self.frames, 1)]
+        return {"files": files, "datasets": [dataset.dataset_id for dataset in frames]}
+
+
+def read_sources(sources: DataSource | Sequence[DataSource], services: Services) -> SelectedSources:
+    """Classify `sources`, one or several; names refer to the settings of `services`.
+
+    Raises:
+        SourceNotFound: a source is neither a URL, a configured source, an existing file nor a DataFrame.
+        SourcesNotTogether: the sources are databases of several engines, or databases and files.
+        ConfigurationError, DriverMissing: the engine of a URL is unknown, or its driver is not installed.
+    """
+    several: list[Any] = list(sources) if isinstance(sources, list | tuple) else [sources]
+    databases: dict[str, SourceSettings] = {}
+    files: list[Path] = []
+    frames: list[Any] = []
+    kinds: list[tuple[str, str]] = []
+    for source in several:
+        if _is_frame(source):
+            frames.append(source)
+            kinds.append((f"a DataFrame of {len(source)} rows", ""))
+        elif path := _file(source, services):
+            files.append(path)
+            kinds.append((str(path), ""))
+        else:
+            settings = _database(source, services)
+            databases[source if "://" not in source else f"database_{len(databases) + 1}"] = settings
+            kinds.append((without_password(source), parse_url(settings.url.get_secret_value())[1].dialect))
+    for label, kind in kinds:
+        if kind != kinds[0][1]:
+            raise SourcesNotTogether(kinds[0][0], label)
+    return SelectedSources(databases, tuple(files), tuple(frames))
+
+
+def _is_frame(source: DataSource) -> bool:
+    # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(source, pandas.DataFrame)
+
+
+def _file(source: DataSource, services: Services) -> Path | None:
+    is_name = isinstance(source, str) and ("://" in source or source in services.settings.sources)
+    if is_name or not isinstance(source, str | Path):
+        return None
+    path = Path(source).expanduser()
+    return path if path.is_file() else None
+
+
+def _database(source: DataSource, services: Services) -> SourceSettings:
+    if not isinstance(source, str):
+        shown = str(source) if isinstance(source, Path) else type(source).__name__
+        raise SourceNotFound(shown, "that is neither an existing file, a URL, a configured source nor a DataFrame")
+    try:
+        return services.settings_of(source)
+    except SourceNotFound as error:
+        raise SourceNotFound(error.source, f"{error.reason}; and there is no such file") from None
+
+
+def chat(question: str, *sources: DataSource, output_type: OutputType | None = None) -> Response:
+    """Return the answer to one question about `sources`. See `Agent` and `Agent.chat`."""
     return Agent(sources).chat(question, output_type=output_type)
 
 
 class Agent:
-    """Conversations about sources. One question goes to databases, or to files and DataFrames.
+    """Conversations about databases, or about files and DataFrames.
 
     A source is a SQLAlchemy URL, the name of a configured source, the path of a spreadsheet, CSV, Parquet or JSON lines
-    file, or a pandas DataFrame; without one the configured sources are asked. Of several databases of one engine the
-    question goes to that whose tables fit it best. An agent has one conversation at a time: threads need one each.
+    file, or a pandas DataFrame; by default, the configured sources are used. Of several databases of one engine, a
+    question goes to the one whose tables fit best. An agent has one conversation at a time and is not thread-safe.
     """
 
     def __init__(
         self,
-        sources: Asked | Sequence[Asked] = (),
+        sources: DataSource | Sequence[DataSource] = (),
         *,
         settings: Settings | None = None,
         model: BaseChatModel | None = None,
     ) -> None:
-        """Tell the sources apart; take `model` instead of the configured one.
+        """Create an agent; `model` replaces the configured model.
 
         Raises:
-            SourceNotFound: there is no such source.
-            SourcesNotTogether: one question cannot reach them all.
-            ConfigurationError, DriverMissing: a setting is wrong, or a driver is not installed.
+            SourceNotFound: a source does not exist.
+            SourcesNotTogether: one question cannot query all sources.
+            ConfigurationError, DriverMissing: a setting is invalid, or a driver is not installed.
         """
         settings = settings or load_settings()
-        self._asked = read_sources(sources, Services(settings))
-        if self._asked.databases:
-            settings = settings.model_copy(update={"sources": self._asked.databases, "source": ""})
+        self._sources = read_sources(sources, Services(settings))
+        if self._sources.databases:
+            settings = settings.model_copy(update={"sources": self._sources.databases, "source": ""})
         self._services = Services(settings, model=model)
         self._checkpointer = InMemorySaver()
         self._graph: Any = None
@@ -69,36 +158,36 @@ class Agent:
         self._output: Mapping[str, Any] = {}
 
     def chat(self, question: str, output_type: OutputType | None = None) -> Response:
-        """Return the answer to a question that begins a conversation; `output_type` forces its form.
+        """Start a conversation and return the answer to its first question; `output_type` forces the form.
 
         Raises:
-            InvalidOutputType: the result cannot have that form, also after one correction by the model.
-            DatasphinxError: whatever else keeps the question from an answer, by its class.
+            InvalidOutputType: the result does not fit `output_type`, even after one correction by the model.
+            DatasphinxError: any other failure, by its class.
         """
         self._checkpointer.delete_thread(self._thread)
         self._thread, self._begun = uuid.uuid4().hex, False
         return self._ask({"question": question}, output_type)
 
     def follow_up(self, question: str, output_type: OutputType | None = None) -> Response:
-        """Return the answer to a question that is read together with those before it: "and by month?", "as a chart".
+        """Return the answer to a question that refers to earlier ones: "and by month?", "as a chart".
 
         Raises:
-            InvalidQuestion: there is no question before it.
-            DatasphinxError: as `chat` says.
+            InvalidQuestion: there is no earlier question.
+            DatasphinxError: see `chat`.
         """
         self._check_begun()
         return self._ask({"question": question}, output_type)
 
     def clarify(self, answer: str | int, output_type: OutputType | None = None) -> Response:
-        """Return the answer to the last question; `answer` is an option of what was asked back, or own words.
+        """Answer the open clarifying question, and return the answer to the last question.
 
-        An option is named by its label, or by its number from 1.
+        `answer` is the label of an option, its number counted from 1, or free text.
 
         Raises:
-            InvalidQuestion: there is no question before it.
-            NothingAsked: nothing was asked back.
-            OptionUnknown: the number is that of no option; the question is still open.
-            DatasphinxError: as `chat` says.
+            InvalidQuestion: there is no earlier question.
+            NothingAsked: no clarifying question is open.
+            OptionUnknown: no option has this number; the clarifying question stays open.
+            DatasphinxError: see `chat`.
         """
         self._check_begun()
         if not self._output.get("clarification"):
@@ -106,42 +195,44 @@ class Agent:
         return self._ask({"clarification_answer": str(answer)}, output_type)
 
     def reject(self, comment: str = "", output_type: OutputType | None = None) -> Response:
-        """Return another answer to the last question that was answered, or a question back.
+        """Reject the last answer, and return another answer or a clarifying question.
 
         Raises:
-            InvalidQuestion: there is no question before it.
-            NothingAnswered: none was answered, or a question back is open.
-            InputInvalid: it was asked of files, where another question has to be asked.
-            DatasphinxError: as `chat` says.
+            InvalidQuestion: there is no earlier question.
+            NothingAnswered: no question was answered, or a clarifying question is open.
+            InputInvalid: the question was about files, which does not support feedback.
+            DatasphinxError: see `chat`.
         """
         return self._feedback({"accepted": False, "comment": comment}, output_type)
 
     def accept(self) -> Response:
-        """Take note that the last answer is right: it is kept as an example where `keep_accepted_examples` is set.
+        """Accept the last answer; with `keep_accepted_examples`, store it as a few-shot example.
 
         Raises:
-            InvalidQuestion, NothingAnswered, InputInvalid: as `reject` says.
+            InvalidQuestion, NothingAnswered, InputInvalid: see `reject`.
         """
         return self._feedback({"accepted": True}, None)
 
     @property
     def last_sql(self) -> str | None:
-        """The last statement, also that of a question that failed; None before the first."""
+        """The last statement, also of a failed question; None before the first one."""
         return self._output.get("sql")
 
     @property
     def trace(self) -> Audit | None:
-        """What the last question did and cost, by step, under its trace id; None before the first."""
+        """The audit of the last question: trace id, steps and cost; None before the first question."""
         return self._output.get("audit")
 
     def build_graph(self, services: Services, checkpointer: BaseCheckpointSaver[Any]) -> Any:
-        """Return the graph that answers: the analyst for files and DataFrames, else the SQL agent.
+        """Return the graph: the analyst for files and DataFrames, otherwise the SQL agent.
 
         Raises:
             DriverMissing: a package of the analyst is not installed.
         """
-        if self._asked.are_tables:
-            return _build_analyst(services, checkpointer)
+        if self._sources.are_tables:
+            from agent.analyst import build_analyst
+
+            return build_analyst(services, checkpointer)
         return build_graph(services, checkpointer)
 
     def _check_begun(self) -> None:
@@ -150,13 +241,15 @@ class Agent:
 
     def _feedback(self, feedback: dict[str, Any], output_type: OutputType | None) -> Response:
         self._check_begun()
-        if self._asked.are_tables:
+        if self._sources.are_tables:
             raise InputInvalid("feedback", "answers about files take none; ask again in other words")
         return self._ask({"feedback": feedback}, output_type)
 
     def _ask(self, given: dict[str, Any], output_type: OutputType | None) -> Response:
         if self._graph is None:
-            self._open()
+            if self._sources.are_tables:
+                self._tables = self._sources.registered(self._services.registry)
+            self._graph = self.build_graph(self._services, self._checkpointer)
         config = RunnableConfig(configurable={"thread_id": self._thread})
         given = {**given, "output_type": output_type, **self._tables}
         self._output = self._graph.invoke(given, config, durability="exit")
@@ -165,19 +258,8 @@ class Agent:
         self._begun = True
         return response_of(self._output)
 
-    def _open(self) -> None:
-        if self._asked.are_tables:
-            self._tables = self._asked.registered(self._services.registry)
-        self._graph = self.build_graph(self._services, self._checkpointer)
-
     def _error(self, failure: dict[str, Any] | None) -> DatasphinxError:
-        """Return why there is no answer; its text in the language of the question is a note on it."""
+        """Return the error of a failed question, with its text in the language of the question as a note."""
         error = error_of(failure) if failure else QuestionFailed(self._output["error"]["message"])
         error.add_note(self._output["answer"])
         return error
-
-
-def _build_analyst(services: Services, checkpointer: BaseCheckpointSaver[Any]) -> Any:
-    from agent.analyst import build_analyst
-
-    return build_analyst(services, checkpointer)

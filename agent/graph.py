@@ -1,4 +1,4 @@
-"""The SQL agent: from a question to a proven answer. `graph` is for in-process callers."""
+"""The SQL agent: answers a question about a database. `graph` is for callers in the same process."""
 
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from agent import routes
-from agent.running import run_as_node
+from agent.node_runner import Node, Router, add_node
 from agent.services import Services
 from agent.state import Input, Output, State
 from nodes.answer import answer
@@ -26,44 +26,35 @@ from nodes.validate_sql import validate_sql
 Graph = CompiledStateGraph[State, None, Input, Output]
 
 _RECURSION_LIMIT = 200
-"""Steps of the graph: more than its loops can take at the highest limits that the settings allow."""
+"""Steps of the graph, more than its loops can take with the highest limits that the settings allow."""
 
 _BEGINNINGS = ["retrieve_tables", "rewrite_question", "ask_clarification", "keep_answer"]
-"""Where a run may begin, as `routes.begin` says."""
+"""Nodes in which a run may start; see `routes.begin`."""
 
 
 def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """Return the compiled graph over `services`; without them all comes from the settings at the first question."""
+    """Return the compiled graph over `services`; by default, services are created at the first question."""
     services = services or Services()
     builder = StateGraph(State, input_schema=Input, output_schema=Output)
-    for node in (
-        rewrite_question,
-        retrieve_tables,
-        select_columns,
-        ask_clarification,
-        generate_sql,
-        check_stop_words,
-        validate_sql,
-        execute_sql,
-        answer,
-        keep_answer,
-    ):
-        builder.add_node(node.__name__, run_as_node(node, services))
+    steps: tuple[tuple[Node, Router | str], ...] = (
+        (rewrite_question, routes.after_rewrite_question),
+        (retrieve_tables, routes.after_retrieve_tables),
+        (select_columns, "ask_clarification"),
+        (ask_clarification, routes.after_ask_clarification),
+        (generate_sql, routes.after_generate_sql),
+        (check_stop_words, routes.after_check_stop_words),
+        (validate_sql, routes.after_validate_sql),
+        (execute_sql, routes.after_execute_sql),
+        (answer, routes.after_answer),
+        (keep_answer, END),
+    )
+    for node, router in steps:
+        add_node(builder, node, services, router)
     builder.add_node("await_clarification", partial(await_clarification, services=services))
     builder.add_conditional_edges(START, routes.begin, _BEGINNINGS)
-    builder.add_conditional_edges("rewrite_question", routes.after_rewrite_question)
-    builder.add_conditional_edges("retrieve_tables", routes.after_retrieve_tables)
-    builder.add_conditional_edges("select_columns", routes.after_select_columns)
-    builder.add_conditional_edges("ask_clarification", routes.after_ask_clarification)
-    builder.add_conditional_edges("generate_sql", routes.after_generate_sql)
-    builder.add_conditional_edges("check_stop_words", routes.after_check_stop_words)
-    builder.add_conditional_edges("validate_sql", routes.after_validate_sql)
-    builder.add_conditional_edges("execute_sql", routes.after_execute_sql)
-    builder.add_conditional_edges("answer", routes.after_answer)
     builder.add_conditional_edges(
         "await_clarification", routes.after_await_clarification, ["ask_clarification", "retrieve_tables", END]
     )
-    builder.add_conditional_edges("keep_answer", routes.after_keep_answer)
     return builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
 
 

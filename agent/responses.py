@@ -1,24 +1,68 @@
-"""Answers as Python users get them: typed by their form."""
+"""Answers of the Python API, with one class for each output type."""
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from agent import notebook
-from agent.audit.step import Audit
-from agent.charts.drawn import png_of_option
-from agent.clarify.types import ClarifyingQuestion
+from agent.answers.text import format_cell
+from agent.charts.png import png_of_option
 from agent.errors import DriverMissing
-from agent.messages import language_of
-from agent.state import AnswerChart, AnswerTable
+from agent.messages import Language, language_of
+from agent.record.step import Audit
+from agent.schema.describe import one_line
+from agent.types import AnswerChart, AnswerTable, ClarifyingQuestion
+
+_SHOWN_ROWS = 50
+
+
+def page(answer: str, body: str, sql: str | None) -> str:
+    """Return an answer as HTML, with the HTML `body` and a collapsible statement."""
+    statement = f"<details><summary>SQL</summary><pre>{escape(sql)}</pre></details>" if sql else ""
+    return f'<div class="datasphinx">{text_of(answer)}{body}{statement}</div>'
+
+
+def document(title: str, page: str) -> str:
+    """Return `page` as a complete HTML document."""
+    head = f'<meta charset="utf-8"><title>{escape(one_line(title))}</title>'
+    return f"<!doctype html>\n<html><head>{head}</head><body>{page}</body></html>\n"
+
+
+def text_of(answer: str) -> str:
+    """Return the paragraphs of `answer` as HTML, without Markdown tables, which are rendered separately."""
+    parts = [part for part in answer.split("\n\n") if part.strip() and not part.startswith("| ")]
+    return "".join(f"<p>{escape(part)}</p>" for part in parts)
+
+
+def table_of(table: AnswerTable, language: Language) -> str:
+    """Return the first 50 rows of `table` as HTML, with the number of omitted rows."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table["columns"])
+    rows = ""
+    for row in table["rows"][:_SHOWN_ROWS]:
+        cells = "".join(f"<td>{escape(format_cell(value, language))}</td>" for value in row)
+        rows += f"<tr>{cells}</tr>"
+    more = len(table["rows"]) - _SHOWN_ROWS
+    note = f"<p>+ {more:,}</p>" if more > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def picture_of(png: bytes, answer: str) -> str:
+    """Return a PNG as an HTML image with a data URL; `answer` is the alternative text."""
+    return f'<img alt="{escape(answer)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+
+
+def options_of(labels: list[str]) -> str:
+    """Return the options of a clarifying question as an HTML list."""
+    return f"<ol>{''.join(f'<li>{escape(label)}</li>' for label in labels)}</ol>" if labels else ""
 
 
 @dataclass(frozen=True)
 class Response:
-    """An answer. `tables` are the rows that prove it, `clarification` is a question back, answered by `clarify`."""
+    """An answer. `tables` contains its result rows; `clarification` is a question to be answered with `clarify`."""
 
     answer: str
     sql: str | None
@@ -26,7 +70,7 @@ class Response:
     tables: list[AnswerTable]
     clarification: ClarifyingQuestion | None
     plain: Any
-    """The value as JSON has it."""
+    """The value as a JSON value."""
 
     def __str__(self) -> str:
         return self.answer
@@ -37,7 +81,7 @@ class Response:
         return self.plain
 
     def _repr_html_(self) -> str:
-        return notebook.page(self.answer, self._body(), self.sql)
+        return page(self.answer, self._body(), self.sql)
 
     def _body(self) -> str:
         return ""
@@ -48,7 +92,7 @@ class NumberResponse(Response):
 
     @property
     def value(self) -> int | float | Decimal:
-        """The number; one that a float cannot keep as int or Decimal."""
+        """The number; as int or Decimal if a float cannot represent it."""
         if not isinstance(self.plain, str):
             number: int | float = self.plain
             return number
@@ -57,11 +101,11 @@ class NumberResponse(Response):
 
 
 class StringResponse(Response):
-    """A text: a cell of the rows, or the answer in words. None where the one cell is empty."""
+    """A text: a single cell or the answer in words. The value is None if the cell is empty."""
 
     def _body(self) -> str:
         options = self.clarification["options"] if self.clarification else []
-        return notebook.options_of([option["label"] for option in options])
+        return options_of([option["label"] for option in options])
 
 
 class DataFrameResponse(Response):
@@ -69,7 +113,7 @@ class DataFrameResponse(Response):
 
     @property
     def value(self) -> Any:
-        """The rows as a pandas DataFrame; `plain` has them as `{"name", "columns", "rows"}`.
+        """The rows as a pandas DataFrame; `plain` contains `{"name", "columns", "rows"}`.
 
         Raises:
             DriverMissing: pandas is not installed.
@@ -81,7 +125,7 @@ class DataFrameResponse(Response):
         return pandas.DataFrame(self.plain["rows"], columns=self.plain["columns"])
 
     def _body(self) -> str:
-        return notebook.table_of(self.plain, language_of(self.answer))
+        return table_of(self.plain, language_of(self.answer))
 
 
 class ChartResponse(Response):
@@ -94,11 +138,11 @@ class ChartResponse(Response):
         return chart
 
     def save(self, path: str | Path) -> Path:
-        """Write the chart and return where: `.png` a picture, `.html` a notebook's page, `.json` the ECharts option.
+        """Write the chart to `path` and return the path: `.png`, `.html`, or `.json` with the ECharts option.
 
         Raises:
-            ValueError: the suffix is another.
-            DriverMissing: the extra `charts`, which draws pictures, is not installed.
+            ValueError: the suffix is not supported.
+            DriverMissing: the extra `charts`, which draws PNG files, is not installed.
             OSError: the file cannot be written.
         """
         target = Path(path)
@@ -107,7 +151,7 @@ class ChartResponse(Response):
         elif target.suffix.lower() == ".png":
             target.write_bytes(self._png())
         elif target.suffix.lower() == ".html":
-            target.write_text(notebook.document(self.answer, self._repr_html_()), encoding="utf-8")
+            target.write_text(document(self.answer, self._repr_html_()), encoding="utf-8")
         else:
             raise ValueError(f"{target.name}: a chart is saved as .png, .html or .json")
         return target
@@ -117,9 +161,9 @@ class ChartResponse(Response):
 
     def _body(self) -> str:
         try:
-            return notebook.picture_of(self._png(), self.value["option"]["title"]["text"])
+            return picture_of(self._png(), self.value["option"]["title"]["text"])
         except DriverMissing:
-            return "".join(notebook.table_of(table, language_of(self.answer)) for table in self.tables)
+            return "".join(table_of(table, language_of(self.answer)) for table in self.tables)
 
 
 _CLASSES: dict[str | None, type[Response]] = {
@@ -129,11 +173,11 @@ _CLASSES: dict[str | None, type[Response]] = {
     "plot": ChartResponse,
     None: StringResponse,
 }
-"""By form; an answer without one is a question back to the user."""
+"""The classes by output type; an answer without one is a clarifying question."""
 
 
 def response_of(output: Mapping[str, Any]) -> Response:
-    """Return the output of a graph that ended without an error, by its form."""
+    """Return the response for the output of a graph that ended without an error."""
     form, clarification = output["output_type"], output.get("clarification")
     return _CLASSES[form](
         answer=output["answer"],

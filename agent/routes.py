@@ -1,81 +1,76 @@
-"""Where the graph goes next: pure functions of the state. A node that hits a limit says so in `failure`."""
+"""Routers of both graphs: pure functions of the state.
+
+They are not called after a failure: `agent.node_runner.add_node` routes every failed run to the node that answers.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Literal
 
 from langgraph.types import Send
 
-from agent.clarify.types import Turn
-from agent.conversation.leaning import leans_on_turns
-from agent.sql.redact import without_password
-from agent.state import CARRIED_ON, Input, State
+from agent.conversation.follow_ups import is_follow_up
+from agent.core.redact import without_password
+from agent.state import CARRIED_ON, AnalystInput, AnalystState, Input, State
+from agent.types import Turn
 
-_OF_THE_QUESTION = ("source", "output_type", "clarify", "enable_sql_validation")
+_QUESTION_INPUTS = ("source", "output_type", "clarify", "enable_sql_validation")
+"""Inputs of the SQL agent that stay in effect until a question is answered."""
+_ANALYSIS_INPUTS = ("output_type", "clarify")
+"""The same for the analyst."""
+_ANALYSIS_SOURCES = ("files", "datasets", "source")
+_ANALYSIS_CONVERSATION = ("turns", "clarifications", "clarification")
 
 
 def begin(state: State) -> Send:
-    """A question starts with its input and the conversation; what goes on, with what the thread keeps of it.
+    """Start a run with its input and the parts of the thread that it continues.
 
-    A source that was named holds on the thread until another is. What goes on is an answer to a clarifying question, or
-    feedback on the last answer. Without a thread there is nothing but what the caller has sent back, and the tables are
-    found anew.
+    A new question keeps the conversation and the source of the thread. An answer to a clarifying question, and feedback
+    on the last answer, also keep the tables, clarifications and statements of the question. Without a thread, only the
+    input sent by the caller is available, and the tables are retrieved again.
     """
     given = {name: value for name, value in state.items() if name in Input.__annotations__ and value is not None}
     turns = state.get("turns") or []
     if "feedback" in given:
-        return _feedback(state, given)
+        return _continue_after_feedback(state, given)
     if "clarification_answer" in given:
-        return _answer(state, given)
+        return _continue_after_clarification(state, given)
     given.pop("clarification", None)
-    if not turns or not leans_on_turns(given.get("question")):
-        before = _kept(state, ("source",)) if turns else {}
+    if not turns or not is_follow_up(given.get("question")):
+        before = _previous_inputs(state, ("source",)) if turns else {}
         return Send("retrieve_tables", {**before, **given, "turns": turns})
     source = _source_of(turns[-1], state)
     return Send("rewrite_question", {"source": source, **given, "turns": turns, "result": state.get("result")})
 
 
 def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]:
-    """To the answer where only its form changes, else on as any question."""
-    return "answer" if state.get("failure") or state.get("result") else "retrieve_tables"
+    """Answer at once if the follow-up changes only the form of the last result."""
+    return "answer" if state.get("result") else "retrieve_tables"
 
 
-def after_retrieve_tables(state: State) -> Literal["answer", "select_columns", "retrieve_tables"]:
-    """On with tables; again without."""
-    if state.get("failure"):
-        return "answer"
+def after_retrieve_tables(state: State) -> Literal["select_columns", "retrieve_tables"]:
+    """Retry if no table was retrieved."""
     return "retrieve_tables" if state.get("error") else "select_columns"
 
 
-def after_select_columns(state: State) -> Literal["answer", "ask_clarification"]:
-    """On, unless it failed."""
-    return "answer" if state.get("failure") else "ask_clarification"
-
-
 def after_ask_clarification(state: State) -> Literal["answer", "generate_sql", "check_stop_words"]:
-    """To the user with a question; with the statement of the reading that was chosen to the checks; else generation."""
-    if state.get("failure") or state.get("clarification"):
+    """Put an open question to the user; check the statement of a chosen reading; otherwise generate one."""
+    if state.get("clarification"):
         return "answer"
     return "check_stop_words" if state.get("sql_request") else "generate_sql"
 
 
-def after_generate_sql(state: State) -> Literal["answer", "retrieve_tables", "check_stop_words"]:
-    """Back to retrieval where the model finds that the tables cannot answer."""
-    if state.get("failure"):
-        return "answer"
+def after_generate_sql(state: State) -> Literal["retrieve_tables", "check_stop_words"]:
+    """Retrieve more tables if the model reports that the question is off topic."""
     return "retrieve_tables" if state.get("error") else "check_stop_words"
 
 
-def after_check_stop_words(state: State) -> Literal["answer", "generate_sql", "validate_sql"]:
-    """Back to generation with the words found."""
-    if state.get("failure"):
-        return "answer"
+def after_check_stop_words(state: State) -> Literal["generate_sql", "validate_sql"]:
+    """Generate another statement if this one contains forbidden operations."""
     return "generate_sql" if state["stop_words"] else "validate_sql"
 
 
-def after_validate_sql(state: State) -> Literal["answer", "check_stop_words", "generate_sql", "execute_sql"]:
-    """A correction is checked again; an objection without one goes back to generation."""
-    if state.get("failure"):
-        return "answer"
+def after_validate_sql(state: State) -> Literal["check_stop_words", "generate_sql", "execute_sql"]:
+    """Check a correction again; generate another statement after an objection without a correction."""
     validation = state.get("validation")
     if not validation or validation["is_valid"]:
         return "execute_sql"
@@ -85,54 +80,54 @@ def after_validate_sql(state: State) -> Literal["answer", "check_stop_words", "g
 
 
 def after_execute_sql(state: State) -> Literal["answer", "generate_sql"]:
-    """Back to generation with the error's text."""
-    return "answer" if state.get("failure") or state["sql_request_is_valid"] else "generate_sql"
-
-
-def after_keep_answer(state: State) -> Literal["answer", "__end__"]:
-    """Done, unless there is nothing to keep."""
-    return "answer" if state.get("failure") else "__end__"
+    """Generate another statement after an error."""
+    return "answer" if state["sql_request_is_valid"] else "generate_sql"
 
 
 def after_answer(state: State) -> Literal["await_clarification", "__end__"]:
-    """The user has to say something first, where a clarifying question is open."""
+    """Wait for the user if a clarifying question is open."""
     return "await_clarification" if state.get("clarification") else "__end__"
 
 
 def after_await_clarification(state: State) -> Send | Literal["__end__"]:
-    """Where the user has answered, a run begins that goes on with it."""
+    """Start a new run with the user's answer, if there is one."""
     return begin(state) if state.get("clarification_answer") is not None else "__end__"
 
 
-def _answer(state: State, given: dict[str, Any]) -> Send:
-    """Go on with the question that the clarifying question is about; what that came with holds still."""
-    asked = state.get("clarification")
-    about = asked.get("about") if isinstance(asked, dict) else None
-    payload = {**_kept(state, _OF_THE_QUESTION), **given, **_carried(state), "question": about or given.get("question")}
-    if asked is None and "given" in state:
-        # A thread on which nothing is asked: the node that hears the answer says so.
+def _continue_after_clarification(state: State, given: dict[str, Any]) -> Send:
+    """Continue with the question that the clarifying question refers to, and with that question's inputs."""
+    open_question = state.get("clarification")
+    about = open_question.get("about") if isinstance(open_question, dict) else None
+    payload = {
+        **_previous_inputs(state, _QUESTION_INPUTS),
+        **given,
+        **_carried(state),
+        "question": about or given.get("question"),
+    }
+    if open_question is None and "given" in state:
+        # The thread has no open question. `ask_clarification` reads the answer and reports the error.
         return Send("ask_clarification", {**payload, "relevant_tables_with_rel_columns": {}})
     return Send(_entry(payload), payload)
 
 
-def _feedback(state: State, given: dict[str, Any]) -> Send:
-    """Go on with the last question that was answered, with what was found for it where nothing was asked since."""
+def _continue_after_feedback(state: State, given: dict[str, Any]) -> Send:
+    """Continue with the last answered question, with its tables unless another question was asked since."""
     turns, feedback = state.get("turns") or [], given["feedback"]
     if not turns:
         return Send("ask_clarification", given)
     last = turns[-1]["question"]
     payload = {"source": _source_of(turns[-1], state), **given, "turns": turns, "question": last}
     if state.get("clarification") or state.get("question") == last:
-        payload = {**_kept(state, _OF_THE_QUESTION), **payload, **_carried(state)}
+        payload = {**_previous_inputs(state, _QUESTION_INPUTS), **payload, **_carried(state)}
     if isinstance(feedback, dict) and feedback.get("accepted") is True:
         return Send("keep_answer", payload)
     return Send(_entry(payload), payload)
 
 
 def _source_of(turn: Turn, state: State) -> str | None:
-    """Return the source of `turn`, with its password where the last run still has that."""
-    given, known = (state.get("given") or {}).get("source"), turn.get("source")
-    return given if known is None or without_password(given or "") == known else known
+    """Return the source of `turn`, with its password if the last run used the same source."""
+    previous, source = (state.get("given") or {}).get("source"), turn.get("source")
+    return previous if source is None or without_password(previous or "") == source else source
 
 
 def _entry(payload: dict[str, Any]) -> str:
@@ -143,6 +138,55 @@ def _carried(state: State) -> dict[str, Any]:
     return {name: value for name, value in state.items() if name in CARRIED_ON and name != "result" and value}
 
 
-def _kept(state: State, names: Iterable[str]) -> dict[str, Any]:
+def _previous_inputs(state: State | AnalystState, names: Iterable[str]) -> dict[str, Any]:
     given = state.get("given") or {}
     return {name: given[name] for name in names if given.get(name) is not None}
+
+
+def begin_analysis(state: AnalystState) -> Send:
+    """Start a run of the analyst with its input and the conversation.
+
+    The data of the previous question stay in effect until the input names other data. An answer to a clarifying
+    question continues with the question that it refers to.
+    """
+    given: dict[str, Any] = {
+        name: value for name, value in state.items() if name in AnalystInput.__annotations__ and value is not None
+    }
+    if not any(given.get(name) for name in _ANALYSIS_SOURCES):
+        given |= _previous_data(state)
+    if "clarification_answer" in given:
+        open_question = state.get("clarification")
+        about = open_question.get("about") if isinstance(open_question, dict) else None
+        carried = {name: value for name, value in state.items() if name in _ANALYSIS_CONVERSATION and value}
+        payload = {**_previous_inputs(state, _ANALYSIS_INPUTS), **given, **carried}
+        return Send("plan", {**payload, "question": about or given.get("question")})
+    given = {**given, "clarification": None, "turns": state.get("turns") or []}
+    is_dependent = bool(given["turns"]) and is_follow_up(given.get("question"))
+    return Send("rewrite_question" if is_dependent else "plan", given)
+
+
+def _previous_data(state: AnalystState) -> dict[str, Any]:
+    """Return the files, datasets or source of the previous question."""
+    given = {name: value for name, value in (state.get("given") or {}).items() if name in _ANALYSIS_SOURCES and value}
+    if "source" in given:
+        return {"source": given["source"]}
+    registered = {"files": state.get("file_ids"), "datasets": state.get("dataset_ids")}
+    # A run that failed early has registered nothing.
+    return {name: ids for name, ids in registered.items() if ids} or given
+
+
+def after_plan(state: AnalystState) -> Literal["narrate", "run_tool", "plan"]:
+    """Run the planned call; narrate a conclusion or a question to the user; otherwise ask the model again."""
+    if state.get("clarification") or state.get("conclusion"):
+        return "narrate"
+    return "run_tool" if state.get("call") else "plan"
+
+
+def after_narrate(state: AnalystState) -> Literal["await_clarification", "__end__"]:
+    """Wait for the user if a clarifying question is open."""
+    return "await_clarification" if state.get("clarification") else "__end__"
+
+
+def after_analyst_clarification(state: AnalystState) -> Send | Literal["__end__"]:
+    """Start a new run with the user's answer, if there is one."""
+    return begin_analysis(state) if state.get("clarification_answer") is not None else "__end__"

@@ -1,47 +1,71 @@
-"""What the nodes work with: settings, the model, the sources. Everything is made at first use, once."""
+"""Services of a graph: settings, model, sources, datasets and event log, each created once, at first use."""
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
 
-from agent.audit.known_secrets import secrets_of
-from agent.audit.record import Recorder
-from agent.audit.store import Store, open_store
-from agent.catalog.reflect import Progress
-from agent.catalog.semantic import Embedder
-from agent.catalog.source import Source, open_source
+from agent.connect import ModelRoles, connect_model, open_embedder, roles_of
+from agent.core.canonical import digest
 from agent.datasets.limits import LoadProgress
-from agent.datasets.opened import OpenedDatasets
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
-from agent.embedder import open_embedder
-from agent.examples.choose import Choice, Examples
+from agent.datasets.source import DatasetSources
+from agent.errors import SourceEmpty
+from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
-from agent.models.client import ModelClient
-from agent.models.embedded import EmbeddedOptions
-from agent.named_sources import SAMPLE, source_settings
-from agent.settings import Settings, load_settings
-from agent.shared.database import SharedDatabase
-from agent.source_settings import SourceSettings
-from agent.sql.limits import Limits
-from agent.state import Validation
-from agent.validations import Validations
+from agent.llm.client import ModelClient
+from agent.record.credentials import secrets_of
+from agent.record.recorder import Recorder
+from agent.record.step import record_event
+from agent.record.store import Store, open_store
+from agent.retrieval.semantic import Embedder
+from agent.settings import Settings, SourceSettings, load_settings
+from agent.sources.names import SAMPLE, source_settings
+from agent.sources.reflect import Progress
+from agent.sources.source import Source, open_source
+from agent.storage.database import SharedDatabase
+from agent.types import EmbeddedOptions, Limits, Validation
 
+_MAX_VALIDATIONS = 1000
 _CATALOG_TTL_S = 300
-_MOST_TABLES_READ_AT_ONCE = 1000
-"""A larger schema is not read again while a question waits, but in the background."""
+_MAX_TABLES_RELOADED = 1000
+"""A larger schema is only reloaded in the background, not while a question waits."""
+
+
+class Validations:
+    """A cache of validations of statements. Thread-safe."""
+
+    def __init__(self, validations: Mapping[str, Validation]) -> None:
+        self._lock = threading.Lock()
+        self._validations: LRUCache[str, Validation] = LRUCache(maxsize=_MAX_VALIDATIONS)
+        self._validations.update(validations)
+
+    def of(self, key: tuple[str, str, str], validate: Callable[[], Validation]) -> Validation:
+        """Return the validation of (statement, question, schema), cached or from `validate`; errors are not cached."""
+        hashed = digest(json.dumps(key))
+        with self._lock:
+            validation = self._validations.get(hashed)
+        if validation is not None:
+            record_event("cached", {"key": hashed, "validation": validation})
+            return validation
+        validation = validate()
+        with self._lock:
+            self._validations[hashed] = validation
+        return validation
 
 
 class Services:
-    """Settings, model and sources of one graph, for `owner` where there are several. Safe to share between threads."""
+    """Settings, model and sources of one graph. Thread-safe."""
 
     owner = ""
+    """The tenant, if there are several."""
 
     def __init__(
         self,
@@ -54,17 +78,24 @@ class Services:
         loading: LoadProgress = lambda stage, share: None,
         recorder: Recorder | None = None,
         registry: Registry | None = None,
-        examples: Choice | None = None,
+        examples: ExampleSelector | None = None,
         validations: Mapping[str, Validation] | None = None,
         today: Callable[[], date] = date.today,
     ) -> None:
-        """Take `model` instead of the configured one; with `any_source` off a question cannot bring its own URL.
+        """Create services for `settings`, by default those of the environment.
 
-        `embedded` says how the embedded model is decoded; together with `model` it makes that one such a model.
-        `progress` hears of tables read and tables in all while a schema is read, `loading` of a file's stages.
-        `recorder`, `registry`, `examples`, `validations` (judgements that are known, by their keys) and `today` are for
-        a replay: they stand for the record and the files that the settings name, what is kept, an empty cache, and the
-        calendar.
+        Args:
+            settings: the settings.
+            model: used instead of the configured model.
+            embedded: decoding options of the embedded model; with `model`, that model is treated as the embedded one.
+            any_source: whether a question may name any database URL or file path.
+            progress: called with the number of tables read and the total while a schema is read.
+            loading: called with the stage and progress of a file import.
+            recorder: for a replay, used instead of the configured event log.
+            registry: for a replay, used instead of the configured files and datasets.
+            examples: for a replay, used instead of the stored examples.
+            validations: for a replay, the initial cache of validations, by key.
+            today: returns the current date; for a replay, that of the recorded run.
         """
         self._progress = progress
         self.loading = loading
@@ -75,19 +106,19 @@ class Services:
         self._lock = threading.RLock()
         self._opening: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
-        self.opened = OpenedDatasets()
+        self.opened = DatasetSources()
         self.validations = Validations(validations or {})
         self._given_recorder, self._given_registry, self._given_examples = recorder, registry, examples
         self.today = today
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings; read from the environment where none were given."""
+        """The settings, read from the environment at first use if none were passed."""
         return self._given_settings or load_settings()
 
     @property
     def recorder(self) -> Recorder:
-        """What records the questions; the database of the record is opened by the first of them."""
+        """The writer of the event log; its database is opened by the first question."""
         with self._lock:
             return self._recorder
 
@@ -99,7 +130,7 @@ class Services:
 
     @cached_property
     def store(self) -> Store | None:
-        """The record, which is connected at first use; None where none is kept."""
+        """The event log, connected at first use; None if it is disabled."""
         return open_store(self.settings) if self.settings.record else None
 
     @property
@@ -115,13 +146,16 @@ class Services:
         if self._given_model is not None:
             name = self._given_model._llm_type
             return ModelClient(self._given_model, self.settings, name=name, embedded=self._embedded)
-        from agent.models.chat import connect_model
-
         return connect_model(self.settings, self.embedded)
+
+    @cached_property
+    def roles(self) -> ModelRoles:
+        """The implementations of the model's tasks."""
+        return roles_of(self.model, self.settings)
 
     @property
     def embedded(self) -> EmbeddedOptions | None:
-        """How the embedded model is decoded; None where another model answers."""
+        """Decoding options of the embedded model; None if another model is used."""
         if isinstance(self._given_model, ModelClient):
             return self._given_model.embedded
         if self._embedded or self._given_model is not None or not self.settings.uses_embedded_model:
@@ -129,119 +163,134 @@ class Services:
         return EmbeddedOptions(candidates=self.settings.embedded_candidates)
 
     @cached_property
-    def _embedder(self) -> Embedder | None:
+    def embedder(self) -> Embedder | None:
+        """The embedder for tables and examples; None if none is available."""
         return open_embedder(self.settings)
 
     @cached_property
-    def examples(self) -> Choice:
-        """What chooses few-shot examples for a question."""
+    def examples(self) -> ExampleSelector:
+        """The selection of few-shot examples for a question."""
         settings = self.settings
-        return self._given_examples or Examples(ExampleStore(settings.data_dir), self._embedder, settings.shots)
+        return self._given_examples or StoredExamples(ExampleStore(settings.data_dir), self.embedder, settings.shots)
 
     @property
     def any_source(self) -> bool:
-        """Whether a question may bring a database's URL or a file's path of its own."""
+        """Whether a question may name any database URL or file path."""
         return self._any_source
 
     @property
     def registry(self) -> Registry:
-        """The files and datasets that are kept; their folder is made at first use."""
+        """The stored files and datasets; their folder is created at first use."""
         with self._lock:
             return self._registry
 
     @cached_property
     def _registry(self) -> Registry:
-        # Who may name files by their paths has them on this machine.
+        # A caller that may name any path works on this machine; there, the registry is a local folder.
         shared = None if self.any_source else self.shared
         return self._given_registry or open_registry(self.settings, shared, self.owner)
 
     def datasets(self, dataset_ids: Sequence[str]) -> Source:
-        """Return the source with these datasets, opened now or before; a statement has the time of a tool's call.
+        """Return the source with these datasets; a statement is limited to the time of a tool call.
 
         Raises:
-            DatasphinxError: as `open_datasets` says.
+            DatasphinxError: see `open_datasets`.
         """
         limits = replace(self.limits, timeout_s=min(self.limits.timeout_s, self.settings.tool_timeout_s))
         return self.opened.source(self.registry, dataset_ids, limits)
 
     @cached_property
     def shared(self) -> SharedDatabase | None:
-        """The database that all processes of a server share; None where they have the data directory alone."""
+        """The database shared by all processes of a server; None if they only share the data directory."""
         url = self.settings.threads_url
         return SharedDatabase(url.get_secret_value()) if url else None
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names of the sources that a question is put to when it names none; one is no choice."""
+        """The names of the sources among which one is chosen if a question names none; at least one."""
         named = tuple(self.settings.sources)
         return (self.settings.source,) if self.settings.source else named or (SAMPLE,)
 
     def source(self, name: str | None = None) -> Source:
-        """Return the source with this name or URL; without one the first of `choices`.
+        """Return the source with this name or URL, by default the first of `choices`.
 
         Raises:
-            SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as `Database` says.
-            AccountCanWrite: the account may do more than read, and that is not allowed.
+            SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: see `Database`.
+            AccountCanWrite: the account has more than read access, and the settings do not allow that.
         """
-        wanted = name or self.choices[0]
+        key = name or self.choices[0]
         with self._lock:
-            known = self._sources.get(wanted)
-        if known:
-            return known
-        settings = self.settings_of(wanted)
+            source = self._sources.get(key)
+        if source:
+            return source
+        settings = self.settings_of(key)
         with self._lock:
-            opening = self._opening.setdefault(wanted, threading.Lock())
-        # Only those who ask the same source wait for it.
+            opening = self._opening.setdefault(key, threading.Lock())
+        # Only questions to the same source wait while it is opened.
         with opening:
             with self._lock:
-                known = self._sources.get(wanted)
-            return known or self._open(wanted, settings)
+                source = self._sources.get(key)
+            return source or self._open(key, settings)
 
-    def settings_of(self, wanted: str) -> SourceSettings:
-        """Return what is set for the source with this name or URL.
+    def source_with_tables(self, name: str | None) -> Source:
+        """Return the source with this name or URL; the schema is reloaded if it was empty when it was read.
 
         Raises:
-            SourceNotFound: it is neither, or it may not be asked here.
+            SourceEmpty: the source has no table.
         """
-        if wanted == SAMPLE and SAMPLE not in self.settings.sources:
-            return SourceSettings(url=SecretStr(self._sample_url()))
-        return source_settings(wanted, self.settings, any_source=self.any_source)
+        source = self.source(name)
+        if not source.catalog.tables:
+            source = self.refreshed(name) or source
+        if not source.catalog.tables:
+            raise SourceEmpty(source.database.name)
+        return source
 
-    def _open(self, wanted: str, settings: SourceSettings) -> Source:
+    def settings_of(self, name: str) -> SourceSettings:
+        """Return the settings of the source with this name or URL.
+
+        Raises:
+            SourceNotFound: it is neither a name nor a URL, or it may not be queried here.
+        """
+        if name == SAMPLE and SAMPLE not in self.settings.sources:
+            return SourceSettings(url=SecretStr(self.sample_url()))
+        return source_settings(name, self.settings, any_source=self.any_source)
+
+    def _open(self, key: str, settings: SourceSettings) -> Source:
         source = open_source(
-            settings, self.limits, cache_dir=self.settings.cache_dir, embedder=self._embedder, progress=self._progress
+            settings, self.limits, cache_dir=self.settings.cache_dir, embedder=self.embedder, progress=self._progress
         )
         with self._lock:
-            self._sources[wanted] = source
+            self._sources[key] = source
         return source
 
     def refreshed(self, name: str | None = None) -> Source | None:
-        """Return the source with its schema read again, from now on for everybody; None where it is as it was.
+        """Reload the schema of a source for all later questions, and return the source; None if nothing changed.
 
         Raises:
-            SourceUnreachable: the database does not answer.
+            SourceUnreachable: the database does not respond.
         """
         source = self.source(name)
-        changed = source.refreshed() if len(source.catalog.tables) <= _MOST_TABLES_READ_AT_ONCE else None
+        changed = source.refresh() if len(source.catalog.tables) <= _MAX_TABLES_RELOADED else None
         if changed:
             with self._lock:
                 self._sources[name or self.choices[0]] = changed
         return changed
 
     def close(self) -> None:
-        """Let go of the files and connections of all sources; nothing may be asked any more."""
+        """Close the files and connections of all sources; the services cannot be used afterwards."""
         with self._lock:
             sources = list(self._sources.values())
         for source in sources:
-            source.let_go()
+            source.release()
         self.opened.close()
 
     @property
     def limits(self) -> Limits:
-        """What one statement may take."""
-        return Limits.of(self.settings)
+        """The limits of one statement."""
+        return self.settings.statement_limits
 
-    def _sample_url(self) -> str:
+    def sample_url(self) -> str:
+        """Return the URL of the sample database, which is created at first use."""
         from agent.sample.shop import shop_url
 
         return shop_url(self.settings.cache_dir)

@@ -1,13 +1,22 @@
-"""Every setting, read once from the environment, `.env` and `datasphinx.toml` in the working directory."""
+"""All settings, read from the environment, `.env` and `datasphinx.toml` in the working directory."""
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -18,15 +27,13 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from agent.clarify.types import Clarify
 from agent.errors import ConfigurationError
-from agent.models.embedded import MOST_CANDIDATES
-from agent.service_settings import ServiceSettings
-from agent.source_settings import Shots, SourceSettings
+from agent.types import MOST_CANDIDATES, Clarify, Limits
 
+TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+"""The pattern of tenant names, which are also folder names."""
 CONFIG_FILE = "datasphinx.toml"
-"""Settings by their name in small letters; `[sources.NAME]` for each source."""
-
+"""The configuration file: settings by lower-case name, and a table `[sources.NAME]` for each source."""
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
     "llm_model": ("openai_model",),
@@ -34,8 +41,101 @@ _OPENAI_NAMES = {
 }
 
 
+def _as_number(value: Any) -> Any:
+    """Convert a decimal string, as in an environment variable, to int; return other values unchanged."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+Shots = Annotated[Literal[0, 1, 3, 5], BeforeValidator(_as_number)]
+"""The number of few-shot examples in a prompt."""
+
+
+class SourceSettings(BaseModel):
+    """Settings of a source; may be written as its URL alone."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database.")
+    allow_writable_account: bool = Field(False, description="Use the account even if it has more than read access.")
+    secret_columns: tuple[str, ...] = Field(
+        (), description="Columns whose values are hidden from models and logs, such as `customers.email` or `*.phone`."
+    )
+    schemas: tuple[str, ...] | None = Field(
+        None, description="Schemas to read; by default all, on MySQL and MariaDB the database of the URL."
+    )
+    row_rules: dict[str, str] = Field({}, description="By table, a predicate that limits the visible rows.")
+    shots: Shots | None = Field(None, description="Number of few-shot examples; by default DATASPHINX_SHOTS.")
+    log_database_errors: bool = Field(
+        False,
+        description="Log the text of database errors even if the source has row rules. The text may quote row values.",
+    )
+    row_parameters: dict[str, str | int | float] = Field(
+        {}, description="Values of the `:name` parameters in the row rules."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_url(cls, value: Any) -> Any:
+        return {"url": value} if isinstance(value, str) else value
+
+
+TenantName = Annotated[str, StringConstraints(pattern=TENANT)]
+KeyHash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+def _as_tuple(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+class TenantSettings(BaseModel):
+    """Permissions and limits of a tenant; by default, the settings of the server apply."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sources: tuple[str, ...] | None = Field(
+        None, description="Names of the sources that the tenant may query; by default all."
+    )
+    row_parameters: dict[str, str | int | float] = Field(
+        {}, description="Values of the `:name` parameters in the row rules of its sources."
+    )
+    questions_per_minute: int | None = Field(None, ge=1, le=10_000)
+    tokens_per_day: int | None = Field(None, ge=1, description="Token limit per UTC day.")
+    usd_per_day: float | None = Field(
+        None, gt=0, description="Cost limit per UTC day, if the price of the model is known."
+    )
+    max_llm_calls: int | None = Field(None, ge=1)
+    max_llm_tokens: int | None = Field(None, ge=1)
+    max_cost_usd: float | None = Field(None, gt=0)
+    max_question_s: float | None = Field(None, gt=0)
+
+
+class ServiceSettings(BaseSettings):
+    """Settings of the server."""
+
+    api_keys: dict[TenantName, Annotated[tuple[KeyHash, ...], BeforeValidator(_as_tuple)]] = Field(
+        {},
+        description="By tenant, the hashes of its API keys, as printed by `datasphinx key new`. Without keys, "
+        "the server accepts requests from this machine only.",
+    )
+    tenants: dict[TenantName, TenantSettings] = Field(
+        {},
+        description="By tenant, its `sources`, `row_parameters`, `questions_per_minute`, `tokens_per_day`, "
+        "`usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and `max_question_s`. If set, it "
+        "must contain every tenant with a key.",
+    )
+    max_request_bytes: int = Field(
+        1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."
+    )
+    max_upload_bytes: int = Field(
+        200_000_000, ge=1, description="Maximum size of a file uploaded to the server in bytes."
+    )
+    request_timeout_s: float = Field(
+        900, gt=0, allow_inf_nan=False, description="Time limit for one request to the server in seconds."
+    )
+
+
 class Settings(ServiceSettings):
-    """The settings. Each one is `DATASPHINX_` and its name in capitals; unknown keyword arguments are refused."""
+    """The settings. Environment variables have the prefix `DATASPHINX_`; unknown keyword arguments are refused."""
 
     model_config = SettingsConfigDict(
         env_prefix="DATASPHINX_", env_file=".env", env_file_encoding="utf-8-sig", extra="forbid", frozen=True,
@@ -44,144 +144,150 @@ class Settings(ServiceSettings):
 
     sources: dict[str, SourceSettings] = Field(
         {},
-        description="Databases by name, each a SQLAlchemy URL or an object with `url` and what else is set for it.",
+        description="Databases by name, each a SQLAlchemy URL or an object with `url` and other settings.",
     )
     source: str = Field(
-        "", description="Name or URL of the source to ask; empty: chosen among the sources, or the sample shop."
+        "", description="Name or URL of the default source; if empty, chosen among `sources`, or the sample shop."
     )
     allow_writable_account: bool = Field(
-        False, description="Ask a source that is given by URL alone although its account may do more than read."
+        False, description="Use a source specified by URL alone even if its account has more than read access."
     )
     studio_any_source: bool = Field(
         False,
-        description="Let questions to `langgraph dev` (LangGraph Studio) name database URLs and file paths of their "
-        "own; otherwise they name configured sources, and the ids of stored files and datasets.",
+        description="Allow questions to `langgraph dev` (LangGraph Studio) to use any database URL and file path; "
+        "otherwise only configured sources and ids of stored files and datasets.",
     )
     llm_base_url: str | None = Field(
         None,
-        description="Base URL of an OpenAI-compatible endpoint; without it and a key the embedded model answers.",
+        description="Base URL of an OpenAI-compatible endpoint; without URL and key, the embedded model is used.",
     )
-    llm_model: str | None = Field(None, description="Model name at the endpoint.")
+    llm_model: str | None = Field(None, description="Name of the model at the endpoint.")
     llm_api_key: SecretStr | None = Field(None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(
         60,
         gt=0,
         allow_inf_nan=False,
-        description="Seconds that the endpoint may be silent; it is tried three times. "
-        "The embedded model has the time of a question.",
+        description="Timeout of the endpoint in seconds, for each of three attempts. "
+        "For the embedded model, the time limit of a question applies.",
     )
     llm_temperature: float | None = Field(
         0.0,
         ge=0,
         allow_inf_nan=False,
-        description="Sampling temperature; `none` where the endpoint allows only its own.",
+        description="Sampling temperature; `none` to use the default of the endpoint.",
     )
     llm_structured_output: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto",
-        description="Form of structured answers: `json_schema`, `json_object`, `text`, or `auto`: found out once.",
+        description="Format of structured answers: `json_schema`, `json_object`, `text`, or `auto` to detect it once.",
     )
     embedded_candidates: int = Field(
         3,
         ge=1,
         le=MOST_CANDIDATES,
-        description="Statements that the embedded model writes for a question; their results vote.",
+        description="Number of candidate statements of the embedded model, among which their results vote.",
     )
     embeddings_model: str | None = Field(
         None,
         description="Embeddings model at an endpoint, to find tables and examples by meaning; "
-        "without it the packaged vectors.",
+        "by default, the packaged vectors are used.",
     )
     embeddings_base_url: str | None = Field(
-        None, description="Base URL of the embeddings endpoint; left out: that of the model."
+        None, description="Base URL of the embeddings endpoint; by default that of the model."
     )
     shots: Shots = Field(
         3,
-        description="Examples, of those kept with `datasphinx examples`, that the model sees: 0, 1, 3 or 5; "
-        "the embedded model sees none.",
+        description="Number of few-shot examples from `datasphinx examples` in a prompt: 0, 1, 3 or 5; "
+        "none for the embedded model.",
     )
-    enable_sql_validation: bool = Field(True, description="Let the model check each statement against the question.")
+    enable_sql_validation: bool = Field(
+        True, description="Validate each statement against the question with the model."
+    )
     sql_validation_max_retries: int = Field(
-        2, ge=0, le=10, description="How often a statement is checked again after a correction."
+        2, ge=0, le=10, description="Maximum number of repeated validations after corrections."
     )
     max_table_retrievals: int = Field(
-        3, ge=1, le=10, description="Tries at finding tables before a question is off topic."
+        3, ge=1, le=10, description="Attempts to retrieve tables before a question counts as off topic."
     )
-    max_sql_generations: int = Field(3, ge=1, le=10, description="Tries at a statement before a question is given up.")
+    max_sql_generations: int = Field(
+        3, ge=1, le=10, description="Attempts to generate a statement before a question fails."
+    )
     clarify: Clarify = Field(
         "auto",
-        description="When to ask back: `never`; `auto`: where something shows that the question is ambiguous; "
-        "`always`: the model looks at each question. Nobody is asked where readings do not differ in result.",
+        description="When to ask clarifying questions: `never`; `auto`, if there is evidence of an ambiguity; "
+        "`always`, after a review of every question by the model. Readings with equal results are never asked about.",
     )
     max_clarifications: int = Field(
-        4, ge=0, le=10, description="Clarifying questions that are put to the user about one question."
+        4, ge=0, le=10, description="Maximum number of clarifying questions about one question."
     )
-    memory_size: int = Field(10, ge=1, le=100, description="Turns of a conversation that a follow-up is read with.")
+    memory_size: int = Field(
+        10, ge=1, le=100, description="Number of turns of a conversation that a follow-up can refer to."
+    )
     keep_accepted_examples: bool = Field(
-        False, description="Keep a question whose answer the user accepts as a few-shot example."
+        False, description="Store a question whose answer the user accepts as a few-shot example."
     )
     threads_url: SecretStr | None = Field(
         None,
-        description="URL of the PostgreSQL database that keeps conversations (postgresql://...), and for a server "
-        "uploaded files, datasets and what tenants have spent; left out: files in the data directory.",
+        description="URL of a PostgreSQL database (postgresql://...) for conversations and, on a server, for uploaded "
+        "files, datasets and the usage of tenants; by default, files in the data directory.",
     )
-    max_llm_calls: int = Field(20, ge=1, description="Model calls that one question may cost.")
-    max_llm_tokens: int = Field(200_000, ge=1, description="Prompt and completion tokens that one question may cost.")
+    max_llm_calls: int = Field(20, ge=1, description="Maximum number of model calls per question.")
+    max_llm_tokens: int = Field(
+        200_000, ge=1, description="Maximum number of prompt and completion tokens per question."
+    )
     max_cost_usd: float = Field(
-        1.0, gt=0, description="US dollars that one question may cost, where the price is known."
+        1.0, gt=0, description="Maximum cost of a question in US dollars, if the price is known."
     )
-    max_question_s: float = Field(600, gt=0, description="Seconds after which a question makes no further model call.")
-    max_question_chars: int = Field(10_000, ge=1, description="Characters that a question may have.")
+    max_question_s: float = Field(600, gt=0, description="Seconds after which a question makes no further model calls.")
+    max_question_chars: int = Field(10_000, ge=1, description="Maximum length of a question in characters.")
     schema_token_budget: int = Field(
         2000,
         ge=100,
-        description="A schema that fits in this many tokens is shown whole, with no call to choose from it.",
+        description="A schema within this number of tokens is shown whole, without a model call to select from it.",
     )
-    statement_timeout_s: float = Field(30, gt=0, allow_inf_nan=False, description="Seconds that one statement may run.")
-    row_limit: int = Field(10_000, ge=1, description="Rows of a result that are read; more are cut and said to be.")
+    statement_timeout_s: float = Field(
+        30, gt=0, allow_inf_nan=False, description="Time limit of a statement in seconds."
+    )
+    row_limit: int = Field(
+        10_000, ge=1, description="Maximum number of result rows; longer results are truncated, with a note."
+    )
     byte_limit: int = Field(
-        50_000_000, ge=1000, description="Bytes of a result that are read; more are cut and said to be."
+        50_000_000, ge=1000, description="Maximum size of a result in bytes; larger results are truncated, with a note."
     )
     max_planned_rows: float = Field(
         1e10,
         gt=0,
-        description="Rows that PostgreSQL, MySQL or MariaDB may expect at the widest place of a statement's plan.",
+        description="Maximum number of rows in any step of a query plan of PostgreSQL, MySQL or MariaDB.",
     )
     worker_memory_mb: int = Field(
-        1024, ge=128, description="Megabytes that one statement on a SQLite or DuckDB file may take."
+        1024, ge=128, description="Memory limit of a statement on a SQLite or DuckDB file in megabytes."
     )
-    max_steps: int = Field(8, ge=1, le=8, description="Calls of tools that the analyst may make for one question.")
-    tool_timeout_s: float = Field(
-        30, gt=0, allow_inf_nan=False, description="Seconds that one call of a tool may take."
-    )
+    max_steps: int = Field(8, ge=1, le=8, description="Maximum number of tool calls of the analyst per question.")
+    tool_timeout_s: float = Field(30, gt=0, allow_inf_nan=False, description="Time limit of a tool call in seconds.")
     data_dir: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("datasphinx"),
-        description="Where the record of runs, threads, examples, uploaded files and their datasets are kept.",
+        description="Folder of the event log, threads, examples, uploaded files and datasets.",
     )
-    record: bool = Field(
-        True, description="Keep a record of what each question did, which can be verified and replayed."
-    )
+    record: bool = Field(True, description="Keep an event log of all questions, which can be verified and replayed.")
     record_url: SecretStr | None = Field(
         None,
-        description="SQLAlchemy URL of the record's database; left out: a SQLite file in the data directory.",
+        description="SQLAlchemy URL of the event log; by default a SQLite file in the data directory.",
     )
     log_json: bool = Field(
-        False, description="Write the log to standard error as JSON lines, each with the trace id of its question."
+        False, description="Write log messages to standard error as JSON lines with the trace id of the question."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="The least severe messages that the JSON log has."
+        "info", description="Minimum level of messages in the JSON log."
     )
-    max_file_bytes: int = Field(2_000_000_000, ge=1, description="Bytes that a file may have to become a dataset.")
-    max_unpacked_bytes: int = Field(
-        2_000_000_000, ge=1, description="Bytes that a spreadsheet may have when it is unpacked."
-    )
-    max_dataset_rows: int = Field(50_000_000, ge=1, description="Rows that a dataset may have.")
-    max_dataset_columns: int = Field(2000, ge=1, description="Columns that a dataset may have.")
+    max_file_bytes: int = Field(2_000_000_000, ge=1, description="Maximum size of a file for a dataset in bytes.")
+    max_unpacked_bytes: int = Field(2_000_000_000, ge=1, description="Maximum unpacked size of a spreadsheet in bytes.")
+    max_dataset_rows: int = Field(50_000_000, ge=1, description="Maximum number of rows of a dataset.")
+    max_dataset_columns: int = Field(2000, ge=1, description="Maximum number of columns of a dataset.")
     short_table_rows: int = Field(
-        20, ge=1, description="A table of at most this many rows is answered without narration."
+        20, ge=1, description="A table with at most this number of rows is shown without a narrated answer."
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("datasphinx"),
-        description="Where the sample database and the embedded model are kept.",
+        description="Folder of the sample database and the embedded model.",
     )
 
     @field_validator("llm_base_url")
@@ -200,43 +306,49 @@ class Settings(ServiceSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Rank keyword arguments before the environment, then `.env`, `datasphinx.toml`, and OpenAI's names.
+        """Return the sources of settings by priority.
 
-        Other programs keep their variables in `.env` too; those are passed over.
+        Keyword arguments come first, then the environment, `.env`, `datasphinx.toml`, and OpenAI's variable names.
+        Variables of other programs in `.env` are ignored.
         """
         dotenv = {name: value for name, value in dotenv_settings().items() if name in settings_cls.model_fields}
-        places = [
+        environments = [
             source.env_vars for source in (env_settings, dotenv_settings) if isinstance(source, EnvSettingsSource)
         ]
-        fallback = {name: _first(places, names) for name, names in _OPENAI_NAMES.items()}
+        values = {
+            name: next(filter(None, (variables.get(other) for other in names for variables in environments)), None)
+            for name, names in _OPENAI_NAMES.items()
+        }
         return (
             init_settings,
             env_settings,
             InitSettingsSource(settings_cls, dotenv),
             TomlConfigSettingsSource(settings_cls, CONFIG_FILE),
-            InitSettingsSource(settings_cls, {name: value for name, value in fallback.items() if value}),
+            InitSettingsSource(settings_cls, {name: value for name, value in values.items() if value}),
+        )
+
+    @property
+    def statement_limits(self) -> Limits:
+        """The limits of one statement."""
+        return Limits(
+            self.statement_timeout_s,
+            self.row_limit,
+            self.byte_limit,
+            self.worker_memory_mb,
+            self.max_planned_rows,
         )
 
     @property
     def uses_embedded_model(self) -> bool:
-        """True when neither an endpoint nor a key is configured."""
+        """Whether neither an endpoint nor a key is configured."""
         return self.llm_base_url is None and self.llm_api_key is None
 
 
-def _first(places: Sequence[Mapping[str, str | None]], names: Iterable[str]) -> str | None:
-    return next(filter(None, (place.get(name) for name in names for place in places)), None)
-
-
-def _field_of(error: SettingsError) -> str:
-    match = re.search(r'field "(\w+)"', str(error))
-    return match[1] if match else "SOURCES"
-
-
 def load_settings(**overrides: object) -> Settings:
-    """Return the settings of this process, with `overrides` on top; None leaves a setting as it is.
+    """Return the settings of this process, updated by the `overrides` that are not None.
 
     Raises:
-        ConfigurationError: a value does not fit its setting.
+        ConfigurationError: the value of a setting is invalid.
     """
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]
@@ -248,7 +360,9 @@ def load_settings(**overrides: object) -> Settings:
         reason = reason.removeprefix("Value error, ")
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", f"{where}{reason}") from None
     except SettingsError as error:
-        raise ConfigurationError(f"DATASPHINX_{_field_of(error).upper()}", "that is no JSON") from None
+        field = re.search(r'field "(\w+)"', str(error))
+        setting = field[1].upper() if field else "SOURCES"
+        raise ConfigurationError(f"DATASPHINX_{setting}", "that is no JSON") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(CONFIG_FILE, str(error)) from None
     except (OSError, UnicodeError) as error:

@@ -1,178 +1,27 @@
-"""The state of the SQL agent. Names are a contract: users' code, HTTP clients and recorded traces depend on them."""
+"""States of both graphs. The keys are a public contract: users' code, HTTP clients and recorded traces use them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any
 
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
-from agent.audit.step import Audit, merge_audit
-from agent.clarify.types import Ambiguity, Clarification, Clarify, ClarifyingQuestion, Feedback, Turn
-from agent.sql.result import Result
-
-OutputType = Literal["number", "string", "dataframe", "plot"]
-
-
-class Validation(TypedDict):
-    """A judgement of a statement against the question."""
-
-    is_valid: bool
-    reason: str
-    issues: list[str]
-    corrected_sql: str | None
-
-
-class ErrorInfo(TypedDict):
-    """Why there is no answer: a stable code and a text in the language of the question."""
-
-    code: str
-    message: str
-
-
-class AnswerTable(TypedDict):
-    """A table of an answer."""
-
-    name: str
-    columns: list[str]
-    rows: list[list[Any]]
-    secret: NotRequired[list[int]]
-    """Positions of the columns that may hold values of secret columns, which no model and no log has seen."""
-
-
-def answer_table(name: str, result: Result) -> AnswerTable:
-    """Return `result` as a table of an answer."""
-    table = AnswerTable(name=name, columns=result["columns"], rows=result["rows"])
-    return {**table, "secret": result["secret"]} if result.get("secret") else table
-
-
-class AnswerChart(TypedDict):
-    """A chart of an answer: `option` is an ECharts option."""
-
-    type: str
-    option: dict[str, Any]
-    id: NotRequired[str]
-    """What it is called where its thread is kept, until the thread is gone."""
-
-
-class Input(TypedDict, total=False):
-    """What a question comes with.
-
-    All but the source is forgotten after it, so that nothing else given with it holds for the next one on the thread.
-    """
-
-    question: str
-    """The question, in natural language. The one thing that is required."""
-    output_type: Annotated[OutputType | None, EphemeralValue]
-    """The form of answer that is wanted; left out: chosen from the result."""
-    source: Annotated[str | None, EphemeralValue]
-    """SQLAlchemy URL of the database to ask; left out: the configured source, or the sample shop."""
-    clarify: Annotated[Clarify | None, EphemeralValue]
-    """When to ask back."""
-    feedback: Annotated[Feedback | None, EphemeralValue]
-    """What the user says of the last answer on the thread."""
-    clarification_answer: Annotated[str | None, EphemeralValue]
-    """The answer to the clarifying question of the last run: an option's label or number, or own words."""
-    clarification: ClarifyingQuestion | None
-    """That clarifying question, as it came out, where no thread keeps it."""
-    enable_sql_validation: Annotated[bool | None, EphemeralValue]
-    """Whether the model checks the statement, for this question; left out: as the settings say."""
-
-
-class Output(TypedDict, total=False):
-    """What comes out."""
-
-    answer: str
-    """The answer in words, in the language of the question; the error's text where there is one."""
-    output_type: OutputType | None
-    """The form of the answer; None where there is none."""
-    value: Any
-    """The answer as a value: a number, a text, an `AnswerTable` or an `AnswerChart`."""
-    sql: str | None
-    """The statement that gave the result."""
-    tables: list[AnswerTable]
-    """The rows that prove the answer."""
-    charts: list[AnswerChart]
-    """The charts of the answer."""
-    clarification: ClarifyingQuestion | None
-    """The question that the user has to answer first."""
-    error: ErrorInfo | None
-    """Why there is no answer."""
-    audit: Annotated[Audit, merge_audit]
-    """What was done and what it cost."""
-
-
-class State(Input, total=False):
-    """The working state: the input, what each node adds, and the output."""
-
-    given: dict[str, Any]
-    """What the run began with: its input, and what it carries on from the thread; a node finds it under its names."""
-    heard: bool
-    """Whether the answer or the feedback that the run came with was taken in."""
-    error: Any
-    """Why retrieval found nothing (text), until `answer` writes the `ErrorInfo` that comes out."""
-    failure: dict[str, Any] | None
-    """The error that ends the question: its code and facts."""
-    relevant_tables: dict[str, list[str]]
-    """Tables that retrieval found, with all their columns."""
-    table_counter: int
-    """Tries at finding tables."""
-    relevant_tables_with_rel_columns: dict[str, list[str]]
-    """Tables with the columns that generation sees."""
-    turns: list[Turn]
-    """The questions of this conversation that were answered, oldest first."""
-    follows: Turn | None
-    """The turn that the question leans on, where it was rewritten to stand alone."""
-    forms: list[str]
-    """Follow-ups that changed only the form of the last answer, the one in hand with them."""
-    rejected_sql: list[str]
-    """Statements whose answer the user rejected."""
-    clarifications: list[Clarification]
-    """What the user has said about the question."""
-    clarification_count: int
-    """Clarifying questions that were put to the user."""
-    readings: dict[str, str]
-    """The statements of the options of the clarifying question, by label, as far as they are known."""
-    ambiguities: list[Ambiguity]
-    """What in the question may be read in more than one way, as far as catalog and values show it."""
-    examples: list[dict[str, Any]] | None
-    """Few-shot examples for generation, the most alike first; None until they are chosen, which is done once."""
-    sql_request: str
-    """The statement in hand."""
-    compact_sql: str
-    """What the embedded model wrote for it, in its own language."""
-    sql_generate_count: int
-    """Tries at a statement."""
-    assumptions: list[str]
-    """What generation assumed where the question leaves something open."""
-    tried_sql: list[str]
-    """Statements that the guard or the database refused, as `agent.sql.same.same_form` writes them."""
-    sql_was_repaired: bool
-    """Whether the statement in hand was repaired without the model, which is done once."""
-    schema_was_read_again: bool
-    """Whether the schema was read again for this question, which is done once."""
-    stop_words: bool
-    """Whether the statement holds a forbidden operation."""
-    used_stop_words: list[str]
-    """The forbidden operations, by name."""
-    validation: Validation | None
-    """The last judgement of the statement."""
-    sql_validation_count: int
-    """How often the statement was judged."""
-    sql_request_is_valid: bool
-    """Whether the statement gave rows to answer with."""
-    form_was_corrected: bool
-    """Whether a statement was asked for again since its rows could not have the wanted form, which is done once."""
-    result: Result | None
-    """The rows."""
-    sql_error_info: str | None
-    """Why the statement did not run, for the next try."""
-    answer: str
-    value: Any
-    sql: str | None
-    tables: list[AnswerTable]
-    charts: list[AnswerChart]
-    audit: Annotated[Audit, merge_audit]
-
+from agent.record.step import Audit, merge_audit
+from agent.types import (
+    Ambiguity,
+    AnswerChart,
+    AnswerTable,
+    Clarification,
+    Clarify,
+    ClarifyingQuestion,
+    ErrorInfo,
+    Feedback,
+    KeptResult,
+    OutputType,
+    Result,
+    Turn,
+    Validation,
+)
 
 CARRIED_ON = (
     "turns",
@@ -186,11 +35,131 @@ CARRIED_ON = (
     "relevant_tables_with_rel_columns",
     "result",
 )
-"""What a run may find of the runs before it on the thread; `agent.routes.begin` says when."""
+"""Keys that a run may take over from earlier runs of its thread; see `agent.routes.begin`."""
+
+
+class Input(TypedDict, total=False):
+    """The input of the SQL agent.
+
+    Everything except the source applies to one question only, and is not kept for the next one on the thread.
+    """
+
+    question: str
+    """The question, in natural language. The only required key."""
+    output_type: Annotated[OutputType | None, EphemeralValue]
+    """The requested form of the answer; by default, chosen from the result."""
+    source: Annotated[str | None, EphemeralValue]
+    """The SQLAlchemy URL or name of the source; by default, the configured source or the sample shop."""
+    clarify: Annotated[Clarify | None, EphemeralValue]
+    """When to ask clarifying questions."""
+    feedback: Annotated[Feedback | None, EphemeralValue]
+    """The user's feedback on the last answer of the thread."""
+    clarification_answer: Annotated[str | None, EphemeralValue]
+    """The answer to the clarifying question of the last run: the label or number of an option, or free text."""
+    clarification: ClarifyingQuestion | None
+    """That clarifying question, unchanged, if it is not stored on a thread."""
+    enable_sql_validation: Annotated[bool | None, EphemeralValue]
+    """Whether the model validates the statement; by default, as the settings say."""
+
+
+class Output(TypedDict, total=False):
+    """The output of both graphs."""
+
+    answer: str
+    """The answer in the language of the question, or the text of the error."""
+    output_type: OutputType | None
+    """The form of the answer; None if there is no answer."""
+    value: Any
+    """The value of the answer: a number, a text, an `AnswerTable` or an `AnswerChart`."""
+    sql: str | None
+    """The executed statement."""
+    tables: list[AnswerTable]
+    """The result rows behind the answer."""
+    charts: list[AnswerChart]
+    """The charts of the answer."""
+    clarification: ClarifyingQuestion | None
+    """The open clarifying question."""
+    error: ErrorInfo | None
+    """The error, if there is no answer."""
+    audit: Annotated[Audit, merge_audit]
+    """The steps of the run and their cost."""
+
+
+class State(Input, total=False):
+    """The working state: the input, the intermediate results of the nodes, and the output."""
+
+    given: dict[str, Any]
+    """The input of the run and the keys taken over from the thread. Nodes read them as state keys."""
+    heard: bool
+    """Whether the clarification answer or feedback of the input was applied."""
+    error: Any
+    """The reason why no table was found (text), until `answer` sets the `ErrorInfo` of the output."""
+    failure: dict[str, Any] | None
+    """The error that ends the question: its code and attributes."""
+    relevant_tables: dict[str, list[str]]
+    """The retrieved tables, with all their columns."""
+    table_counter: int
+    """Number of attempts to retrieve tables."""
+    relevant_tables_with_rel_columns: dict[str, list[str]]
+    """The tables and columns shown to generation."""
+    turns: list[Turn]
+    """The answered questions of this conversation, oldest first."""
+    follows: Turn | None
+    """The turn that the question refers to, if the question was rewritten."""
+    forms: list[str]
+    """Follow-ups that only changed the form of the last answer, including the current one."""
+    rejected_sql: list[str]
+    """Statements whose answers the user rejected."""
+    clarifications: list[Clarification]
+    """The user's answers and remarks about the question."""
+    clarification_count: int
+    """Number of clarifying questions put to the user."""
+    readings: dict[str, str]
+    """The statements of the options of the clarifying question, by label, if available."""
+    ambiguities: list[Ambiguity]
+    """Ambiguities of the question, detected from the catalog and stored values."""
+    examples: list[dict[str, Any]] | None
+    """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
+    sql_request: str
+    """The current statement."""
+    compact_sql: str
+    """The same as a compact statement, as written by the embedded model."""
+    sql_generate_count: int
+    """Number of attempts to generate a statement."""
+    assumptions: list[str]
+    """Assumptions of generation about the question."""
+    tried_sql: list[str]
+    """Statements refused by the guard or the database, in the form of `agent.sql.compare.canonical_sql`."""
+    sql_was_repaired: bool
+    """Whether the current statement was repaired without the model, which happens at most once."""
+    schema_was_read_again: bool
+    """Whether the schema was reloaded for this question, which happens at most once."""
+    stop_words: bool
+    """Whether the statement contains a forbidden operation."""
+    used_stop_words: list[str]
+    """The forbidden operations, by name."""
+    validation: Validation | None
+    """The last validation of the statement."""
+    sql_validation_count: int
+    """Number of validations."""
+    sql_request_is_valid: bool
+    """Whether the statement returned a usable result."""
+    form_was_corrected: bool
+    """Whether a statement was regenerated because its rows did not fit the output type, which happens at most once."""
+    result: Result | None
+    """The result rows."""
+    sql_error_info: str | None
+    """The error of the statement, for the next attempt."""
+    answer: str
+    value: Any
+    sql: str | None
+    tables: list[AnswerTable]
+    charts: list[AnswerChart]
+    audit: Annotated[Audit, merge_audit]
 
 
 def new_run(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the working state as a run finds it that begins with `given`: nothing else of the thread is left."""
+    """Return the initial working state of a run with the input `given`; all other keys of the thread are reset."""
     return {
         "heard": False,
         "error": None,
@@ -224,4 +193,124 @@ def new_run(given: Mapping[str, Any]) -> dict[str, Any]:
         "result": None,
         "sql_error_info": None,
         **{name: given[name] for name in CARRIED_ON if given.get(name) is not None},
+    }
+
+
+class ToolCall(TypedDict):
+    """A planned tool call; `is_given` if it follows from the files of the question and was not chosen by the model."""
+
+    tool: str
+    arguments: str
+    is_given: bool
+
+
+class Observation(TypedDict):
+    """A completed tool call: its normalised arguments and the content reported to the model, both JSON values."""
+
+    tool: str
+    arguments: dict[str, Any]
+    content: dict[str, Any]
+    failed: bool
+
+
+class DrawnChart(TypedDict):
+    """A chart of the answer with its spec, from which a PNG can be drawn."""
+
+    result_id: str
+    spec: dict[str, Any]
+    chart: AnswerChart
+
+
+class Conclusion(TypedDict):
+    """The conclusion of the model: its text, and the results that contain the answer, the main one first."""
+
+    answer: str
+    result_ids: list[str]
+
+
+class AnalystInput(TypedDict, total=False):
+    """The input of the analyst. Everything except the question applies to one question only."""
+
+    question: str
+    """The question, in natural language."""
+    files: Annotated[list[str] | None, EphemeralValue]
+    """The files to analyse: paths or ids of stored files."""
+    datasets: Annotated[list[str] | None, EphemeralValue]
+    """The ids of the datasets to analyse. At least one file, dataset or source is required."""
+    source: Annotated[str | None, EphemeralValue]
+    """A database instead of files: the name or SQLAlchemy URL of a source. Its tables are the datasets."""
+    output_type: Annotated[OutputType | None, EphemeralValue]
+    """The requested form of the answer; by default, chosen from the result."""
+    clarify: Annotated[Clarify | None, EphemeralValue]
+    """When to ask clarifying questions."""
+    clarification_answer: Annotated[str | None, EphemeralValue]
+    """The answer to the clarifying question of the last run: the label or number of an option, or free text."""
+    clarification: ClarifyingQuestion | None
+    """That clarifying question, unchanged, if it is not stored on a thread."""
+
+
+class AnalystState(AnalystInput, total=False):
+    """The working state: the input, the intermediate results of the nodes, and the output."""
+
+    given: dict[str, Any]
+    """The input of the run and the keys taken over from the thread. Nodes read them as state keys."""
+    heard: bool
+    """Whether the clarification answer of the input was applied."""
+    turns: list[Turn]
+    """The answered questions of this conversation, oldest first."""
+    failure: dict[str, Any] | None
+    """The error that ends the question: its code and attributes."""
+    clarifications: list[Clarification]
+    """The user's answers and remarks about the question."""
+    clarification_count: int
+    """Number of clarifying questions put to the user."""
+    file_ids: list[str]
+    """The ids of the files that tools may read."""
+    dataset_ids: list[str]
+    """The ids of the datasets that tools may read."""
+    pending: list[ToolCall]
+    """Calls that follow from the files and datasets, executed before the first model call."""
+    call: ToolCall | None
+    """The next call."""
+    step_count: int
+    """Number of calls chosen by the model."""
+    observations: list[Observation]
+    """The completed calls, oldest first."""
+    results: dict[str, KeptResult]
+    """The results by id."""
+    drawn: list[DrawnChart]
+    """The charts, oldest first."""
+    conclusion: Conclusion | None
+    """The conclusion of the model, at the end of the analysis."""
+    form_was_corrected: bool
+    """Whether a result was returned to the model because it did not fit the output type; at most once."""
+    error: Any
+    answer: str
+    value: Any
+    sql: str | None
+    tables: list[AnswerTable]
+    charts: list[AnswerChart]
+    audit: Annotated[Audit, merge_audit]
+
+
+def new_analysis(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the initial working state of a run with the input `given`; all other keys of the thread are reset."""
+    return {
+        "heard": False,
+        "turns": given.get("turns") or [],
+        "clarifications": [],
+        "clarification_count": 0,
+        "failure": None,
+        "error": None,
+        "clarification": None,
+        "file_ids": [],
+        "dataset_ids": [],
+        "pending": [],
+        "call": None,
+        "step_count": 0,
+        "observations": [],
+        "results": {},
+        "drawn": [],
+        "conclusion": None,
+        "form_was_corrected": False,
     }

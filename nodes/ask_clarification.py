@@ -1,33 +1,36 @@
-"""Node: decide whether the user has to be asked."""
+"""Node: decide whether to ask the user a clarifying question."""
 
 from typing import Any, cast
 
 from agent.clarify.ambiguity import find_ambiguities
-from agent.clarify.hearing import hear
+from agent.clarify.feedback import apply_user_input
 from agent.clarify.review import review
-from agent.clarify.types import Ambiguity
 from agent.services import Services
 from agent.state import State
 
 
 def ask_clarification(state: State, services: Services) -> dict[str, Any]:
-    """Take in what the user has said, and find one question to ask, or none.
+    """Apply the user's answer or feedback, and return one clarifying question or none.
 
-    The model is asked only where there is evidence for an ambiguity that was not asked about, and no reading with its
-    statement was chosen, or where the user rejected an answer; with `clarify` "always" in any case, with "never" in
-    none. The embedded model can only be asked for what the evidence names.
+    With `clarify` "auto", the model reviews the question if the user rejected an answer, or if the catalog or stored
+    values indicate an ambiguity that was not settled and no reading with a statement was chosen. With "always", it
+    reviews every question; with "never", none. The embedded model reviews only ambiguities that were indicated.
     """
-    heard = hear(state, may_remark=bool(state.get("relevant_tables_with_rel_columns")))
-    state = cast(State, {**state, **heard})
+    user_input = apply_user_input(state, may_remark=bool(state.get("relevant_tables_with_rel_columns")))
+    state = cast(State, {**state, **user_input})
     source = services.source(state.get("source"))
-    update = {**heard, "clarification": None}
-    found = state.get("ambiguities")
-    if not found:
-        found = find_ambiguities(state["question"], source, state["relevant_tables_with_rel_columns"])
-        update["ambiguities"] = found
-    if not _may_ask(state, heard, found, services):
+    update = {**user_input, "clarification": None}
+    ambiguities = state.get("ambiguities")
+    if not ambiguities:
+        ambiguities = find_ambiguities(state["question"], source, state["relevant_tables_with_rel_columns"])
+        update["ambiguities"] = ambiguities
+    clarifications = state.get("clarifications") or []
+    is_rejected = len(user_input.get("rejected_sql", ())) > 0 and state.get("feedback") is not None
+    settled = {clarification.get("ambiguity_type") for clarification in clarifications}
+    is_open = not user_input.get("sql_request") and any(item["type"] not in settled for item in ambiguities)
+    if not _may_ask(state, services, is_needed=is_rejected or is_open):
         return update
-    asked = review(state, state.get("clarifications") or [], state.get("rejected_sql") or [], found, services)
+    asked = review(state, clarifications, state.get("rejected_sql") or [], ambiguities, services)
     if asked is None:
         return {**update, "ambiguities": []}
     question, readings = asked
@@ -40,14 +43,8 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     }
 
 
-def _may_ask(state: State, heard: dict[str, Any], found: list[Ambiguity], services: Services) -> bool:
-    settings, said = services.settings, state.get("clarifications") or []
-    mode = state.get("clarify") or settings.clarify
-    tried = state.get("sql_generate_count", 0) > 0
-    spent = state.get("clarification_count", 0) >= settings.max_clarifications
-    if mode == "never" or tried or spent:
-        return False
-    settled = {known.get("ambiguity_type") for known in said}
-    is_rejected = len(heard.get("rejected_sql", ())) > 0 and state.get("feedback") is not None
-    is_open = not heard.get("sql_request") and any(each["type"] not in settled for each in found)
-    return mode == "always" or is_rejected or is_open
+def _may_ask(state: State, services: Services, *, is_needed: bool) -> bool:
+    mode = state.get("clarify") or services.settings.clarify
+    is_generated = state.get("sql_generate_count", 0) > 0
+    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
+    return not is_generated and not is_limit_reached and (mode == "always" or (mode == "auto" and is_needed))

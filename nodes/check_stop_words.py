@@ -1,20 +1,20 @@
-"""Node: find forbidden operations in the statement."""
+"""Node: check the statement for forbidden operations."""
 
 from typing import Any
 
+from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated, SystemCatalogRefused
-from agent.failure import failure_of
 from agent.services import Services
+from agent.sql.compare import canonical_sql
 from agent.sql.guard import check, stop_words
-from agent.sql.same import same_form
-from agent.sql.sources import system_names
+from agent.sql.guard.tables import system_names
 from agent.state import State
 
 
 def check_stop_words(state: State, services: Services) -> dict[str, Any]:
-    """Report forbidden operations by name, found on the syntax tree; after the last try end without a statement.
+    """List the forbidden operations in the syntax tree by name; after the last attempt the question fails.
 
-    Reading the engine's own catalog ends the question: no other try would be permitted.
+    A statement that reads system tables fails at once, since no other statement would be permitted.
     """
     catalog = services.source(state.get("source")).catalog
     sql = state["sql_request"]
@@ -24,7 +24,7 @@ def check_stop_words(state: State, services: Services) -> dict[str, Any]:
         raise SystemCatalogRefused(", ".join(system))
     update: dict[str, Any] = {"stop_words": bool(words), "used_stop_words": words}
     if words:
-        update["tried_sql"] = [*state.get("tried_sql", ()), same_form(sql, catalog.dialect)]
+        update["tried_sql"] = [*state.get("tried_sql", ()), canonical_sql(sql, catalog.dialect)]
     if words and state["sql_generate_count"] >= services.settings.max_sql_generations:
         update["failure"] = failure_of(SqlNotGenerated(f"{', '.join(words)} is not allowed"))
     return update

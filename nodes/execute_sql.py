@@ -1,35 +1,37 @@
-"""Node: run the statement."""
+"""Node: execute the statement."""
 
 from typing import Any
 
-from agent.answers.form import unfit
-from agent.attempt import attempt
-from agent.audit.step import note
+from agent.answers.output_type import output_type_problem
+from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated
-from agent.failure import failure_of
+from agent.record.step import note
 from agent.services import Services
-from agent.sql.same import same_form
+from agent.sql.compare import canonical_sql
+from agent.sql_attempt import execute_with_repair
 from agent.state import State
 
 
 def execute_sql(state: State, services: Services) -> dict[str, Any]:
-    """Run `sql_request` through the choke point; an error's text goes to generation, after the last try to the user.
+    """Execute `sql_request`; an error is sent back to generation, or ends the question after the last attempt.
 
-    What can be done without the model comes first: a schema that has changed is read again, a statement repaired. Rows
-    that cannot have the form that is wanted go to generation too, once.
+    Before that, a changed schema is reloaded and the statement is repaired, without the model. Rows that do not fit the
+    requested output type are sent back to generation once.
     """
-    done = attempt(state, services)
+    name = state.get("source")
+    source, writer = services.source(name), services.roles.sql_writer
+    done = execute_with_repair(state, source, lambda: services.refreshed(name), may_repair=writer.may_repair)
     may_generate = state["sql_generate_count"] < services.settings.max_sql_generations
     if done.result is not None and may_generate and not state.get("form_was_corrected"):
-        problem = unfit(state["question"], done.result, state.get("output_type"))
+        problem = output_type_problem(state["question"], done.result, state.get("output_type"))
         if problem:
             note(f"asked for another statement: {problem}")
-            again = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
-            return {**done.changes, **again, "form_was_corrected": True}
+            rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
+            return {**done.changes, **rejected, "form_was_corrected": True}
     if done.error is None:
         return {**done.changes, "sql_request_is_valid": True, "result": done.result, "sql_error_info": None}
     reason = str(done.error)
-    tried = same_form(done.sql, services.source(state.get("source")).catalog.dialect)
+    tried = canonical_sql(done.sql, services.source(name).catalog.dialect)
     update: dict[str, Any] = {
         **done.changes,
         "sql_request_is_valid": False,

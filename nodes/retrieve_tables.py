@@ -1,38 +1,37 @@
-"""Node: find the tables that a question is about."""
+"""Node: find the tables that are relevant to a question."""
 
 from typing import Any
 
-from agent.catalog.retrieval import link_source, link_tables
+from agent.core.failure import failure_of
+from agent.core.text import clean_question
 from agent.errors import OffTopic
-from agent.failure import failure_of
-from agent.filled_source import filled_source
-from agent.question import clean_question
+from agent.linking import link_source
 from agent.services import Services
 from agent.state import State
 
 
 def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
-    """Find the source, where none is named, and tables in it.
+    """Select a source if the question names none, and tables of it.
 
-    Where none is found, say why in `error`, and after the last try end as off topic.
+    If no table is relevant, `error` gives the reason; after the last attempt the question fails as off topic.
 
-    A try that follows generation's verdict "off topic" can only succeed where it has more tables to show than before;
-    so `relevant_tables` stays as it is where none is found.
+    An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
+    `relevant_tables` is left unchanged if nothing is found.
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
-    name = state.get("source") or link_source(question, services)
-    source = filled_source(services, name)
+    name = state.get("source") or link_source(question, services.choices, services.source)
+    source = services.source_with_tables(name)
     attempt = state.get("table_counter", 0) + 1
-    found = link_tables(question, source, services, attempt)
-    if state.get("error") and set(found) <= set(state.get("relevant_tables") or ()):
-        found = []
-    # Clients may see the state: the configured URL, with its password or its path, stays out of it.
+    keys = services.roles.linker.link_tables(question, source, attempt)
+    if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
+        keys = []
+    # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
     is_configured_url = name == settings.source and "://" in name
     given = {**(state.get("given") or state), "source": None if is_configured_url else name}
     update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": given}
-    if found:
-        tables = {key: list(source.catalog.tables[key].column_names) for key in found}
+    if keys:
+        tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "error": None}
     if attempt >= settings.max_table_retrievals:
         update["failure"] = failure_of(OffTopic())

@@ -1,45 +1,50 @@
-"""Node: let a question that leans on those before it stand alone."""
+"""Node: rewrite a follow-up question so that it can be understood without the conversation."""
 
 from typing import Any
 
-from agent.audit.step import note
-from agent.clarify.types import Turn
-from agent.conversation.form import asks_for_form, form_change
-from agent.conversation.last_rows import is_in_order, shown_rows
-from agent.conversation.rewriting import standing_alone
-from agent.question import clean_question
+from agent.conversation.follow_ups import rewrite_standalone
+from agent.conversation.format_changes import asks_for_format, format_change, is_in_order, shown_rows
+from agent.core.redact import without_password
+from agent.core.text import clean_question
+from agent.record.step import note
 from agent.services import Services
-from agent.sql.redact import without_password
 from agent.state import State
+from agent.types import Turn
 
 
 def rewrite_question(state: State, services: Services) -> dict[str, Any]:
-    """Rewrite `question` with the last turns in sight; where it changes only the form, take the last result again."""
+    """Rewrite `question` using the last turns; if it only changes the form of the answer, reuse the last result."""
     question = clean_question(state.get("question"), services.settings.max_question_chars)
     turns = state["turns"][-services.settings.memory_size :]
-    again = _in_another_form(question, turns[-1], state, services)
-    if again:
+    reused = _in_another_form(question, turns[-1], state, services)
+    if reused:
         note("the last result in another form: nothing was asked of the model")
-        return again
-    alone = standing_alone(question, turns, services)
-    return {"question": alone, "result": None, "follows": turns[-1] if alone != question else None}
+        return reused
+    standalone = rewrite_standalone(question, turns, services)
+    return {"question": standalone, "result": None, "follows": turns[-1] if standalone != question else None}
 
 
 def _in_another_form(question: str, last: Turn, state: State, services: Services) -> dict[str, Any] | None:
-    """Return what the last answer is in another form; its statement runs again where its rows are not there any more.
+    """Return the last result in another form; its statement is executed again if the rows are no longer available.
 
-    None where the rows cannot have that form without another statement, or another source is asked.
+    Return None if that form needs another statement, or if another source is queried.
     """
     name = state.get("source")
-    if not asks_for_form(question) or without_password(name or "") != last.get("source", ""):
+    if not asks_for_format(question) or without_password(name or "") != last.get("source", ""):
         return None
     source = services.source(name)
     result = state.get("result") or shown_rows(last, source)
-    change = form_change(question, result, is_ordered=is_in_order(last, source.catalog.dialect))
+    change = format_change(question, result, is_ordered=is_in_order(last, source.catalog.dialect))
     if change is None:
         return None
     given = {**(state.get("given") or state)}
     given["output_type"] = given.get("output_type") or change.output_type
-    kept = {"question": last["question"], "sql_request": last["sql"], "sql_request_is_valid": True}
-    kept["forms"] = [*last.get("forms", ()), question]
-    return {**kept, "result": change.result, "given": given, "clarifications": last["clarifications"]}
+    return {
+        "question": last["question"],
+        "sql_request": last["sql"],
+        "sql_request_is_valid": True,
+        "forms": [*last.get("forms", ()), question],
+        "result": change.result,
+        "given": given,
+        "clarifications": last["clarifications"],
+    }

@@ -1,6 +1,6 @@
-"""Prompt templates: one file each, a system part and a user part, filled in by name.
+"""Prompt templates: one file `NAME.md` each, with a system part and a user part separated by a line `---`.
 
-A template is `NAME.md`; the embedded model's own are in `embedded/`. `$name` stands for a variable, `$$` for a dollar.
+`$name` is a variable, `$$` a dollar sign. Templates for the embedded model are in `embedded/`.
 """
 
 from functools import cache
@@ -15,14 +15,14 @@ _SEPARATOR = "\n---\n"
 
 @cache
 def load(name: str, profile: str = "standard") -> tuple[Template, Template]:
-    """Return the system and the user part of a template; the standard one where `profile` has none of its own.
+    """Return the system part and the user part of a template: that of `profile` if there is one, else the standard one.
 
     Raises:
         FileNotFoundError: there is no such template.
-        ValueError: the template is not in two parts.
+        ValueError: the template does not have two parts.
     """
-    own = _FOLDER / profile / f"{name}.md"
-    path = own if own.is_file() else _FOLDER / f"{name}.md"
+    specific = _FOLDER / profile / f"{name}.md"
+    path = specific if specific.is_file() else _FOLDER / f"{name}.md"
     parts = path.read_text(encoding="utf-8").split(_SEPARATOR)
     if len(parts) != 2:
         raise ValueError(f"{path.name} needs a system and a user part with a line '---' between them")
@@ -30,7 +30,7 @@ def load(name: str, profile: str = "standard") -> tuple[Template, Template]:
 
 
 def render(name: str, profile: str = "standard", **variables: str) -> list[BaseMessage]:
-    """Return the messages of a template with `variables` filled in; their text is never read as a template.
+    """Return the system and user message of a template; the values of `variables` are inserted verbatim.
 
     Raises:
         KeyError: a variable of the template is missing.

@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 
 from agent.graph import Graph, build_graph
-from agent.models.scripted import Scripted, ScriptedModel
+from agent.llm.scripted import Scripted, ScriptedModel
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings, load_settings

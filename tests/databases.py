@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from agent.catalog.source import Source, open_source
-from agent.source_settings import SourceSettings
-from agent.sql.limits import Limits
+from agent.settings import SourceSettings
+from agent.sources.source import Source, open_source
+from agent.types import Limits
 
 
 def make_database(folder: Path, *statements: str, name: str = "odd.sqlite") -> Path:

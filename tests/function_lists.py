@@ -1,4 +1,4 @@
-"""The lists of harmless functions in `agent/sql/allowed/`, generated from the engines' own catalogs.
+"""The lists of harmless functions in `agent/sql/guard/allowed/`, generated from the engines' own catalogs.
 
     python -m tests.function_lists [DIALECT ...]
 
@@ -21,7 +21,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FOLDER = Path(__file__).resolve().parents[1] / "agent/sql/allowed"
+FOLDER = Path(__file__).resolve().parents[1] / "agent/sql/guard/allowed"
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
 

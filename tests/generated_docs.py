@@ -1,5 +1,6 @@
-"""The parts of the documentation that are made from the code. `make docs` writes them; a test compares them."""
+"""Generation of the documentation parts that repeat the code. `make docs` writes them; a test compares them."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -13,9 +14,9 @@ from agent.charts.plot_spec import plot_spec_schema
 from agent.cli import app
 from agent.graph import graph
 from agent.queryspec.schema import json_schema
-from agent.service_settings import ServiceSettings
-from agent.settings import Settings
+from agent.settings import ServiceSettings, Settings
 from agent.tools.toolbox import TOOLS
+from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
 _COMMANDS = (
@@ -40,23 +41,22 @@ _COMMANDS = (
 )
 
 
-_FOLDERS = {"cache_dir": "the user's cache directory", "data_dir": "the user's data directory"}
+_DIRECTORIES = {"cache_dir": "the user's cache directory", "data_dir": "the user's data directory"}
 
 
 def settings_table() -> str:
-    """Return every setting with its default as a Markdown table."""
+    """Return all settings with their defaults as a Markdown table, those of the server last."""
     lines = ["| setting | default | what it does |", "|---|---|---|"]
     fields = Settings.model_fields
-    # Those of the server come last.
-    for name, field in sorted(fields.items(), key=lambda each: each[0] in ServiceSettings.model_fields):
-        default = _FOLDERS.get(name) or field.get_default(call_default_factory=False)
+    for name, field in sorted(fields.items(), key=lambda item: item[0] in ServiceSettings.model_fields):
+        default = _DIRECTORIES.get(name) or field.get_default(call_default_factory=False)
         shown = default if default not in (None, "") else "–"
         lines.append(f"| `DATASPHINX_{name.upper()}` | {shown} | {field.description} |")
     return "\n".join(lines)
 
 
 def cli_help() -> str:
-    """Return the help of every command."""
+    """Return the help texts of all commands."""
     runner = CliRunner(env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "_TYPER_FORCE_DISABLE_TERMINAL": "1"})
     command = get_command(app)
     blocks = []
@@ -68,17 +68,17 @@ def cli_help() -> str:
 
 
 def graph_picture() -> str:
-    """Return the graph as Mermaid."""
+    """Return the SQL agent as a Mermaid diagram."""
     return f"```mermaid\n{graph.get_graph().draw_mermaid().strip()}\n```"
 
 
 def analyst_picture() -> str:
-    """Return the graph of the analyst as Mermaid."""
+    """Return the analyst as a Mermaid diagram."""
     return f"```mermaid\n{analyst.get_graph().draw_mermaid().strip()}\n```"
 
 
 def tools_table() -> str:
-    """Return the tools of the analyst with their arguments as a Markdown table."""
+    """Return the analyst's tools with their arguments as a Markdown table."""
     lines = ["| tool | arguments | what it does |", "|---|---|---|"]
     for tool in TOOLS:
         names = ", ".join(f"`{name}`" for name in tool.arguments.model_fields)
@@ -86,14 +86,30 @@ def tools_table() -> str:
     return "\n".join(lines)
 
 
+def layer_table() -> str:
+    """Return the layers of `tests.test_architecture` with the first line of each docstring as a Markdown table."""
+    lines = ["| layer | package or module | contents |", "|---|---|---|"]
+    for number, layer in enumerate(LAYERS.strip().split("\n"), 1):
+        for unit in layer.split():
+            name = unit.replace(".", "/")
+            paths = [f"agent/{name}/__init__.py", f"agent/{name}.py", f"{name}/__init__.py", f"{name}.py"]
+            path = next(path for path in paths if (ROOT / path).is_file())
+            docstring = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+            summary = docstring.splitlines()[0] if docstring else "–"
+            lines.append(f"| {number} | `{path.removesuffix('__init__.py')}` | {summary} |")
+    return "\n".join(lines)
+
+
 PARTS = {
+    "readme-graph": (ROOT / "README.md", graph_picture),
+    "layers": (ROOT / "docs/architecture.md", layer_table),
     "settings": (ROOT / "docs/settings.md", settings_table),
     "cli": (ROOT / "docs/cli.md", cli_help),
     "graph": (ROOT / "docs/graph.md", graph_picture),
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/analyst.md", tools_table),
 }
-"""Each generated part: the file that holds it between its two markers, and what makes it."""
+"""The generated parts by name: the file that contains the part between two markers, and its generator."""
 
 
 def _json(schema: dict[str, Any]) -> str:
@@ -104,11 +120,11 @@ FILES = {
     "query_spec": (ROOT / "docs/query_spec.schema.json", lambda: _json(json_schema())),
     "plot_spec": (ROOT / "docs/plot_spec.schema.json", lambda: _json(plot_spec_schema())),
 }
-"""Each file that is generated as a whole, and what makes it."""
+"""The files that are generated as a whole, and their generators."""
 
 
 def with_part(text: str, name: str, part: str) -> str:
-    """Return `text` with `part` between the markers of `name`.
+    """Replace the text between the markers of `name` by `part`.
 
     Raises:
         ValueError: the markers are missing.
@@ -120,7 +136,7 @@ def with_part(text: str, name: str, part: str) -> str:
 
 
 def main() -> None:
-    """Write every part into its file, and every file that is one part."""
+    """Write all generated parts and files."""
     for name, (path, make) in PARTS.items():
         path.write_text(with_part(path.read_text(encoding="utf-8"), name, make()), encoding="utf-8")
     for path, make in FILES.values():

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from agent import terminal
+from agent.cli import render
 from agent.graph import build_graph
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
 from tests.generated_docs import ROOT
@@ -36,7 +36,7 @@ def main() -> None:
         statements = [{"sql": sql, "assumptions": ASSUMED} for sql in STATEMENTS]
         model = ScriptedModel({"GeneratedSQL": statements, "SQLValidation": [VALID]})
         graph = build_graph(Services(load_settings(cache_dir=Path(folder), data_dir=Path(folder)), model=model))
-        terminal.show(terminal.ask(graph, {"question": QUESTION}, console), console)
+        render.show(render.ask(graph, {"question": QUESTION}, console), console)
     console.save_svg(str(ROOT / "docs/demo.svg"), title="datasphinx", theme=MONOKAI)
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from agent import exit_codes
+from agent import errors
 from agent.cli import app
 from agent.messages import TEXTS
 from tests.agent.clarify.test_asking_back import ASKS, BY_AMOUNT
-from tests.agent.serving import LANGSERVE_WARNING, serving
+from tests.agent.server.serving import LANGSERVE_WARNING, serving
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
@@ -73,8 +73,8 @@ def test_a_command_line_is_one_that_the_program_takes(line: str) -> None:
 
 @pytest.mark.parametrize(("code", "ends"), ERRORS)
 def test_an_error_has_its_exit_code(code: str, ends: str) -> None:
-    assert code in TEXTS
-    assert exit_codes.exit_code_of(code) == int(ends)
+    assert code in TEXTS["en"]
+    assert errors.exit_code_of(code) == int(ends)
 
 
 def test_there_is_something_to_check() -> None:

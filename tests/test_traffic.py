@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.audit.stores import fresh_url
+from tests.agent.record.stores import fresh_url
 from tests.benchmarks.traffic import ALLOWED, measured
 
 

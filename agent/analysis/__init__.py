@@ -1,1 +1,1 @@
-"""What the analyst does between its tools: begin with files, put the next question to the model, end."""
+"""The analyst's steps around its tools: start, prompt, control calls, state updates."""

@@ -1,75 +1,74 @@
-"""The step of the embedded model, which is trained to write query specs and nothing else of an analysis."""
+"""The analysis with the embedded model, which is trained to write query specs only: one query, then its answer."""
 
 import json
 from functools import partial
 from typing import Any
 
-from agent.analysis.narrowed import narrowed_schema
-from agent.analysis.shape import shape_of
-from agent.analysis.spec_candidates import Asked, choose_spec
 from agent.analysis.workbench import workbench
-from agent.analyst_state import AnalystState, Conclusion, ToolCall
-from agent.audit.step import note
-from agent.catalog.linked_values import linked_values
-from agent.catalog.schema import Table
-from agent.catalog.source import Source
-from agent.catalog.words import words
+from agent.core.failure import failure_of
+from agent.embedded.candidates import sampled_texts
+from agent.embedded.constraints import constraints_of
+from agent.embedded.narrowed_schema import narrowed_schema
+from agent.embedded.prompts import query_spec_messages
+from agent.embedded.shape import shape_of
+from agent.embedded.spec_candidates import SpecContext, choose_spec
 from agent.errors import QueryNotWritten
-from agent.failure import failure_of
-from agent.models.embedded_jobs import query_spec_messages
-from agent.said import said_in
-from agent.sampled import sampled_texts
+from agent.record.step import note
+from agent.retrieval.linked_values import linked_values
+from agent.schema.catalog import Table
+from agent.schema.words import words
 from agent.services import Services
+from agent.sources.source import Source
+from agent.state import AnalystState, Conclusion, ToolCall
 
-_DOUBT = "a small embedded model wrote the query, and it is often wrong: read it before you rely on the answer"
+_CAUTION = "a small embedded model wrote the query, and it is often wrong: read it before you rely on the answer"
 
 
 def embedded_step(state: AnalystState, services: Services) -> dict[str, Any]:
-    """Return one query over the dataset whose columns the question names most; its rows are the answer.
+    """Return the next state update: a query over one dataset, then the conclusion with its result.
 
-    The model can only write what fits the schema of query specs with that dataset's own columns, and what the question
-    says for certain of groups, figures and ranking. It writes several queries, whose results vote. Where none fits all
-    the same the question ends: asked again, the model would write them again.
+    The dataset is the one that shares the most column words with the question. The output of the model is constrained
+    to query specs over the columns of that dataset, with the groups, figures and ranking that rules derive from the
+    question. Several queries are generated, and their results vote. If the query fails, the analysis fails: a second
+    attempt would generate the same queries.
 
     Raises:
-        ModelAnswerUnreadable: the only query was broken off.
-        DatasphinxError: as `ModelClient.write` and `Services.datasets` say.
+        ModelAnswerUnreadable: the only generated query was cut off.
+        DatasphinxError: an error of `ModelClient.write` or `Services.datasets`.
     """
     if state["results"]:
-        note(_DOUBT)
+        note(_CAUTION)
         return {"conclusion": Conclusion(answer="", result_ids=[list(state["results"])[-1]])}
     if state["step_count"]:
-        return {"failure": failure_of(QueryNotWritten(_last_error(state)))}
+        error = state["observations"][-1]["content"].get("error", {})
+        reasons = "; ".join(problem["reason"] for problem in error.get("problems", ()))
+        return {"failure": failure_of(QueryNotWritten(reasons or str(error.get("message", ""))))}
     bench = workbench(state, services)
+    question_words = words(state["question"])
     source, dataset_id = max(
-        ((bench.open_source([each]), each) for each in state["dataset_ids"]),
-        key=lambda pair: _words_in_common(pair[0].catalog.tables[pair[1]], state["question"]),
+        ((bench.open_source([name]), name) for name in state["dataset_ids"]),
+        key=lambda pair: len(question_words & _column_words(pair[0].catalog.tables[pair[1]])),
     )
-    query = _written(dataset_id, source, state["question"], services)
+    query = _generate_query(dataset_id, source, state["question"], services)
     arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
     return {"call": ToolCall(tool="run_query", arguments=arguments, is_given=False), "step_count": 1}
 
 
-def _words_in_common(table: Table, question: str) -> int:
-    return len(words(question) & {word for name in table.column_names for word in words(name)})
+def _column_words(table: Table) -> set[str]:
+    return {word for name in table.column_names for word in words(name)}
 
 
-def _written(dataset_id: str, source: Source, question: str, services: Services) -> str:
-    """Return the query on which most of what the model writes agrees."""
-    table: Table = source.catalog.tables[dataset_id]
+def _generate_query(dataset_id: str, source: Source, question: str, services: Services) -> str:
+    """Return the generated query whose result the most candidates agree on."""
+    table = source.catalog.tables[dataset_id]
     values = linked_values(question, source.values, {table.key: table.column_names})
     today = services.today().isoformat()
     messages = query_spec_messages(source.catalog, table.key, question, values, today=today)
-    shape, said = shape_of(question, table), said_in(question, [value.value for value in values])
-    figures = [figure for figure in said.figures if figure != str(shape.limit)]
-    schema = ("QuerySpec", narrowed_schema(table, shape, filters=bool(said.values or figures)))
+    shape, constraints = shape_of(question, table), constraints_of(question, [value.value for value in values])
+    figures = [figure for figure in constraints.figures if figure != str(shape.limit)]
+    schema = ("QuerySpec", narrowed_schema(table, shape, filters=bool(constraints.values or figures)))
     count = services.embedded.candidates if services.embedded else 1
     texts = sampled_texts(partial(services.model.write, messages, schema=schema), count)
     if count == 1:
         return next(texts)
-    return choose_spec(texts, count, Asked(dataset_id, source, said, shape.bounds))
-
-
-def _last_error(state: AnalystState) -> str:
-    error = state["observations"][-1]["content"].get("error", {})
-    return "; ".join(each["reason"] for each in error.get("problems", ())) or str(error.get("message", ""))
+    return choose_spec(texts, count, SpecContext(dataset_id, source, constraints, shape.bounds))

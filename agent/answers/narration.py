@@ -1,23 +1,23 @@
-"""An answer in the model's words, kept only where the rows support every figure and claim in it."""
+"""Narration: an answer written by the model, used only if the rows support every figure and claim in it."""
 
 from collections.abc import Mapping
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 import prompts
-from agent.audit.step import note
+from agent.core.prompt_data import escaped, shortened
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
 from agent.grounding.summary import computed_facts
+from agent.llm.client import ModelClient
+from agent.llm.schemas import NarratedAnswer
 from agent.messages import Language
-from agent.models.client import ModelClient
-from agent.models.schemas import NarratedAnswer
-from agent.prompt_data import escaped, shortened
-from agent.sql.result import Result, masked
-from agent.state import OutputType
+from agent.record.step import note
+from agent.types import OutputType, Result, masked
 
 LANGUAGES: dict[Language, str] = {"en": "English", "ru": "Russian", "zh": "Chinese"}
-_SHOWN_ROWS = 50
+"""Names of the languages in prompts."""
+_PROMPT_ROWS = 50
 _ROW_CHARS = 500
 
 
@@ -29,41 +29,42 @@ def narrate(
     model: ModelClient,
     draft: str = "",
 ) -> str | None:
-    """Return a few sentences about `results`, the main one first; `draft` where a model has written them already.
+    """Return a few sentences about `results`, the main result first; `draft` is a text the model has already written.
 
-    Values of secret columns are masked before anything is read, so that no prompt and no objection has one. A text with
-    a figure or claim that the rows do not support is written once more, with the claims and reasons named. None where
-    the model fails, or states such a claim again.
+    Values of secret columns are masked first, so that no prompt contains them. If the rows do not support a figure or
+    claim, the model is told which and why, and rewrites the text once. Returns None if the model fails or the second
+    text contains an unsupported claim as well.
     """
     results = {name: masked(result) for name, result in results.items()}
     messages = _messages(question, results, output_type, language, model)
     try:
-        text = draft or _said(model, messages)
+        text = draft or _ask(model, messages)
         objections = _objections(text, results, question)
         if objections:
-            text = _said(model, [*messages, AIMessage(text), _objection(objections)])
+            text = _ask(model, [*messages, AIMessage(text), _correction(objections)])
             objections = _objections(text, results, question)
     except Exception as error:
-        # Whatever goes wrong here, there are rows to answer with.
-        note(f"there is no narration: {error}")
+        # The rows can be returned without a narration, so no error ends the run here.
+        note(f"narration failed: {error}")
         return None
     return None if objections else text or None
 
 
-def _said(model: ModelClient, messages: list[BaseMessage]) -> str:
+def _ask(model: ModelClient, messages: list[BaseMessage]) -> str:
     return model.ask(NarratedAnswer, messages).answer.strip()
 
 
 def _objections(text: str, results: Mapping[str, Result], question: str) -> list[Objection]:
-    """Return what the results do not support."""
+    """Return the claims of `text` that the results do not support, and note them."""
     objections = unsupported_claims(text, list(results.values()), question)
     if objections:
-        note(f"the narration was rejected, it states {', '.join(dict.fromkeys(each.claim for each in objections))}")
+        claims = dict.fromkeys(objection.claim for objection in objections)
+        note(f"narration rejected, unsupported claims: {', '.join(claims)}")
     return objections
 
 
-def _objection(objections: list[Objection]) -> BaseMessage:
-    claims = "\n".join(dict.fromkeys(f"- {each.claim}: {each.reason}" for each in objections))
+def _correction(objections: list[Objection]) -> BaseMessage:
+    claims = "\n".join(dict.fromkeys(f"- {objection.claim}: {objection.reason}" for objection in objections))
     return HumanMessage(
         f"The rows do not support these claims:\n{claims}\nWrite the answer again without them. State only figures of "
         "the rows and of the computed facts, each with the name, period and metric that it belongs to, and no causes, "
@@ -75,6 +76,12 @@ def _messages(
     question: str, results: Mapping[str, Result], output_type: OutputType, language: Language, model: ModelClient
 ) -> list[BaseMessage]:
     main = next(iter(results.values()))
+    lines = []
+    for name, result in results.items():
+        if len(results) > 1:
+            lines.append(f"{name}, {len(result['rows'])} rows:")
+        rows = [dict(zip(result["columns"], row, strict=True)) for row in result["rows"][:_PROMPT_ROWS]]
+        lines += [escaped(shortened(row))[:_ROW_CHARS] for row in rows]
     return prompts.render(
         "narrate",
         model.profile,
@@ -84,11 +91,5 @@ def _messages(
         count=str(len(main["rows"])),
         cut=", more exist" if main["truncated"] else "",
         facts=escaped(computed_facts(list(results.values()), question)) or "nothing",
-        rows="\n".join(line for name, result in results.items() for line in _lines(name, result, len(results))),
+        rows="\n".join(lines),
     )
-
-
-def _lines(name: str, result: Result, results: int) -> list[str]:
-    rows = [dict(zip(result["columns"], row, strict=True)) for row in result["rows"][:_SHOWN_ROWS]]
-    shown = [escaped(shortened(row))[:_ROW_CHARS] for row in rows]
-    return [f"{name}, {len(result['rows'])} rows:", *shown] if results > 1 else shown

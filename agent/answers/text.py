@@ -1,21 +1,25 @@
-"""Results in words and figures, without a model: every figure is a value of the result."""
+"""Results as plain text, without a model: every figure is a value of the result."""
 
 import re
 from typing import Any
 
-from agent.catalog.describe import one_line
 from agent.messages import Language, render
-from agent.sql.result import Result
+from agent.schema.describe import one_line
+from agent.types import Result
 
 _GROUPING = {"en": ",", "ru": "\u00a0", "zh": ","}
 _DECIMAL_POINT = {"en": ".", "ru": ",", "zh": "."}
 _CELL_CHARS = 80
 _LABEL = re.compile(r"(^|[^a-z])(id|ids|year|code|zip)([^a-z]|$)|год|номер|код|индекс|年|号|码", re.IGNORECASE)
-"""Names of columns whose integers are no measures: the page has the same (`agent/web/js/measures.js`)."""
+"""Columns whose integers are identifiers, not measures; keep equal to the pattern in `agent/web/js/measures.js`."""
 
 
 def format_value(value: Any, language: Language) -> str:
-    """Return `value` as people write it in `language`; floats to four decimals, NULL as a dash."""
+    """Return `value` formatted for `language`, with grouped digits and at most four decimals; NULL is a dash.
+
+    >>> format_value(1234.5, "en"), format_value(None, "en")
+    ('1,234.5', '–')
+    """
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -27,24 +31,28 @@ def format_value(value: Any, language: Language) -> str:
 
 
 def format_cell(value: Any, language: Language) -> str:
-    """Return `value` as it stands in a table, where integers may be years and ids and are not grouped."""
+    """Return `value` formatted for a table cell: integers, which may be years or ids, have no digit grouping."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return format_value(value, language)
 
 
 def _escaped(text: str) -> str:
-    """Return `text` such that it stays in its cell of a Markdown table."""
+    """Return `text` with the characters escaped that would end a cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|")
 
 
 def plain_text(result: Result, language: Language, max_rows: int) -> str:
-    """Return the result as text: one value in a line of its own, else a Markdown table of at most `max_rows` rows."""
+    """Return a single value as one line, any other result as a Markdown table of at most `max_rows` rows."""
     rows = result["rows"]
     if not rows:
         return render("no_rows", language)
     if len(rows) == 1 and len(result["columns"]) == 1:
-        return _single(result["columns"][0], rows[0][0], language)
+        (column,), value = result["columns"], rows[0][0]
+        shown = (format_cell if _LABEL.search(column) else format_value)(value, language)
+        if not column.isidentifier():
+            return shown
+        return render("single_value", language, column=column.replace("_", " "), value=shown)
     head = f"| {' | '.join(_escaped(one_line(name)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
     body = [f"| {' | '.join(_escaped(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
@@ -52,10 +60,3 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
     if len(rows) > max_rows:
         parts.append(render("row_count", language, count=format_value(len(rows), language)))
     return "\n\n".join(parts)
-
-
-def _single(column: str, value: Any, language: Language) -> str:
-    shown = (format_cell if _LABEL.search(column) else format_value)(value, language)
-    if not column.isidentifier():
-        return shown
-    return render("single_value", language, column=column.replace("_", " "), value=shown)

@@ -1,0 +1,1 @@
+"""Charts of a result: ECharts options and PNG pictures."""

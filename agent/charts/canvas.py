@@ -1,42 +1,54 @@
-"""A figure on matplotlib's canvas. Import it late: it needs the extra `charts`."""
+"""Draw a figure with matplotlib. Import this module late: it needs the extra `charts`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from io import BytesIO
 from threading import Lock
 from typing import Any
+from unicodedata import east_asian_width
 
+import numpy as np
+import pylopdf_fonts_zh_cn
 from cycler import cycler
-from matplotlib import style
+from matplotlib import font_manager, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter
 
+from agent.charts.build import sampled
+from agent.charts.cells import Number
 from agent.charts.figure import COLOURS, Figure
-from agent.charts.fonts import families_for
-from agent.charts.lettering import Lettering
-from agent.charts.marks import MARKS
+from agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
 _NOTE_COLUMNS = 150
 _NAME_COLUMNS = 30
 _LEGEND_COLUMNS = 4
+_TICK_COLUMNS = 20
+_MAX_TICKS = 20
+_MARKED_POINTS = 100
+_GROUP_WIDTH = 0.8
 _STYLE = Lock()
-"""matplotlib keeps its style for the whole process: two charts drawn at once would take each other's fonts."""
+"""matplotlib's style is global to the process; drawing two charts at once would mix their fonts."""
+
+_SHIPPED_FONTS = ("DejaVu Sans", "Noto Sans SC")
+"""The first is part of matplotlib (Latin, Greek, Cyrillic); the second covers GB 2312 and GBK."""
 
 
 def png_of(figure: Figure) -> tuple[bytes, int]:
-    """Return the PNG, without metadata, and the number of different characters that no font has."""
+    """Return the PNG without metadata, and the number of distinct characters that no font has."""
     with _styled(figure) as missing:
         data = BytesIO()
         canvas_of(figure, Lettering(missing)).savefig(data, format="png", metadata={"Software": None})
     return data.getvalue(), len(missing)
 
 
-def canvas_of(figure: Figure, lettering: Lettering) -> Canvas:
-    """Return the figure drawn on a canvas of 1000 x 600 pixels, in matplotlib's present style."""
+def canvas_of(figure: Figure, lettering: "Lettering") -> Canvas:
+    """Return the figure drawn on a canvas of 1000 x 600 pixels, in the current style of matplotlib."""
     canvas = Canvas(figsize=(10, 6), dpi=100, layout="constrained")
     axes = canvas.subplots()
-    MARKS[figure.spec.chart_type](axes, figure, lettering)
+    _MARKS[figure.spec.chart_type](axes, figure, lettering)
     canvas.suptitle(lettering.fitted(figure.title, _TITLE_COLUMNS), fontsize=14)
     notes = "\n".join(lettering.fitted(note, _NOTE_COLUMNS) for note in figure.notes)
     axes.set_title(notes, fontsize=8, color="dimgray", loc="left")
@@ -45,9 +57,9 @@ def canvas_of(figure: Figure, lettering: Lettering) -> Canvas:
     return canvas
 
 
-def _add_legend(canvas: Canvas, axes: Axes, figure: Figure, lettering: Lettering) -> None:
+def _add_legend(canvas: Canvas, axes: Axes, figure: Figure, lettering: "Lettering") -> None:
     handles: Any = axes.containers or axes.get_lines() or axes.collections
-    # A name that begins with an underscore would be left out, were it not written afterwards.
+    # matplotlib omits labels that start with an underscore, so the names are set afterwards.
     legend = canvas.legend(
         handles, [str(at) for at in range(len(handles))], loc="outside lower center", ncols=_LEGEND_COLUMNS
     )
@@ -58,10 +70,188 @@ def _add_legend(canvas: Canvas, axes: Axes, figure: Figure, lettering: Lettering
 @contextmanager
 def _styled(figure: Figure) -> Iterator[set[str]]:
     """Set fonts and colours; yield the characters that no font has."""
-    shown = figure.shown
-    texts = [figure.title, figure.x_name, figure.y_name, figure.spec.series or "", *figure.notes, *shown.categories]
+    categories = figure.data.categories
+    texts = [figure.title, figure.x_name, figure.y_name, figure.spec.series or "", *figure.notes, *categories]
     families, missing = families_for("".join([*texts, *figure.names]))
-    colours = cycler(color=COLOURS)
-    wanted = {"font.family": families, "text.parse_math": False, "axes.prop_cycle": colours}
-    with _STYLE, style.context(["default", wanted]):
+    settings = {"font.family": families, "text.parse_math": False, "axes.prop_cycle": cycler(color=COLOURS)}
+    with _STYLE, style.context(["default", settings]):
         yield missing
+
+
+# Texts
+
+
+class Lettering:
+    """Shortens texts and replaces characters that no font has."""
+
+    def __init__(self, missing: set[str]) -> None:
+        """Replace each character of `missing` by U+FFFD."""
+        self._missing = dict.fromkeys(map(ord, missing), "\ufffd")
+
+    def fitted(self, text: str, columns: int) -> str:
+        """Return `text` on one line, cut to `columns` columns; a wide (Chinese) character takes two."""
+        flat = one_line(text, columns + 1)
+        width = 0
+        for at, char in enumerate(flat):
+            width += 2 if east_asian_width(char) in "WF" else 1
+            if width > columns:
+                flat = flat[:at] + "…"
+                break
+        return flat.translate(self._missing)
+
+
+def families_for(text: str) -> tuple[list[str], set[str]]:
+    """Return the font families that cover `text`, and the characters that no installed font has.
+
+    A character is drawn with the first family that has it: the shipped fonts, then installed fonts by name.
+    """
+    _register_chinese_font()
+    families = list(_SHIPPED_FONTS)
+    missing = {char for char in text if char.isprintable() and not char.isspace()}
+    for family in _SHIPPED_FONTS:
+        missing -= _characters(font_manager.findfont(family))
+    for family, path in _installed() if missing else ():
+        covered = missing & _characters(path)
+        if covered:
+            families.append(family)
+            missing -= covered
+    return families, missing
+
+
+@cache
+def _register_chinese_font() -> None:
+    font_manager.fontManager.addfont(pylopdf_fonts_zh_cn.sans_path())
+
+
+@cache
+def _characters(path: str) -> frozenset[str]:
+    return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
+
+
+def _installed() -> list[tuple[str, str]]:
+    """Return family and file of each installed upright font of normal weight, without the last-resort fonts."""
+    fonts = {
+        entry.name: entry.fname
+        for entry in sorted(font_manager.fontManager.ttflist, key=lambda entry: (entry.name, entry.fname))
+        if entry.style == "normal" and entry.weight == 400 and "Last Resort" not in entry.name
+    }
+    return sorted((name, path) for name, path in fonts.items() if name not in _SHIPPED_FONTS)
+
+
+# Marks of each chart type
+
+
+def _lines(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    places = range(len(figure.data.categories))
+    for series in figure.data.series:
+        axes.plot(places, _numbers(series.values), **_marker(len(places)))
+    _label_axes(axes, figure, lettering)
+
+
+def _areas(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    places = range(len(figure.data.categories))
+    base = np.zeros(len(places))
+    for series in figure.data.series:
+        top = base + _numbers(series.values)
+        (line,) = axes.plot(places, top, **_marker(len(places)))
+        axes.fill_between(places, base, top, color=line.get_color(), alpha=0.4)
+        if figure.spec.stacked:
+            base = base + np.nan_to_num(_numbers(series.values))
+    _label_axes(axes, figure, lettering)
+
+
+def _bars(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    spec, data = figure.spec, figure.data
+    group_size = 1 if spec.stacked else len(data.series)
+    width = _GROUP_WIDTH / group_size
+    rise, fall = np.zeros(len(data.categories)), np.zeros(len(data.categories))
+    for at, series in enumerate(data.series):
+        lengths = _numbers(series.values)
+        places = np.arange(len(lengths)) + (0 if spec.stacked else (at - (group_size - 1) / 2) * width)
+        start = np.where(lengths < 0, fall, rise) if spec.stacked else np.zeros(len(lengths))
+        if spec.horizontal:
+            axes.barh(places, lengths, width, start)
+        else:
+            axes.bar(places, lengths, width, start)
+        rise, fall = rise + np.nan_to_num(lengths.clip(min=0)), fall + np.nan_to_num(lengths.clip(max=0))
+    _label_axes(axes, figure, lettering)
+
+
+def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    (parts,) = figure.data.series
+    labels = [
+        f"{lettering.fitted(name, _TICK_COLUMNS)}: {_format_value(value or 0, figure.unit)}"
+        for name, value in zip(figure.names, parts.values, strict=True)
+    ]
+    axes.pie(_numbers(parts.values), labels=labels, startangle=90, counterclock=False)
+
+
+def _scatter(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    for series in figure.data.series:
+        axes.scatter(series.at, _numbers(series.values), s=16)
+    _label_axes(axes, figure, lettering)
+
+
+def _heatmap(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    data = figure.data
+    cells = np.ma.masked_invalid([_numbers(series.values) for series in data.series])
+    image = axes.imshow(cells, aspect="auto", origin="lower", interpolation="nearest")
+    scale = axes.get_figure().colorbar(image, ax=axes, format=_formatter(figure))  # type: ignore[union-attr]
+    scale.set_label(lettering.fitted(figure.y_name, _TICK_COLUMNS))
+    _tick(axes, "x", data.categories, lettering)
+    _tick(axes, "y", figure.names, lettering)
+    axes.set_xlabel(lettering.fitted(figure.x_name, _NAME_COLUMNS))
+    axes.set_ylabel(lettering.fitted(figure.spec.series or "", _NAME_COLUMNS))
+
+
+def _boxes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    boxes = [(at, box) for at, box in enumerate(figure.data.boxes) if box]
+    stats = [
+        {"whislo": b.low, "q1": b.lower, "med": b.middle, "q3": b.upper, "whishi": b.high, "fliers": b.outliers}
+        for _, b in boxes
+    ]
+    axes.bxp(stats, positions=[at for at, _ in boxes], widths=0.6, manage_ticks=False)
+    _label_axes(axes, figure, lettering)
+
+
+_MARKS = {
+    "line": _lines, "area": _areas, "bar": _bars, "pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _boxes,
+}  # fmt: skip
+
+
+def _numbers(values: Sequence[Number | None]) -> Any:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _marker(count: int) -> dict[str, Any]:
+    """Return large markers for few points; small ones otherwise, since a point between two gaps has no line."""
+    return {"marker": "o", "markersize": 4} if count <= _MARKED_POINTS else {"marker": ".", "markersize": 1}
+
+
+def _format_value(value: float, unit: str) -> str:
+    return f"{value:,.10g}{unit}"
+
+
+def _formatter(figure: Figure) -> FuncFormatter:
+    return FuncFormatter(lambda value, _: _format_value(value, figure.unit))
+
+
+def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
+    along, across = ("y", "x") if figure.spec.horizontal else ("x", "y")
+    if figure.data.categories:
+        _tick(axes, along, figure.data.categories, lettering)
+    getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
+    names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
+    axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})
+    if figure.spec.horizontal:
+        axes.invert_yaxis()
+
+
+def _tick(axes: Axes, along: str, names: Sequence[str], lettering: Lettering) -> None:
+    places = sampled(len(names), _MAX_TICKS)
+    labels = [lettering.fitted(names[place], _TICK_COLUMNS) for place in places]
+    if along == "y":
+        axes.set_yticks(places, labels)
+    else:
+        turned = sum(map(len, labels)) > 80
+        axes.set_xticks(places, labels, rotation=30 if turned else 0, ha="right" if turned else "center")

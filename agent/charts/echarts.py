@@ -1,7 +1,7 @@
-"""Charts as ECharts options: plain data, without a function, a time or a random number in it.
+"""Charts as ECharts options: plain JSON data without functions, timestamps or random values.
 
-The options are written here and not by pyecharts, which would bring three dependencies and the smaller part: what is
-shown is reduced before, and for the rest ECharts' defaults are what is wanted.
+The options are built here rather than with pyecharts, which would add three dependencies and cover the smaller part:
+the data is reduced beforehand, and the defaults of ECharts fit otherwise.
 """
 
 from dataclasses import dataclass
@@ -9,18 +9,17 @@ from typing import Any
 
 from agent.charts.build import figure_of
 from agent.charts.choose import suitable_spec
-from agent.charts.figure import COLOURS, Figure
-from agent.charts.plot_spec import PlotSpec
+from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series
+from agent.charts.plot_spec import PlotSpec, YFormat
 from agent.messages import Language, language_of
-from agent.sql.result import Result
-from agent.state import AnswerChart
+from agent.types import AnswerChart, Result
 
 Option = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its type, its ECharts option, and the notes on what was reduced, which the option's subtitle has too."""
+    """A chart: its type, its ECharts option, and the notes on reduced data, which are also the option's subtitle."""
 
     type: str
     option: Option
@@ -28,7 +27,7 @@ class Chart:
 
 
 def draw(result: Result, spec: PlotSpec, language: Language = "en") -> Chart:
-    """Return the chart of `spec`; the same rows and spec give the same bytes of JSON.
+    """Return the chart of `spec`. Equal arguments give equal JSON.
 
     Raises:
         PlotSpecInvalid: the spec does not fit the result.
@@ -38,9 +37,9 @@ def draw(result: Result, spec: PlotSpec, language: Language = "en") -> Chart:
 
 
 def chart_of(result: Result, title: str, wording: str = "") -> AnswerChart | None:
-    """Return the chart that suits a result, noted in the language of `title`; None where the result is no chart.
+    """Return a suitable chart of a result, or None if the result cannot be charted.
 
-    It is of the kind that `wording`, or else the title, names.
+    A chart type named in `wording` (by default the title) is used if it fits. Notes are in the language of `title`.
     """
     spec = suitable_spec(result, title, wording or title)
     if spec is None:
@@ -50,13 +49,12 @@ def chart_of(result: Result, title: str, wording: str = "") -> AnswerChart | Non
 
 
 def option_of(figure: Figure) -> Option:
-    """Return a figure as an ECharts option (version 5 and 6).
+    """Return a figure as an ECharts option (versions 5 and 6).
 
-    Names and cells stand in it as they are and stay text: no template has them, and tooltips are drawn as rich text
-    where ECharts would write HTML.
+    Names and cells are plain text, never part of a template. Tooltips are rich text, since ECharts' default is HTML.
     """
     title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}
-    return {"title": title, "color": list(COLOURS), **_PARTS.get(figure.spec.chart_type, _lines)(figure)}
+    return {"title": title, "color": list(COLOURS), **_WRITERS.get(figure.spec.chart_type, _lines)(figure)}
 
 
 def _tooltip(trigger: str) -> Option:
@@ -77,15 +75,15 @@ def _categories(name: str, labels: tuple[str, ...]) -> Option:
 
 
 def _grid(figure: Figure) -> Option:
-    """Room for title, notes and legend."""
+    """Return margins for title, notes and legend."""
     return {"top": 70 + 16 * len(figure.notes), "bottom": 60, "containLabel": True}
 
 
 def _lines(figure: Figure) -> Option:
-    spec, shown = figure.spec, figure.shown
-    along, across = _categories(figure.x_name, shown.categories), _values(figure)
+    spec, data = figure.spec, figure.data
+    along, across = _categories(figure.x_name, data.categories), _values(figure)
     if spec.horizontal:
-        # ECharts begins at the bottom, where the last row belongs.
+        # ECharts draws the first category at the bottom; it belongs at the top.
         axes = {"xAxis": across, "yAxis": {**along, "inverse": True}}
     else:
         axes = {"xAxis": along, "yAxis": across}
@@ -94,26 +92,26 @@ def _lines(figure: Figure) -> Option:
         **({"areaStyle": {}} if spec.chart_type == "area" else {}),
         **({"stack": "total"} if spec.stacked else {}),
     }
-    series = [{"name": each.name, **form, "data": list(each.values)} for each in shown.series]
+    series = [{"name": part.name, **form, "data": list(part.values)} for part in data.series]
     return {
         "tooltip": _tooltip("axis"), "legend": _legend(figure), "grid": _grid(figure), **axes, "series": series
     }  # fmt: skip
 
 
 def _pie(figure: Figure) -> Option:
-    values = figure.shown.series[0].values
+    values = figure.data.series[0].values
     parts = [{"name": name, "value": value} for name, value in zip(figure.names, values, strict=True)]
     series = [{"name": figure.y_name, "type": "pie", "radius": "55%", "data": parts}]
     return {"tooltip": _tooltip("item"), "legend": _legend(figure), "series": series}
 
 
 def _scatter(figure: Figure) -> Option:
-    shown, across = figure.shown, {**_values(figure), "scale": True}
+    data, across = figure.data, {**_values(figure), "scale": True}
     numbers = {"type": "value", "name": figure.x_name, "scale": True}
-    along = _categories(figure.x_name, shown.categories) if shown.categories else numbers
+    along = _categories(figure.x_name, data.categories) if data.categories else numbers
     series = [
-        {"name": each.name, "type": "scatter", "data": [list(pair) for pair in zip(each.at, each.values, strict=True)]}
-        for each in shown.series
+        {"name": part.name, "type": "scatter", "data": [list(pair) for pair in zip(part.at, part.values, strict=True)]}
+        for part in data.series
     ]
     return {
         "tooltip": _tooltip("item"), "legend": _legend(figure), "grid": _grid(figure),
@@ -122,28 +120,28 @@ def _scatter(figure: Figure) -> Option:
 
 
 def _heatmap(figure: Figure) -> Option:
-    shown = figure.shown
-    known = [value for each in shown.series for value in each.values if value is not None]
-    cells = [[x, y, value] for y, each in enumerate(shown.series) for x, value in enumerate(each.values)]
-    scale: Option = {"type": "continuous", "min": min(known, default=0), "max": max(known, default=0)}
+    data = figure.data
+    values = [value for series in data.series for value in series.values if value is not None]
+    cells = [[x, y, value] for y, series in enumerate(data.series) for x, value in enumerate(series.values)]
+    scale: Option = {"type": "continuous", "min": min(values, default=0), "max": max(values, default=0)}
     shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
     unit = {"formatter": f"{{value}}{figure.unit}"} if figure.unit else {}
     rows = _categories(figure.spec.series or "", tuple(figure.names))
     return {
         "tooltip": _tooltip("item"), "grid": _grid(figure),
-        "xAxis": _categories(figure.x_name, shown.categories), "yAxis": rows,
+        "xAxis": _categories(figure.x_name, data.categories), "yAxis": rows,
         "visualMap": {**scale, **shape, **unit},
         "series": [{"name": figure.y_name, "type": "heatmap", "data": cells}],
     }  # fmt: skip
 
 
 def _box(figure: Figure) -> Option:
-    shown = figure.shown
-    boxes = [[b.low, b.lower, b.middle, b.upper, b.high] if b else [None] * 5 for b in shown.boxes]
-    outliers = [[x, value] for x, box in enumerate(shown.boxes) if box for value in box.outliers]
+    data = figure.data
+    boxes = [[b.low, b.lower, b.middle, b.upper, b.high] if b else [None] * 5 for b in data.boxes]
+    outliers = [[x, value] for x, box in enumerate(data.boxes) if box for value in box.outliers]
     return {
         "tooltip": _tooltip("item"), "grid": _grid(figure),
-        "xAxis": _categories(figure.x_name, shown.categories), "yAxis": _values(figure),
+        "xAxis": _categories(figure.x_name, data.categories), "yAxis": _values(figure),
         "series": [
             {"name": figure.y_name, "type": "boxplot", "data": boxes},
             {"name": figure.y_name, "type": "scatter", "data": outliers},
@@ -151,4 +149,76 @@ def _box(figure: Figure) -> Option:
     }  # fmt: skip
 
 
-_PARTS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
+_WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
+
+
+_FORMATS: dict[str, YFormat] = {"{value}%": "percent", "{value} ¤": "currency"}
+
+
+def figure_of_option(chart_type: str, option: Option) -> Figure:
+    """Return the figure from which `option_of` created `option`; names of columns that are not drawn are lost.
+
+    Raises:
+        KeyError: the option was not created by `option_of`.
+    """
+    series = option["series"]
+    across, along = option.get("yAxis", {}), option.get("xAxis", {})
+    horizontal = chart_type == "bar" and along["type"] == "value"
+    if horizontal:
+        across, along = along, across
+    is_heatmap, is_pie = chart_type == "heatmap", chart_type == "pie"
+    x_name, y_name = along.get("name", ""), series[0]["name"] if is_heatmap or is_pie else across.get("name", "")
+    values = option.get("visualMap", {}) if is_heatmap else across.get("axisLabel", {})
+    spec = PlotSpec.model_validate(
+        {
+            "chart_type": chart_type,
+            "x": x_name,
+            "y": y_name,
+            "series": across.get("name") if is_heatmap else None,
+            "stacked": "stack" in series[0],
+            "horizontal": horizontal,
+            "y_format": _FORMATS.get(values.get("formatter", ""), "number"),
+        }
+    )
+    notes = option["title"].get("subtext", "")
+    data = _READERS.get(chart_type, _read_lines)(option, tuple(along.get("data", ())))
+    return Figure(spec, option["title"]["text"], x_name, y_name, data, tuple(notes.split("\n")) if notes else ())
+
+
+def _read_lines(option: Option, categories: tuple[str, ...]) -> ChartData:
+    return ChartData(categories, tuple(Series(part["name"], tuple(part["data"])) for part in option["series"]))
+
+
+def _read_pie(option: Option, _: Any) -> ChartData:
+    (pie,) = option["series"]
+    values = tuple(part["value"] for part in pie["data"])
+    return ChartData(tuple(part["name"] for part in pie["data"]), (Series(pie["name"], values),))
+
+
+def _read_scatter(option: Option, categories: tuple[str, ...]) -> ChartData:
+    series = (
+        Series(part["name"], tuple(y for _, y in part["data"]), tuple(x for x, _ in part["data"]))
+        for part in option["series"]
+    )
+    return ChartData(categories, tuple(series))
+
+
+def _read_heatmap(option: Option, categories: tuple[str, ...]) -> ChartData:
+    (heatmap,) = option["series"]
+    width, values = len(categories), [value for _, _, value in heatmap["data"]]
+    rows = enumerate(option["yAxis"]["data"])
+    return ChartData(categories, tuple(Series(name, tuple(values[at * width : (at + 1) * width])) for at, name in rows))
+
+
+def _read_boxes(option: Option, categories: tuple[str, ...]) -> ChartData:
+    boxes, outliers = (series["data"] for series in option["series"])
+    by_box = [tuple(value for x, value in outliers if x == at) for at in range(len(boxes))]
+    return ChartData(categories, boxes=tuple(map(_read_box, boxes, by_box)))
+
+
+def _read_box(ends: list[Any], outliers: tuple[Any, ...]) -> Box | None:
+    low, lower, middle, upper, high = ends
+    return None if low is None else Box(low, lower, middle, upper, high, outliers)
+
+
+_READERS = {"pie": _read_pie, "scatter": _read_scatter, "heatmap": _read_heatmap, "box": _read_boxes}

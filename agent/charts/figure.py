@@ -1,4 +1,4 @@
-"""What a chart shows, before anything is drawn: the ECharts option and the picture are both made of it."""
+"""The figure: the data of a chart, from which both the ECharts option and the picture are made."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from agent.charts.plot_spec import PlotSpec, YFormat
 
 @dataclass(frozen=True)
 class Series:
-    """Values under one name: one for each category, or in a scatter one for each place in `at` along x.
+    """Values under one name: one per category, or in a scatter one per position in `at` along x.
 
-    None stands where the result has nothing. Along categories a place is the number of one, from 0.
+    None marks a missing value. If x has categories, a position is the index of a category.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Box:
-    """How values spread: the ends of the whiskers, the quartiles between them, and the values beyond the whiskers."""
+    """The distribution of values: the ends of the whiskers, the quartiles, and the outliers beyond the whiskers."""
 
     low: Number
     lower: Number
@@ -31,11 +31,11 @@ class Box:
     outliers: tuple[Number, ...]
 
 
-class Shown(NamedTuple):
+class ChartData(NamedTuple):
     """The data of a chart.
 
-    `categories` are the places along x, none in a scatter over numbers; `series` are none in a box chart, and the rows
-    of a heatmap; `boxes` has None for a category without a value.
+    `categories` are the labels along x, empty in a scatter with numeric x. `series` is empty in a box chart; in a
+    heatmap a series is a row. `boxes` has None for a category without values.
     """
 
     categories: tuple[str, ...]
@@ -45,31 +45,31 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with all that it shows; `notes` say what was reduced or left out."""
+    """A chart ready to be drawn; `notes` list the data that was reduced or left out."""
 
     spec: PlotSpec
     title: str
     x_name: str
     y_name: str
-    shown: Shown
+    data: ChartData
     notes: tuple[str, ...]
 
     @property
     def names(self) -> list[str]:
         """The names of the series, or of the parts of a pie."""
-        return list(self.shown.categories) if self.spec.chart_type == "pie" else [s.name for s in self.shown.series]
+        return list(self.data.categories) if self.spec.chart_type == "pie" else [s.name for s in self.data.series]
 
     @property
     def unit(self) -> str:
-        """What follows every value."""
+        """The suffix of every value."""
         return _UNITS[self.spec.y_format]
 
 
 _UNITS: dict[YFormat, str] = {"number": "", "percent": "%", "currency": " ¤"}
-"""A PlotSpec names no currency; ¤ is the sign of one that is not named."""
+"""¤ is the sign of an unspecified currency: a PlotSpec does not name one."""
 
 COLOURS = (
     "#5470c6", "#91cc75", "#fac858", "#ee6666", "#73c0de", "#3ba272", "#fc8452", "#9a60b4", "#ea7ccc", "#5d7092",
     "#8c564b", "#17becf",
 )  # fmt: skip
-"""One for each of `MAX_SERIES` series; ECharts' own are nine, and are the first nine here."""
+"""One colour for each of `MAX_SERIES` series; the first nine are the defaults of ECharts."""

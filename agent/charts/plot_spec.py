@@ -1,14 +1,21 @@
-"""PlotSpec: what a model may ask to be drawn of a result. It names columns and a form, and carries no code."""
+"""PlotSpec: a model's request for a chart of a result. It names columns and a chart type, and contains no code."""
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from agent.charts.cells import NUMERIC, column, label, number, type_of_column
+from agent.errors import PlotSpecInvalid, SpecProblem
+from agent.schema.spelling import nearest
+from agent.types import Result
 
 ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "box"]
 YFormat = Literal["number", "percent", "currency"]
 
 MAX_SERIES = 12
-"""More lines, bars beside each other or parts of a pie than this cannot be told apart by colour."""
+"""Maximum number of lines, grouped bars or parts of a pie: more cannot be distinguished by colour."""
 
 _Several = Annotated[list[str], Field(min_length=1, max_length=MAX_SERIES)]
 
@@ -47,3 +54,111 @@ class PlotSpec(BaseModel):
 def plot_spec_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a PlotSpec."""
     return PlotSpec.model_json_schema(mode="validation")
+
+
+_MIN_SIMILARITY = 60
+_ONE_MEASURE = {"pie", "heatmap", "box"}
+_NO_SERIES = {"pie", "box"}
+_STACKED = {"bar", "area"}
+_ONE_ROW_PER_PLACE = {"line", "bar", "area", "heatmap"}
+
+
+def read_plot_spec(data: Any, result: Result) -> PlotSpec:
+    """Return the mapping `data` as a PlotSpec that fits `result`.
+
+    Raises:
+        PlotSpecInvalid: `data` does not match the schema or the result; lists every problem.
+    """
+    try:
+        spec = PlotSpec.model_validate(data)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False)
+        problems = (SpecProblem(".".join(map(str, detail["loc"])) or "spec", detail["msg"]) for detail in details)
+        raise PlotSpecInvalid(tuple(problems)) from error
+    check_plot_spec(spec, result)
+    return spec
+
+
+def check_plot_spec(spec: PlotSpec, result: Result) -> None:
+    """Check that `spec` names columns of `result` and that they suit the chart type.
+
+    Raises:
+        PlotSpecInvalid: the spec does not fit; lists every problem.
+    """
+    problems = [*_check_form(spec), *_check_names(spec, result)]
+    if not problems:
+        problems = [*_check_measures(spec, result)]
+    if not problems:
+        problems = [*_check_duplicates(spec, result), *_check_shares(spec, result)]
+    if problems:
+        raise PlotSpecInvalid(tuple(problems))
+
+
+def _encodings(spec: PlotSpec) -> list[tuple[str, str]]:
+    """Return path and column name of each encoding."""
+    measures = [(f"y.{at}" if len(spec.y) > 1 else "y", name) for at, name in enumerate(spec.y)]
+    return [("x", spec.x), *measures, *([("series", spec.series)] if spec.series is not None else [])]
+
+
+def _check_form(spec: PlotSpec) -> Iterator[SpecProblem]:
+    """Yield options that the chart type does not support, whatever the result."""
+    kind = spec.chart_type
+    if kind in _ONE_MEASURE and len(spec.y) > 1:
+        yield SpecProblem("y", f"a {kind} shows one measure")
+    elif spec.series is not None and len(spec.y) > 1:
+        yield SpecProblem("y", "with series there is one measure")
+    if kind in _NO_SERIES and spec.series is not None:
+        yield SpecProblem("series", f"a {kind} has no series")
+    if kind == "heatmap" and spec.series is None:
+        yield SpecProblem("series", "a heatmap needs the column along its other axis")
+    if spec.stacked and kind not in _STACKED:
+        yield SpecProblem("stacked", f"only bar and area can be stacked, not {kind}")
+    if spec.horizontal and kind != "bar":
+        yield SpecProblem("horizontal", f"only bar can be horizontal, not {kind}")
+
+
+def _check_names(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
+    columns, seen = result["columns"], dict[str, str]()
+    for path, name in _encodings(spec):
+        times = columns.count(name)
+        if times == 0:
+            yield SpecProblem(path, f"the result has no column {name!r}", nearest(name, columns, _MIN_SIMILARITY))
+        elif times > 1:
+            yield SpecProblem(path, f"the result has {times} columns {name!r}: give them names of their own")
+        elif name in seen:
+            yield SpecProblem(path, f"{name!r} is drawn as {seen[name]} already")
+        seen.setdefault(name, path)
+
+
+def _check_measures(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
+    if not result["rows"]:
+        yield SpecProblem("spec", "the result has no rows to draw")
+        return
+    numeric = [name for name, kind in zip(result["columns"], result["types"], strict=True) if kind in NUMERIC]
+    for path, name in _encodings(spec):
+        kind = type_of_column(result, name)
+        if path.startswith("y") and kind not in NUMERIC:
+            reason = "has no value" if kind == "null" else f"is of type {kind}"
+            yield SpecProblem(path, f"{name!r} {reason}: y needs a column of numbers", nearest(name, numeric, 0))
+
+
+def _check_duplicates(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
+    """Yield a problem if two rows have the same place in the chart: only one of them could be drawn."""
+    by = [spec.x, *([spec.series] if spec.series is not None else [])]
+    if spec.chart_type != "pie" and (spec.series is None or spec.chart_type not in _ONE_ROW_PER_PLACE):
+        return
+    places = list(zip(*(map(label, column(result, name)) for name in by), strict=True))
+    duplicate = next((place for place, times in Counter(places).items() if times > 1), None)
+    if duplicate:
+        names = " and ".join(map(repr, by))
+        yield SpecProblem(
+            "x", f"several rows have the same {names}, such as {', '.join(duplicate)}: aggregate them first"
+        )
+
+
+def _check_shares(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
+    if spec.chart_type != "pie":
+        return
+    values = [number(value) or 0 for value in column(result, spec.y[0])]
+    if min(values) < 0 or max(values) == 0:
+        yield SpecProblem("y", "a pie shows shares: no value may be below 0, and one has to be above it")

@@ -1,43 +1,49 @@
-"""Charts as PNG, of the same figure that the ECharts option is made of. Needs the extra `charts`."""
+"""Charts as PNG, drawn from the same figure as the ECharts option. Needs the extra `charts`."""
 
 from dataclasses import dataclass
 
 from agent.charts.build import figure_of
+from agent.charts.echarts import Option, figure_of_option
 from agent.charts.figure import Figure
 from agent.charts.plot_spec import PlotSpec
 from agent.errors import DriverMissing
 from agent.messages import Language, render
-from agent.sql.result import Result
+from agent.types import Result
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG of 1000 x 600 pixels, and the notes on what was reduced or could not be written."""
+    """A PNG of 1000 x 600 pixels, with notes on reduced data and characters that no font has."""
 
     png: bytes
     notes: tuple[str, ...]
 
 
 def draw_png(result: Result, spec: PlotSpec, language: Language = "en") -> Picture:
-    """Return the picture of `spec`; the same rows and spec give the same bytes, with the same matplotlib and fonts.
+    """Return the picture of `spec`. Equal arguments give equal bytes with the same versions of matplotlib and fonts.
 
     Raises:
         PlotSpecInvalid: the spec does not fit the result.
         DriverMissing: the extra `charts` is not installed.
     """
-    return picture_of(figure_of(result, spec, language), language)
+    return _picture_of(figure_of(result, spec, language), language)
 
 
-def picture_of(figure: Figure, language: Language = "en") -> Picture:
-    """Return the picture of what a chart shows.
+def png_of_option(chart_type: str, option: Option) -> bytes:
+    """Return the PNG, 1000 x 600 pixels, of an option created by `agent.charts.echarts`.
 
     Raises:
         DriverMissing: the extra `charts` is not installed.
+        KeyError: the option was created elsewhere.
     """
+    return _picture_of(figure_of_option(chart_type, option)).png
+
+
+def _picture_of(figure: Figure, language: Language = "en") -> Picture:
     try:
         from agent.charts.canvas import png_of
     except ModuleNotFoundError as error:
         raise DriverMissing(error.name or "matplotlib", "charts") from error
     png, missing = png_of(figure)
-    unknown = (render("chart_glyphs_missing", language, count=missing),) if missing else ()
-    return Picture(png, (*figure.notes, *unknown))
+    note = (render("chart_glyphs_missing", language, count=missing),) if missing else ()
+    return Picture(png, (*figure.notes, *note))

@@ -1,1 +1,1 @@
-"""Asking back: what in a question is ambiguous, whether it matters, and what the user has said."""
+"""Clarification: ambiguities of a question, the clarifying question, the user's answer and feedback."""

@@ -1,101 +1,237 @@
-"""Summarize, review, ask: one call of the model that finds what is ambiguous, and whether the user has to be asked.
+"""Ambiguity review: one model call that finds the readings of a question and decides whether to ask the user.
 
-The method is Sphinteract's (Zhao et al., VLDB 2025), and one step beyond it: nobody is asked where the readings do not
-differ in result.
+The method is that of Sphinteract (Zhao et al., VLDB 2025) with one addition: the user is asked only if the readings
+return different results.
 """
 
+import re
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 from langchain_core.messages import BaseMessage
 
 import prompts
-from agent.audit.step import note
-from agent.catalog.describe import describe, one_line
-from agent.catalog.source import Source
-from agent.clarify.askable import is_sql, why_not_asked
-from agent.clarify.embedded import review_of_evidence
-from agent.clarify.readings import Reading, distinct_readings
-from agent.clarify.types import Ambiguity, Clarification, ClarifyingQuestion
-from agent.errors import ModelAnswerUnreadable
-from agent.models.schemas import AmbiguityReview, ReadingOption
+from agent.clarify.embedded_review import review_with_embedded
+from agent.errors import (
+    ModelAnswerUnreadable,
+    NotPermitted,
+    PermissionDenied,
+    RowRuleNotApplied,
+    RowRuleParameterMissing,
+    StatementError,
+    StatementTimeout,
+    StatementTooCostly,
+    SystemCatalogRefused,
+)
+from agent.llm.schemas import AmbiguityReview, ReadingOption
+from agent.record.step import note
+from agent.schema.describe import describe, one_line
 from agent.services import Services
+from agent.sources.source import Source
+from agent.sql.compare import canonical_sql, comparison_key, is_ordered
+from agent.sql.repair import repair
 from agent.state import State
+from agent.types import Ambiguity, Clarification, ClarifyingQuestion, Option, Preview, Result
 
-_MOST_OPTIONS = 3
-_LONGEST_LABEL, _LONGEST_READING, _LONGEST_QUESTION = 120, 300, 500
+_SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
+
+ROW_LIMIT = 200
+"""Maximum number of rows compared per reading; longer results count as different."""
+_TIMEOUT_S = 5.0
+_PREVIEW_CHARS = 100
+_MAX_OPTIONS = 3
+_MAX_LABEL_CHARS, _MAX_READING_CHARS, _MAX_QUESTION_CHARS = 120, 300, 500
+_REFUSALS = (
+    StatementError,
+    SystemCatalogRefused,
+    PermissionDenied,
+    NotPermitted,
+    RowRuleParameterMissing,
+    RowRuleNotApplied,
+)
+"""Errors of a single statement: the other readings are still compared."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An option with its statement, if it has one, and the result of that statement in comparable form."""
+
+    option: Option
+    sql: str | None
+    content: Hashable = None
+    """The rows as a multiset; None if they are unknown or incomplete."""
+    order: Hashable = None
+    """The rows as a sequence, if the statement orders them."""
 
 
 def review(
-    state: State, said: list[Clarification], rejected: list[str], found: list[Ambiguity], services: Services
+    state: State,
+    clarifications: list[Clarification],
+    rejected: list[str],
+    ambiguities: list[Ambiguity],
+    services: Services,
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
-    """Return the question that the user has to be asked, and its readings; None where it need not be asked.
+    """Return the clarifying question to ask the user and its readings; None if no question is necessary.
 
-    `said` is what the user has said, `rejected` are statements whose answer was rejected, `found` is the evidence.
+    `clarifications` are the user's earlier answers, `rejected` the statements whose answers the user rejected, and
+    `ambiguities` those detected in the question.
 
     Raises:
-        ModelUnreachable, ModelRejected, BudgetExceeded: as `ModelClient.ask` says.
-        SourceUnreachable, PermissionDenied: as `Source.execute` says.
+        ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.ask`.
+        SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     source = services.source(state.get("source"))
     try:
         if services.model.embedded:
-            settled = {known.get("ambiguity_type", "") for known in said}
-            answer = review_of_evidence(state, found, settled, services.model.embedded, services)
+            settled_types = {clarification.get("ambiguity_type", "") for clarification in clarifications}
+            answer = review_with_embedded(state, ambiguities, settled_types, services.model.embedded, services)
         else:
-            answer = services.model.ask(
-                AmbiguityReview, _messages(state, said, rejected, found, source, services.today())
-            )
+            messages = _messages(state, clarifications, rejected, ambiguities, source, services.today())
+            answer = services.model.ask(AmbiguityReview, messages)
     except ModelAnswerUnreadable as error:
-        note(f"nobody was asked: {error}")
+        note(f"no clarifying question: {error}")
         return None
-    text, options = one_line(answer.question or "", _LONGEST_QUESTION), _options(answer)
+    text, options = one_line(answer.question or "", _MAX_QUESTION_CHARS), _options(answer)
     labels = [option.label for option in options]
-    problem = "no ambiguity" if answer.no_ambiguity else why_not_asked(text, labels, said)
+    problem = "no ambiguity" if answer.no_ambiguity else question_problem(text, labels, clarifications)
     if problem:
-        note(f"nobody was asked: {problem}")
+        note(f"no clarifying question: {problem}")
         return None
     readings = distinct_readings(options, source, rejected)
     if len(readings) < 2:
-        note("nobody was asked: the readings do not differ in result")
+        note("no clarifying question: the readings do not differ in result")
         return None
-    asked = ClarifyingQuestion(
+    question = ClarifyingQuestion(
         question=text,
         ambiguity_type=answer.ambiguity_type or "AmbQuestion",
         options=[reading.option for reading in readings],
         about=state["question"],
-        earlier=said,
+        earlier=clarifications,
         rejected_sql=rejected,
     )
-    return asked, readings
+    return question, readings
+
+
+def question_problem(question: str, labels: Sequence[str], clarifications: Iterable[Clarification]) -> str | None:
+    """Return the reason not to ask `question` with options of these labels; None if it may be asked."""
+    distinct = {label.casefold() for label in labels if label}
+    if not question.strip() or len(distinct) < 2:
+        return "the review names no two readings"
+    if any(map(is_sql, (question, *labels))):
+        return "the review asks in SQL"
+    for earlier in clarifications:
+        same_options = distinct == {label.casefold() for label in earlier.get("options", ())}
+        if same_options or earlier["question"].casefold() == question.casefold():
+            return "it was asked before"
+    return None
+
+
+def is_sql(text: str) -> bool:
+    """Return whether `text` appears to contain SQL.
+
+    >>> is_sql("SELECT name FROM customers"), is_sql("select one from the list below")
+    (True, True)
+    >>> is_sql("customers by revenue")
+    False
+    """
+    return bool(_SQL.search(text))
+
+
+def distinct_readings(options: Sequence[ReadingOption], source: Source, rejected: Collection[str]) -> list[Reading]:
+    """Return the readings that return different results, with previews, in the order of `options`.
+
+    The statements run on `source` with a limit of 200 rows and 5 seconds. Readings whose statement is refused or names
+    unknown tables or columns are dropped, and so are readings whose statement is in `rejected`. A reading without a
+    statement, with a truncated result or with a timeout counts as different from all others. Of several readings with
+    equal rows an ordered one is kept.
+
+    Raises:
+        SourceUnreachable, PermissionDenied: see `Source.execute`.
+    """
+    limits = replace(source.limits, row_limit=ROW_LIMIT, timeout_s=min(source.limits.timeout_s, _TIMEOUT_S))
+    limited = replace(source, limits=limits)
+    readings = [reading for option in options if (reading := _execute_reading(option, limited))]
+    distinct: list[Reading] = []
+    for reading in sorted(readings, key=lambda reading: reading.order is None):
+        if not any(_have_equal_rows(reading, other) for other in distinct):
+            distinct.append(reading)
+    dialect = source.catalog.dialect
+    rejected_forms = {canonical_sql(sql, dialect) for sql in rejected}
+    return [
+        reading
+        for reading in readings
+        if reading in distinct and not (reading.sql and canonical_sql(reading.sql, dialect) in rejected_forms)
+    ]
+
+
+def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
+    shown = Option(label=option.label, reading=option.reading, preview=None)
+    if not option.sql:
+        return Reading(shown, None)
+    repaired = repair(option.sql, source.catalog)
+    sql = repaired.sql if repaired else option.sql
+    try:
+        result = source.execute(sql)
+    except (StatementTimeout, StatementTooCostly):
+        return Reading(shown, sql)
+    except _REFUSALS as error:
+        note(f"left out the reading {option.label!r}: {error}")
+        return None
+    reading = Reading({**shown, "preview": _preview(result)}, sql)
+    if result["truncated"]:
+        return reading
+    order = comparison_key(result, ordered=True) if is_ordered(sql, source.catalog.dialect) else None
+    return replace(reading, content=comparison_key(result, ordered=False), order=order)
+
+
+def _have_equal_rows(one: Reading, other: Reading) -> bool:
+    if one.content is None or one.content != other.content:
+        return False
+    return one.order is None or other.order is None or one.order == other.order
+
+
+def _preview(result: Result) -> Preview:
+    rows = result["rows"]
+    # Previews are recorded, and evaluations pass them to an oracle model: they must not contain secrets.
+    is_secret = 0 in result.get("secret", ())
+    first = rows[0][0] if rows and rows[0] and not is_secret else None
+    text = one_line(first, _PREVIEW_CHARS) if isinstance(first, str) else first
+    return Preview(rows=len(rows), more=result["truncated"], first=text)
 
 
 def _options(answer: AmbiguityReview) -> list[ReadingOption]:
-    """Return the first options whose labels differ, cut to a length; a reading in SQL is left to its label."""
+    """Return the first three options with distinct labels, shortened; the label replaces a reading written in SQL."""
     by_label: dict[str, ReadingOption] = {}
     for option in answer.options:
-        label, reading = one_line(option.label, _LONGEST_LABEL), one_line(option.reading, _LONGEST_READING)
+        label, reading = one_line(option.label, _MAX_LABEL_CHARS), one_line(option.reading, _MAX_READING_CHARS)
         if label:
-            said = reading if reading and not is_sql(reading) else label
-            by_label.setdefault(label.casefold(), option.model_copy(update={"label": label, "reading": said}))
-    return list(by_label.values())[:_MOST_OPTIONS]
+            text = reading if reading and not is_sql(reading) else label
+            by_label.setdefault(label.casefold(), option.model_copy(update={"label": label, "reading": text}))
+    return list(by_label.values())[:_MAX_OPTIONS]
 
 
 def _messages(
     state: State,
-    said: list[Clarification],
+    clarifications: list[Clarification],
     rejected: list[str],
-    found: list[Ambiguity],
+    ambiguities: list[Ambiguity],
     source: Source,
     today: date,
 ) -> list[BaseMessage]:
-    parts = [f"The user was asked: {known['question']}\nand said: {known['answer']}" for known in said]
-    parts += [f"The user rejected the answer of: {sql}" for sql in rejected]
-    parts += [f"It may be open what {each['phrase']!r} means: {'; '.join(each['candidates'])}" for each in found]
+    context = [
+        f"The user was asked: {earlier['question']}\nand said: {earlier['answer']}" for earlier in clarifications
+    ]
+    context += [f"The user rejected the answer of: {sql}" for sql in rejected]
+    context += [
+        f"It may be open what {ambiguity['phrase']!r} means: {'; '.join(ambiguity['candidates'])}"
+        for ambiguity in ambiguities
+    ]
     return prompts.render(
         "review_ambiguity",
         dialect=source.catalog.dialect,
         today=today.isoformat(),
         schema=describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
         question=state["question"],
-        context="\n".join(parts),
+        context="\n".join(context),
     )

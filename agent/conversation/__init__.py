@@ -1,1 +1,1 @@
-"""Conversations: what a question takes from those before it, and where threads are kept."""
+"""Conversations: follow-up questions, threads and their stores."""

@@ -1,94 +1,206 @@
-"""A graph whose conversations are kept on threads: one run at a time on each, and nothing of one that is broken off."""
+"""Runs of a compiled graph on threads: one run at a time per thread, stored only when complete."""
 
 import asyncio
+import threading
+import uuid
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from typing import Any, Literal
+from contextlib import ExitStack, closing
+from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.conversation.reply import Reply, reply_of
-from agent.conversation.thread_run import ThreadRun
-from agent.conversation.threads import Threads
+from agent.conversation.threads import PLAIN_VALUES, Threads, config_of
+from agent.core.cancellation import Cancellation
+from agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
+from agent.state import Output
 
-_HOW: dict[str, Any] = {"stream_mode": ["updates", "values"], "durability": "exit"}
+ENDS_WITH_QUESTION = "ends_with_question"
+"""Configurable: a run that asks the user ends; the answer comes with the next run on the thread."""
+
+CANCELLATION = "cancellation"
+"""Configurable: the `Cancellation` of the run."""
+
+_METADATA = ("source", "step", "parents")
+_STREAM_OPTIONS: dict[str, Any] = {"stream_mode": ["updates", "values"], "durability": "exit"}
+_REPLAY_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
 
 _CLOSING = ThreadPoolExecutor(16, "datasphinx-closing")
-"""Threads of their own: a run that nobody waits for is stopped also where all others are taken."""
+"""Separate worker threads for closing runs, so that abandoned runs stop even if all other workers are busy."""
 
 Event = tuple[Literal["step"], dict[str, Any]] | tuple[Literal["output"], Reply]
-"""`{node: update}` of a node that has ended, or what comes out at last."""
+"""`{node: update}` of a completed node, or the final output."""
 
 
 class Conversations:
     """Runs a compiled graph on threads. Safe to share between threads of the process.
 
-    Every way to run raises:
-        ThreadUnknown: there is no such thread; without a thread's id a new one begins.
-        ThreadBusy: another run on it has not ended.
+    `stream` and `astream` raise:
+        ThreadUnknown: there is no such thread; without a thread id a new thread is created.
+        ThreadBusy: another run on the thread is in progress.
         ThreadsUnavailable: the store cannot be used.
     """
 
     def __init__(self, graph: Any, threads: Threads) -> None:
-        """Take a graph without a checkpointer, and where its threads are kept."""
+        """Run `graph`, compiled without a checkpointer, on the threads of the store `threads`."""
         self._graph, self._threads = graph, threads
 
     def stream(
-        self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
+        self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
     ) -> Iterator[Event]:
-        """Yield each node as it ends, and at last the output, when it is kept."""
-        return self._events(self._run(thread_id), given, config)
+        """Yield an event for each completed node and, once the thread is stored, the final output."""
+        return self._events(self._new_run(thread_id), inputs, config)
 
     async def astream(
-        self, given: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
+        self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
     ) -> AsyncGenerator[Event]:
-        """Yield what `stream` yields, from a thread of its own; where nobody reads on, the run ends.
+        """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
-        A run keeps its thread from the first node to the last: to change it for each node costs more than most nodes.
+        The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
-        run, loop, heard = (
-            self._run(thread_id),
-            asyncio.get_running_loop(),
-            asyncio.Queue[Event | BaseException | None](),
-        )
+        run = self._new_run(thread_id)
+        loop = asyncio.get_running_loop()
+        queue = asyncio.Queue[Event | BaseException | None]()
 
         def work() -> None:
-            for event in self._events(run, given, config):
-                loop.call_soon_threadsafe(heard.put_nowait, event)
+            for event in self._events(run, inputs, config):
+                loop.call_soon_threadsafe(queue.put_nowait, event)
 
         working = asyncio.create_task(asyncio.to_thread(work))
-        working.add_done_callback(lambda done: heard.put_nowait(None if done.cancelled() else done.exception()))
+        working.add_done_callback(lambda done: queue.put_nowait(None if done.cancelled() else done.exception()))
         try:
-            while each := await heard.get():
-                if isinstance(each, BaseException):
-                    raise each
-                yield each
+            while event := await queue.get():
+                if isinstance(event, BaseException):
+                    raise event
+                yield event
         finally:
             if not working.done():
-                # To its end also where nobody waits for it any more.
+                # Shielded: the run must be closed even if this coroutine is cancelled again.
                 await asyncio.shield(loop.run_in_executor(_CLOSING, run.close))
 
-    def _events(self, run: ThreadRun, given: Mapping[str, Any], config: RunnableConfig | None) -> Iterator[Event]:
+    def _new_run(self, thread_id: str | None) -> "ThreadRun":
+        return ThreadRun(self._threads, self._graph.name, thread_id)
+
+    def _events(self, run: "ThreadRun", inputs: Mapping[str, Any], config: RunnableConfig | None) -> Iterator[Event]:
         state: dict[str, Any] = {}
         with closing(run):
             run.open()
-            for mode, chunk in self._on(run).stream(dict(given), run.config(config), **_HOW):
+            graph = self._graph.copy({"checkpointer": run.memory})
+            for mode, chunk in graph.stream(dict(inputs), run.config(config), **_STREAM_OPTIONS):
                 run.check()
                 if mode == "values":
                     state = chunk
-                elif step := _steps(chunk):
+                    continue
+                # Nodes that changed nothing, and LangGraph's own entries, are not steps.
+                step = {node: update for node, update in chunk.items() if update and not node.startswith("__")}
+                if step:
                     yield "step", step
             run.keep()
-        yield "output", reply_of(state, run.thread_id, run.kept_as)
-
-    def _run(self, thread_id: str | None) -> ThreadRun:
-        return ThreadRun(self._threads, self._graph.name, thread_id)
-
-    def _on(self, run: ThreadRun) -> Any:
-        return self._graph.copy({"checkpointer": run.memory})
+        yield "output", reply_of(state, run.thread_id, run.checkpoint_id)
 
 
-def _steps(chunk: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the nodes of `chunk` that have done something."""
-    return {node: update for node, update in chunk.items() if update and not node.startswith("__")}
+class ThreadRun:
+    """One run on a copy of its thread in memory, which is written back only when the run is complete.
+
+    An interrupted run therefore leaves the thread unchanged. Call `open` first and `keep` last, from the same thread of
+    the process. `close` may be called at any time from any thread; it cancels the run and waits for `open` and `keep`.
+    """
+
+    def __init__(self, threads: Threads, graph: str, thread_id: str | None) -> None:
+        """Prepare a run of the graph named `graph`; None as `thread_id` creates a thread."""
+        self.thread_id = thread_id or uuid.uuid4().hex
+        self.memory = InMemorySaver(serde=PLAIN_VALUES)
+        self.checkpoint_id: str | None = None
+        """The id of the stored checkpoint; None until `keep` has returned."""
+        self._threads, self._is_new = threads, thread_id is None
+        self._key = threads.key(graph, self.thread_id)
+        self._before: dict[str, Any] = {}
+        self._cancellation = Cancellation()
+        self._claim, self._mutex = ExitStack(), threading.Lock()
+
+    def config(self, base: RunnableConfig | None) -> RunnableConfig:
+        """Return `base` with the configurables of this run."""
+        own = {ENDS_WITH_QUESTION: True, CANCELLATION: self._cancellation}
+        return {**(base or {}), "configurable": {**config_of(self._key)["configurable"], **own}}
+
+    def open(self) -> None:
+        """Lock the thread and copy it into memory.
+
+        Raises:
+            StatementCancelled: the run is closed.
+            ThreadUnknown: there is no such thread.
+            ThreadBusy: another run on the thread is in progress.
+            ThreadsUnavailable: the store cannot be used.
+        """
+        with self._mutex:
+            self.check()
+            if self._is_new:
+                return
+            if not self._claim.enter_context(self._threads.lock(self._key)):
+                raise ThreadBusy(self.thread_id)
+            stored = self._threads.last(self._key)
+            if stored is None:
+                raise ThreadUnknown(self.thread_id)
+            self._before = {**stored.checkpoint}
+            versions = stored.checkpoint["channel_versions"]
+            self.memory.put(config_of(self._key), stored.checkpoint, stored.metadata, versions)
+
+    def keep(self) -> None:
+        """Write the copy back to the store.
+
+        Raises:
+            StatementCancelled: the run is closed.
+            ThreadBusy: the lock was lost, and another run has changed the thread.
+            ThreadsUnavailable: the store cannot be used.
+        """
+        with self._mutex:
+            self.check()
+            after = self.memory.get_tuple(config_of(self._key))
+            assert after
+            before, config = self._before.get("channel_versions", {}), config_of(self._key)
+            changed = {
+                name: version
+                for name, version in after.checkpoint["channel_versions"].items()
+                if before.get(name) != version
+            }
+            if self._before:
+                config["configurable"]["checkpoint_id"] = self._before["id"]
+            metadata: Any = {name: value for name, value in after.metadata.items() if name in _METADATA}
+            with self._threads.saver() as saver:
+                stored = saver.get_tuple(config_of(self._key))
+                if (stored.checkpoint["id"] if stored else None) != self._before.get("id"):
+                    raise ThreadBusy(self.thread_id)
+                saver.put(config, after.checkpoint, metadata, changed)
+            self.checkpoint_id = after.checkpoint["id"]
+
+    def check(self) -> None:
+        """Raise if the run is closed.
+
+        Raises:
+            StatementCancelled: the run is closed.
+        """
+        self._cancellation.check()
+
+    def close(self) -> None:
+        """Cancel the run's statements and model calls, and unlock the thread."""
+        self._cancellation.cancel()
+        with self._mutex:
+            self._claim.close()
+
+
+def run_recorded(
+    graph: Any, inputs: Mapping[str, Any], carried: Mapping[str, Any], error: str | None, *, last: str
+) -> Output:
+    """Return the output of `graph` for the recorded `inputs`, on a thread that contains the state `carried`.
+
+    `graph` has a checkpointer, `last` is the final node of its runs, and `error` is the error code of the recorded run.
+    """
+    # The error `NothingAsked` can only occur on an existing thread.
+    if carried or error == NothingAsked.code:
+        # The carried state belongs to the source that the run was started with.
+        before = {name: inputs[name] for name in ("source",) if inputs.get(name)}
+        graph.update_state(_REPLAY_THREAD, {"given": before, **carried}, as_node=last)
+    output = graph.invoke(inputs, _REPLAY_THREAD)
+    return cast(Output, {name: value for name, value in output.items() if name in Output.__annotations__})

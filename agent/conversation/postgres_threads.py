@@ -1,11 +1,12 @@
-"""Threads in a PostgreSQL database, for servers on several machines."""
+"""Thread store in a PostgreSQL database, for servers on several machines."""
 
 import threading
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import make_url
@@ -13,32 +14,104 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import QueuePool
 
-from agent.conversation.postgres_claims import Claims, try_lock, unlock
 from agent.conversation.threads import PLAIN_VALUES, Threads
+from agent.core.redact import without_password, without_secrets
 from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
-from agent.sql.redact import without_password, without_secrets
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.postgres import PostgresSaver
     from psycopg import Connection
     from psycopg.rows import DictRow
 
+
 _CONNECT_S = 5
 _ANSWER_S = 10
 _CONNECTIONS = 8
 _LIMITS = f"-c statement_timeout={_ANSWER_S}s -c lock_timeout={_ANSWER_S}s"
-_TABLES = "tables"
-"""The key that stands for the making of tables."""
+_SETUP_KEY = "tables"
+"""The key that is locked while tables are created."""
+
+
+class AdvisoryLocks:
+    """The advisory locks of this process, all on one connection, so that many runs need only one.
+
+    If the connection is lost, its locks are lost as well; the next call of `lock` takes them again, except for those
+    that another process holds by then.
+    """
+
+    def __init__(self, connect: "Callable[[], Connection[DictRow]]") -> None:
+        """Use `connect` to open the connection with the first lock."""
+        self._connect = connect
+        self._connection: Connection[DictRow] | None = None
+        self._mutex = threading.Lock()
+        self._keys: set[str] = set()
+
+    @contextmanager
+    def lock(self, key: str) -> Iterator[bool]:
+        """Lock `key` for the duration of the block, without waiting; yield False if it is locked already.
+
+        Raises:
+            psycopg.Error, OSError: the database cannot be reached.
+        """
+        with self._mutex:
+            is_locked = key not in self._keys and try_lock(self._open_connection(), key)
+            if is_locked:
+                self._keys.add(key)
+        try:
+            yield is_locked
+        finally:
+            if is_locked:
+                self._release(key)
+
+    def _open_connection(self) -> "Connection[DictRow]":
+        import psycopg
+
+        if self._connection:
+            try:
+                self._connection.execute("SELECT 1")
+                return self._connection
+            except (psycopg.Error, OSError):
+                self._connection.close()
+        self._connection = self._connect()
+        weakref.finalize(self, self._connection.close)
+        for key in self._keys:
+            try_lock(self._connection, key)
+        return self._connection
+
+    def _release(self, key: str) -> None:
+        import psycopg
+
+        with self._mutex:
+            self._keys.remove(key)
+            # A lost connection holds no locks.
+            with suppress(psycopg.Error, OSError):
+                if self._connection:
+                    unlock(self._connection, key)
+
+
+def try_lock(connection: "Connection[DictRow]", key: str) -> bool:
+    """Take the advisory lock of `key` without waiting; return False if another connection holds it."""
+    row = connection.execute("SELECT pg_try_advisory_lock(%s) AS is_locked", (_lock_id(key),)).fetchone()
+    return bool(row and row["is_locked"])
+
+
+def unlock(connection: "Connection[DictRow]", key: str) -> None:
+    """Release the advisory lock of `key`."""
+    connection.execute("SELECT pg_advisory_unlock(%s)", (_lock_id(key),))
+
+
+def _lock_id(key: str) -> int:
+    return int.from_bytes(sha256(f"datasphinx threads {key}".encode()).digest()[:8], "big", signed=True)
 
 
 class PostgresThreads(Threads):
-    """Threads in a database. A process has one connection for its claims, and a few for whoever reads or writes."""
+    """Threads in a PostgreSQL database. A process uses one connection for its locks and at most eight others."""
 
     def __init__(self, url: str) -> None:
-        """Take the URL, in SQLAlchemy's spelling or PostgreSQL's; nothing is connected yet.
+        """Set the URL, in the form of SQLAlchemy or of PostgreSQL; the first use connects.
 
         Raises:
-            ConfigurationError: it is not the URL of a PostgreSQL database.
+            ConfigurationError: `url` is not a PostgreSQL URL.
             DriverMissing: the extra `postgres` is not installed.
         """
         try:
@@ -48,49 +121,50 @@ class PostgresThreads(Threads):
             raise DriverMissing("langgraph-checkpoint-postgres", "postgres") from error
         super().__init__(without_password(url))
         self._failures: tuple[type[Exception], ...] = (psycopg.Error, OSError, TimeoutError, PoolExhausted)
-        connect = partial(_connected, _conninfo(url))
-        self._claims = Claims(connect)
+        connect = partial(_connect, _conninfo(url))
+        self._locks = AdvisoryLocks(connect)
         self._pool = QueuePool(cast(Any, connect), pool_size=_CONNECTIONS, max_overflow=0, timeout=_ANSWER_S)
-        weakref.finalize(self, self._pool.dispose)
-        self._turn = threading.Lock()
+        self._mutex = threading.Lock()
+        # Views of owners share the mutex, and may outlive this object.
+        weakref.finalize(self._mutex, self._pool.dispose)
         self._is_set_up = False
 
     @contextmanager
-    def alone(self, key: str) -> Iterator[bool]:
+    def lock(self, key: str) -> Iterator[bool]:
         """Hold an advisory lock of the database."""
-        with ExitStack() as held:
+        with ExitStack() as locks:
             with self._failing():
-                is_ours = held.enter_context(self._claims.of(key))
-            yield is_ours
+                is_locked = locks.enter_context(self._locks.lock(key))
+            yield is_locked
 
     @contextmanager
     def saver(self) -> "Iterator[PostgresSaver]":
-        """Give the connected database; its tables are made the first time."""
+        """Yield the store on a pooled connection; its tables are created on first use."""
         from langgraph.checkpoint.postgres import PostgresSaver
 
-        with self._failing(), self._lent() as connection:
+        with self._failing(), self._pooled_connection() as connection:
             saver = PostgresSaver(connection, serde=PLAIN_VALUES)
-            with self._turn:
+            with self._mutex:
                 if not self._is_set_up:
                     _set_up(saver, connection)
                     self._is_set_up = True
             yield saver
 
     @contextmanager
-    def _lent(self) -> "Iterator[Connection[DictRow]]":
-        """Give a connection that is alive, for this thread alone."""
-        for left in reversed(range(_CONNECTIONS + 1)):
-            lent = self._pool.connect()
-            connection: Any = lent.dbapi_connection
+    def _pooled_connection(self) -> "Iterator[Connection[DictRow]]":
+        """Yield a working connection for the calling thread."""
+        for attempts_left in reversed(range(_CONNECTIONS + 1)):
+            pooled = self._pool.connect()
+            connection: Any = pooled.dbapi_connection
             try:
                 connection.execute("SELECT 1")
                 break
             except self._failures:
-                # Those that were open may all be dead; a new one says itself whether the database can be reached.
-                lent.invalidate()
-                if not left:
+                # Every pooled connection may be stale; connecting anew raises if the database cannot be reached.
+                pooled.invalidate()
+                if not attempts_left:
                     raise
-        with closing(lent):
+        with closing(pooled):
             yield connection
 
     @contextmanager
@@ -102,7 +176,7 @@ class PostgresThreads(Threads):
             raise ThreadsUnavailable(self.name, without_secrets(reason).rstrip(".")) from error
 
 
-def _connected(conninfo: str) -> "Connection[DictRow]":
+def _connect(conninfo: str) -> "Connection[DictRow]":
     import psycopg
     from psycopg.rows import dict_row
 
@@ -117,32 +191,39 @@ def _conninfo(text: str) -> str:
     except (ArgumentError, ValueError):
         url = None
     if url is None or url.drivername.partition("+")[0] not in ("postgres", "postgresql"):
-        reason = "it has to be the URL of a PostgreSQL database: postgresql://..."
+        reason = "it is not a PostgreSQL URL such as postgresql://..."
         raise ConfigurationError("DATASPHINX_THREADS_URL", reason) from None
     query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
     limits = {"connect_timeout": _CONNECT_S, "options": _LIMITS, "tcp_user_timeout": _ANSWER_S * 1000}
-    given: dict[str, Any] = {**limits, **query}
-    named = {"host": url.host, "port": url.port, "user": url.username, "password": url.password, "dbname": url.database}
-    return make_conninfo("", **{**given, **{name: value for name, value in named.items() if value is not None}})
+    parameters: dict[str, Any] = {**limits, **query}
+    named = {
+        "host": url.host,
+        "port": url.port,
+        "user": url.username,
+        "password": url.password,
+        "dbname": url.database,
+    }
+    parameters |= {name: value for name, value in named.items() if value is not None}
+    return make_conninfo("", **parameters)
 
 
 def _set_up(saver: "PostgresSaver", connection: "Connection[DictRow]") -> None:
-    """Make the tables where they are not there yet; one process at a time does it.
+    """Create or migrate the tables if necessary, in one process at a time.
 
-    The others ask again and again instead of waiting inside the database: a statement that waits there would itself be
-    waited for, by the making of an index.
+    The other processes poll instead of waiting for the lock in the database: CREATE INDEX CONCURRENTLY waits for all
+    running statements, and would wait for the statement that waits for the lock.
     """
-    found = connection.execute("SELECT to_regclass('checkpoint_migrations') IS NOT NULL AS is_there").fetchone()
-    if found and found["is_there"]:
-        made = connection.execute("SELECT max(v) AS version FROM checkpoint_migrations").fetchone()
-        if made and made["version"] == len(saver.MIGRATIONS) - 1:
+    exists = connection.execute("SELECT to_regclass('checkpoint_migrations') IS NOT NULL AS value").fetchone()
+    if exists and exists["value"]:
+        version = connection.execute("SELECT max(v) AS value FROM checkpoint_migrations").fetchone()
+        if version and version["value"] == len(saver.MIGRATIONS) - 1:
             return
-    until = time.monotonic() + _ANSWER_S
-    while not try_lock(connection, _TABLES):
-        if time.monotonic() > until:
-            raise TimeoutError("another process has been making the tables for too long")
+    deadline = time.monotonic() + _ANSWER_S
+    while not try_lock(connection, _SETUP_KEY):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"another process has not finished creating the tables within {_ANSWER_S} s")
         time.sleep(0.05)
     try:
         saver.setup()
     finally:
-        unlock(connection, _TABLES)
+        unlock(connection, _SETUP_KEY)

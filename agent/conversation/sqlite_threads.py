@@ -1,4 +1,4 @@
-"""Threads in a SQLite file in the data directory."""
+"""Thread store in a SQLite file of the data directory."""
 
 import sqlite3
 import threading
@@ -18,10 +18,10 @@ _WAIT_S = 10
 
 
 class SqliteThreads(Threads):
-    """Threads in a file. Any number of processes of one machine may use it at once."""
+    """Threads in a SQLite file, which any number of processes on one machine may share."""
 
     def __init__(self, data_dir: Path) -> None:
-        """Name the file; nothing is read or written yet.
+        """Set the path; the file is created on first use.
 
         Raises:
             DriverMissing: the extra `threads` is not installed.
@@ -33,21 +33,22 @@ class SqliteThreads(Threads):
             raise DriverMissing("langgraph-checkpoint-sqlite", "threads") from error
         self.path = data_dir / "threads.sqlite"
         self._locks = data_dir / "threads"
-        self._turn = threading.Lock()
-        self._held = ExitStack()
-        weakref.finalize(self, self._held.close)
+        self._mutex = threading.Lock()
+        self._resources = ExitStack()
+        # Views of owners share the mutex, and may outlive this object.
+        weakref.finalize(self._mutex, self._resources.close)
         self._saver: SqliteSaver | None = None
         self._open_file: tuple[int, int] | None = None
         super().__init__(str(self.path))
 
     @contextmanager
-    def alone(self, key: str) -> Iterator[bool]:
-        """Hold a file that stands for the thread, in this process and among all of them."""
+    def lock(self, key: str) -> Iterator[bool]:
+        """Lock a file that represents the thread, which excludes other threads and processes."""
         from filelock import FileLock, Timeout
 
         lock = FileLock(self._locks / f"{key}.lock", timeout=0, mode=0o600, thread_local=False)
         with self._failing():
-            # Its files are named by threads, and who knows the id of one may go on with it.
+            # File names contain thread ids, and whoever knows an id can continue the thread: mode 0700.
             self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(Timeout):
                 lock.acquire()
@@ -55,50 +56,51 @@ class SqliteThreads(Threads):
             yield lock.is_locked
         finally:
             if lock.is_locked:
-                # While it is held: who has opened it meanwhile holds a file without a name then, which counts for none.
+                # Unlinked while still locked: a process that has opened the file meanwhile then locks an unlinked file,
+                # which filelock does not accept.
                 with suppress(OSError):
                     Path(lock.lock_file).unlink()
                 lock.release()
 
     @contextmanager
     def saver(self) -> "Iterator[SqliteSaver]":
-        """Give the open file, to one thread of the process at a time; it is made, with its tables, the first time.
+        """Yield the store to one thread of the process at a time; the file and its tables are created on first use.
 
-        Writers that wait for each other inside SQLite do so without an order, and some for long.
+        The mutex keeps writers in order: SQLite itself lets waiting writers retry in random order, some for long.
         """
-        with self._failing(), self._turn:
-            yield self._opened()
+        with self._failing(), self._mutex:
+            yield self._current_saver()
 
-    def _opened(self) -> "SqliteSaver":
-        """Return the open file; a new one where it is not the one that is there now."""
-        file = self._file()
-        if self._saver and file and file == self._open_file:
+    def _current_saver(self) -> "SqliteSaver":
+        """Return the open store; reopen it if the file has been replaced or deleted."""
+        identity = self._file_identity()
+        if self._saver and identity and identity == self._open_file:
             return self._saver
-        self._held.close()
+        self._resources.close()
         self._saver = None
-        with ExitStack() as held:
-            saver = self._set_up(held)
-            self._held.push(held.pop_all())
-        self._saver, self._open_file = saver, self._file()
+        with ExitStack() as resources:
+            saver = self._set_up(resources)
+            self._resources.push(resources.pop_all())
+        self._saver, self._open_file = saver, self._file_identity()
         return saver
 
-    def _file(self) -> tuple[int, int] | None:
-        """Return what tells the file from one that was put in its place."""
+    def _file_identity(self) -> tuple[int, int] | None:
+        """Return the device and inode of the file; None if it does not exist."""
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
-    def _set_up(self, held: ExitStack) -> "SqliteSaver":
+    def _set_up(self, resources: ExitStack) -> "SqliteSaver":
         from filelock import FileLock
         from langgraph.checkpoint.sqlite import SqliteSaver
 
         self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # It holds questions and rows: nobody else on this machine has to read them.
+        # The file contains questions and rows: only its owner may read it.
         self.path.touch(mode=0o600, exist_ok=True)
         connection = sqlite3.connect(self.path, timeout=_WAIT_S, check_same_thread=False)
-        held.enter_context(closing(connection))
+        resources.enter_context(closing(connection))
         saver = SqliteSaver(connection, serde=PLAIN_VALUES)
         with FileLock(self._locks / "tables.lock", timeout=_WAIT_S, mode=0o600):
             saver.setup()

@@ -1,4 +1,4 @@
-"""Where threads are kept: a SQLite file by default, PostgreSQL by URL, the memory of the process where neither is."""
+"""Thread stores: SQLite by default, PostgreSQL if a URL is set, memory if the packages for SQLite are missing."""
 
 import re
 from abc import ABC, abstractmethod
@@ -16,96 +16,101 @@ from agent.errors import DriverMissing
 from agent.settings import Settings
 
 THREAD_ID = r"^[0-9a-f]{32}$"
-"""The form of a thread's id."""
+"""Pattern of a thread id."""
 
 PLAIN_VALUES = JsonPlusSerializer(allowed_msgpack_modules=None)
-"""Reads no type but plain ones: whoever can write to the store cannot have code run by those who read it."""
+"""Deserializes plain types only, so that write access to the store does not allow code execution in its readers."""
 
 
 class Threads(ABC):
-    """Keeps threads by their key. Nothing is opened before it is needed; safe to share between threads.
+    """A store of threads by key. Opened on first use; safe to share between threads of the process.
 
-    `name` is what users see of the store, `lasts` whether another process finds its threads, `owner` whose they are:
-    nobody else finds them, also where a database holds those of several. Both methods, and what is
-    done inside them, raise `ThreadsUnavailable` where the store cannot be used.
+    Attributes:
+        name: the path or URL in messages.
+        is_persistent: whether other processes find the threads.
+        owner: the tenant whose threads these are; only this tenant finds them. Empty for a single tenant.
+
+    All methods, and the blocks of `lock` and `saver`, raise `ThreadsUnavailable` if the store cannot be used.
     """
 
-    lasts = True
+    is_persistent = True
     owner = ""
 
     def __init__(self, name: str) -> None:
-        """Take the name."""
+        """Set the name; nothing is opened."""
         self.name = name
 
-    def of(self, owner: str) -> Self:
-        """Return the same store, over the same connections, for the threads of `owner`."""
+    def for_owner(self, owner: str) -> Self:
+        """Return a view of the store, over the same connections, limited to the threads of `owner`."""
         other = copy(self)
         other.owner = owner
         return other
 
     @abstractmethod
-    def alone(self, key: str) -> AbstractContextManager[bool]:
-        """Give whether nobody else runs on the thread; nobody else does until the end of the block."""
+    def lock(self, key: str) -> AbstractContextManager[bool]:
+        """Lock the thread for the duration of the block, without waiting; yield False if it is locked already."""
 
     @abstractmethod
     def saver(self) -> AbstractContextManager[BaseCheckpointSaver[Any]]:
-        """Give the open store, with its tables, for a moment: reading or writing."""
+        """Yield the open store, with its tables, for a single read or write."""
 
     def key(self, graph: str, thread_id: str) -> str:
-        """Return what a thread is kept under: the graphs have threads of their own."""
+        """Return the key of a thread; each graph, and each owner, has separate threads."""
         return f"{self.owner}.{graph}-{thread_id}" if self.owner else f"{graph}-{thread_id}"
 
     def last(self, key: str) -> CheckpointTuple | None:
-        """Return the thread as its last run left it; None where there is none."""
+        """Return the latest checkpoint of the thread; None if there is no such thread."""
         with self.saver() as saver:
             return saver.get_tuple(config_of(key))
 
     def runs(self, key: str, limit: int) -> list[CheckpointTuple]:
-        """Return the thread as each of its last `limit` runs left it, the newest first."""
+        """Return the checkpoints of the last `limit` runs of the thread, newest first."""
         with self.saver() as saver:
             return list(saver.list(config_of(key), limit=limit))
 
-    def run(self, key: str, kept_as: str) -> CheckpointTuple | None:
-        """Return the thread as the run left it that was kept under this id; None where there is none."""
+    def run(self, key: str, checkpoint_id: str) -> CheckpointTuple | None:
+        """Return the checkpoint of one run of the thread; None if there is no such checkpoint."""
         config = config_of(key)
-        config["configurable"]["checkpoint_id"] = kept_as
+        config["configurable"]["checkpoint_id"] = checkpoint_id
         with self.saver() as saver:
             return saver.get_tuple(config)
 
     def graph_of(self, thread_id: str, graphs: tuple[str, ...]) -> str | None:
-        """Return which of `graphs` the thread is on; None where there is no such thread."""
+        """Return the first of `graphs` that has the thread; None if there is no such thread."""
         if not re.fullmatch(THREAD_ID, thread_id):
             return None
         return next((graph for graph in graphs if self.last(self.key(graph, thread_id))), None)
 
 
 class ThreadsInMemory(Threads):
-    """Threads that end with the process, which runs one question at a time."""
+    """Threads in memory, for a process that runs one question at a time."""
 
-    lasts = False
+    is_persistent = False
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Create an empty store."""
         super().__init__("memory")
         self._saver = InMemorySaver()
 
     @contextmanager
-    def alone(self, key: str) -> Iterator[bool]:
-        """Give True."""
+    def lock(self, key: str) -> Iterator[bool]:
+        """Yield True: the process runs one question at a time."""
         yield True
 
     @contextmanager
     def saver(self) -> Iterator[BaseCheckpointSaver[Any]]:
-        """Give the store."""
+        """Yield the store."""
         yield self._saver
 
 
-def open_threads(settings: Settings, *, must_last: bool = True) -> Threads:
-    """Return the store that `settings` name; unless it `must_last`, one in memory where its packages are missing.
+def open_threads(settings: Settings, *, must_persist: bool = True) -> Threads:
+    """Return the store that `settings` name: `threads_url`, else a SQLite file in the data directory.
+
+    With `must_persist` False, a store in memory if the packages for SQLite are missing.
 
     Raises:
-        ConfigurationError: `threads_url` is not the URL of a PostgreSQL database.
-        DriverMissing: the extra `threads`, or `postgres`, is not installed.
+        ConfigurationError: `threads_url` is not a PostgreSQL URL.
+        DriverMissing: the extra `threads` or `postgres` is not installed.
     """
     if settings.threads_url:
         from agent.conversation.postgres_threads import PostgresThreads
@@ -116,11 +121,11 @@ def open_threads(settings: Settings, *, must_last: bool = True) -> Threads:
     try:
         return SqliteThreads(settings.data_dir)
     except DriverMissing:
-        if must_last:
+        if must_persist:
             raise
         return ThreadsInMemory()
 
 
 def config_of(key: str) -> RunnableConfig:
-    """Return where LangGraph finds a thread."""
+    """Return the LangGraph configuration that selects a thread."""
     return RunnableConfig(configurable={"thread_id": key, "checkpoint_ns": ""})

@@ -1,1 +1,1 @@
-"""Spreadsheets and other files, made into tables that can only be read."""
+"""Load spreadsheets and other files into read-only tables."""

@@ -1,18 +1,18 @@
-"""The cells of one column in the staging table, and what a column is to become."""
+"""SQL for the cells of one column in the staging table, and for converting the column to its type."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 STAGING = "cells"
-"""The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for what is not text in a workbook."""
+"""The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for workbook cells that are not text."""
 
 _WHITE = r"' ' || chr(9) || chr(10) || chr(13) || chr(160) || chr(12288)"
-_NOTHING = (
+_MISSING_MARKERS = (
     "", "-", "--", "—", "–", "n/a", "na", "nan", "nil", "none", "null", "#n/a", "#div/0!", "#ref!", "#value!", "#name?",
     "#num!", "#null!", "?", "нет", "н/д", "无", "暂无", "空",
 )  # fmt: skip
-"""What stands for no value; it does not speak against a type, and becomes NULL where the column has one."""
+"""Words that mean a missing value. They do not count against a type and become NULL in a typed column."""
 
 _TOTALS = (
     r"(?i)((grand |sub-?|general )?totals?|sum|всего|(общий |промежуточный )?итого?в?|合计|总计|小计|总和)([\s:：].*)?"
@@ -20,38 +20,38 @@ _TOTALS = (
 
 
 Layer = dict[str, str]
-"""Names of values that are computed once for each row, and their SQL over the layers below."""
+"""SQL expressions by name, over the columns of the layers below. Each is computed once per row."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A column of the staging table; `text`, `value` and `either` are names in its lowest layers."""
+    """The cells of one staging column. `text`, `value` and `original` are columns of its lowest layers."""
 
     place: int
     paired: bool
 
     def __call__(self, name: str) -> str:
-        """Return what `name` is called for this column in a layer."""
+        """Return the name of the layer column `name` for this staging column."""
         return f"{name}_{self.place}"
 
     @property
     def text(self) -> str:
-        """The text without white space around it; NULL where nothing is left."""
+        """Text without surrounding white space; NULL if nothing is left."""
         return self("text")
 
     @property
     def value(self) -> str:
-        """A number, a date or a truth value of a workbook as text; NULL where the cell is none."""
+        """A workbook's number, date or truth value as text; NULL for any other cell."""
         return self("value")
 
     @property
-    def either(self) -> str:
-        """The cell as text, as it stands in the file; NULL where it is blank."""
-        return self("either")
+    def original(self) -> str:
+        """Cell as text, exactly as in the file; NULL if blank."""
+        return self("original")
 
     @property
     def trimmed(self) -> str:
-        """The cell as text, without white space around it; NULL where it is blank."""
+        """Cell as text without surrounding white space; NULL if blank."""
         return f"coalesce({self.value}, {self.text})"
 
     @property
@@ -60,23 +60,23 @@ class Cells:
         raw = f"t{self.place}"
         value = f"v{self.place}" if self.paired else "NULL::VARCHAR"
         kept = f"CASE WHEN {self.text} IS NOT NULL THEN {raw} END"
-        either = f"coalesce({self.value}, {kept})" if self.paired else kept
-        is_trimmed = f"{_begins_plain(raw)} AND right({raw}, 1) BETWEEN '!' AND '~'"
+        original = f"coalesce({self.value}, {kept})" if self.paired else kept
+        is_trimmed = f"{_starts_visible(raw)} AND right({raw}, 1) BETWEEN '!' AND '~'"
         text = f"CASE WHEN {is_trimmed} THEN {raw} ELSE nullif({_trimmed(raw)}, '') END"
-        return {self.text: text, self.value: value}, {self.either: either}
+        return {self.text: text, self.value: value}, {self.original: original}
 
     @property
     def is_filled(self) -> str:
-        """True where the cell is not blank, else false or NULL; over the staging table itself."""
+        """True if the cell is not blank, else false or NULL; evaluated over the staging table."""
         raw = f"t{self.place}"
-        cases = f"WHEN {_begins_plain(raw)} THEN true " + (f"WHEN v{self.place} IS NOT NULL THEN true " * self.paired)
+        cases = f"WHEN {_starts_visible(raw)} THEN true " + (f"WHEN v{self.place} IS NOT NULL THEN true " * self.paired)
         return f"(CASE {cases}ELSE {_trimmed(raw)} <> '' END)"
 
     def distinct(self, rows: str, *, repeats: bool) -> str:
-        """Return what to select from: the cells of this column in `rows`, each with `n`, how often it is there.
+        """Return a subquery that selects this column's cells from `rows`, each with its count as `n`.
 
-        Where cells repeat each comes once, with the first `rowid` that has it: looking closely at a cell takes longer
-        than finding those that are equal.
+        With `repeats`, equal cells are grouped and keep their first `rowid`, because parsing a cell is slower than
+        grouping.
         """
         fields = f"t{self.place}, v{self.place}" if self.paired else f"t{self.place}"
         if not repeats:
@@ -84,20 +84,20 @@ class Cells:
         return f"(SELECT {fields}, min(rowid) AS rowid, count(*) AS n FROM {rows} GROUP BY {fields})"
 
     @property
-    def is_nothing(self) -> str:
-        """True where a word stands for no value, or names the totals of its row."""
-        words = ", ".join(f"'{word}'" for word in _NOTHING)
+    def is_missing_marker(self) -> str:
+        """True for a word that means a missing value, or that labels a totals row."""
+        words = ", ".join(f"'{word}'" for word in _MISSING_MARKERS)
         return f"(lower({self.text}) IN ({words}) OR {self.is_total})"
 
     @property
     def is_total(self) -> str:
-        """True where the cell names a row of totals."""
-        # Letters come after digits: a number need not be looked at closely.
+        """True for a word that labels a totals row."""
+        # Letters sort after digits, so this comparison skips the regular expression for numbers.
         return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '{_TOTALS}') END)"
 
 
-def _begins_plain(raw: str) -> str:
-    """True where the first character is one of ASCII that is seen; trimming takes much longer."""
+def _starts_visible(raw: str) -> str:
+    """Return SQL that is true if the text starts with a visible ASCII character, which is faster than trimming it."""
     return f"{raw} >= '!' AND {raw} < chr(127)"
 
 
@@ -105,17 +105,17 @@ def _trimmed(raw: str) -> str:
     return f"trim({raw}, {_WHITE})"
 
 
-def layered(columns: Sequence[tuple[Layer, ...]], source: str = STAGING) -> str:
-    """Return what to select from: `source` with the layers of several columns, each value computed once."""
+def select_layers(columns: Sequence[tuple[Layer, ...]], source: str = STAGING) -> str:
+    """Return a subquery over `source` with the layers of several columns, each expression computed once."""
     for level in range(max(map(len, columns), default=0)):
         layers = [layers[level] for layers in columns if level < len(layers)]
-        wanted = ", ".join(f"{sql} AS {name}" for layer in layers for name, sql in layer.items())
-        source = f"(SELECT *, {wanted} FROM {source})"
+        expressions = ", ".join(f"{sql} AS {name}" for layer in layers for name, sql in layer.items())
+        source = f"(SELECT *, {expressions} FROM {source})"
     return source
 
 
-class Remark(NamedTuple):
-    """A warning in the making: `examples` of cells for which `where` holds are added to its facts."""
+class PendingWarning(NamedTuple):
+    """A warning without its examples, which are taken from cells that satisfy `where`."""
 
     code: str
     facts: Mapping[str, Any]
@@ -124,10 +124,10 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a column becomes: SQL of its values over `layers`, their type, how many cells fit, what has to be said."""
+    """The conversion of a column: SQL over `layers`, the resulting type, the number of cells that fit, and warnings."""
 
     layers: tuple[Layer, ...]
     sql: str
     type: str
     fits: int
-    remarks: tuple[Remark, ...] = ()
+    pending: tuple[PendingWarning, ...] = ()

@@ -1,4 +1,4 @@
-"""What type each column has: candidates by a sample of rows, the decision by all of them."""
+"""Infer the type of each column: candidates from a sample of rows, the decision from all rows."""
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
@@ -7,14 +7,14 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from agent.datasets import dates, months, numbers
-from agent.datasets.cells import STAGING, Cells, Layer, Plan, Remark, layered
+from agent.datasets.cells import STAGING, Cells, Layer, PendingWarning, Plan, select_layers
 from agent.datasets.dataset import Warning
 from agent.datasets.workspace import Workspace
 
 _SAMPLE_ROWS = 20_000
 _SAMPLE = "scratch.sample"
 _FITTING = 0.9
-"""Share of the cells that have to fit a type; the others become NULL."""
+"""Minimum share of cells that fit the type; the others become NULL."""
 
 _NOTEWORTHY = 0.5
 _EXAMPLES = 3
@@ -23,9 +23,9 @@ _MAX_EXAMPLE = 40
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """A column of the dataset: where its cells are, what they become, and its decimal mark where cells show one.
+    """A column of the dataset: its cells, their conversion, and the decimal mark if a cell shows one.
 
-    Single cells are selected from `source`.
+    `source` is the subquery that selects single cells.
     """
 
     cells: Cells
@@ -38,8 +38,8 @@ class ColumnPlan:
 Counts = Mapping[str, int]
 
 
-class _Found(NamedTuple):
-    """What was counted of a column that may be of a `kind`, and what its cells are selected from."""
+class _ColumnCounts(NamedTuple):
+    """The counts for a column, its candidate type `kind`, and the subquery that selects its cells."""
 
     cells: Cells
     kind: str
@@ -47,15 +47,15 @@ class _Found(NamedTuple):
     source: str
 
 
-class _Look(NamedTuple):
-    """What is counted of a column, and over what layers."""
+class _CountQuery(NamedTuple):
+    """SQL conditions to count for a column, and the layers they use."""
 
     layers: tuple[Layer, ...]
     conditions: dict[str, str]
 
 
-def _simple(cells: Cells) -> dict[str, str]:
-    """Return what is counted for types that are written in one way only."""
+def _single_notation(cells: Cells) -> dict[str, str]:
+    """Return the conditions for types with only one notation."""
     clock = rf"regexp_full_match({cells.trimmed}, '\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?')"
     return {
         "boolean": f"lower({cells.trimmed}) IN ('true', 'false')",
@@ -64,69 +64,77 @@ def _simple(cells: Cells) -> dict[str, str]:
     }
 
 
-def _filled(cells: Cells) -> dict[str, str]:
-    return {"filled": f"{cells.either} IS NOT NULL"}
+def _filled(cells: Cells) -> str:
+    return f"{cells.original} IS NOT NULL"
 
 
 def _basics(cells: Cells) -> dict[str, str]:
-    return {**_filled(cells), "nothing": cells.is_nothing}
+    return {"filled": _filled(cells), "missing": cells.is_missing_marker}
 
 
-def _first_look(cells: Cells) -> _Look:
+def _sample_query(cells: Cells) -> _CountQuery:
     above = len(cells.base)
     empty: Layer = {}
-    own = [kind.layers(cells)[above:] for kind in (numbers, dates, months)]
-    every = tuple(dict(ChainMap(*level)) for level in zip_longest(*own, fillvalue=empty))
+    layers_by_type = [kind.layers(cells)[above:] for kind in (numbers, dates, months)]
+    layers = tuple(dict(ChainMap(*level)) for level in zip_longest(*layers_by_type, fillvalue=empty))
     marks = {"fits_dot": numbers.fits(cells, "."), "fits_comma": numbers.fits(cells, ",")}
-    conditions = {**_basics(cells), **marks, **dates.first_look(cells), **months.counters(cells), **_simple(cells)}
-    return _Look((*cells.base, *every), conditions)
+    conditions = {
+        **_basics(cells),
+        **marks,
+        **dates.sample_conditions(cells),
+        **months.count_conditions(cells),
+        **_single_notation(cells),
+    }
+    return _CountQuery((*cells.base, *layers), conditions)
 
 
-_CLOSER: dict[str, Callable[[Cells], _Look]] = {
-    "number": lambda cells: _Look(numbers.layers(cells), {**_basics(cells), **numbers.counters(cells)}),
-    "date": lambda cells: _Look(dates.layers(cells), {**_basics(cells), **dates.counters(cells)}),
-    "month": lambda cells: _Look(months.layers(cells), {**_basics(cells), **months.counters(cells)}),
-    "simple": lambda cells: _Look(cells.base, {**_basics(cells), **_simple(cells)}),
-    "text": lambda cells: _Look(cells.base, _filled(cells)),
+_FULL_QUERY: dict[str, Callable[[Cells], _CountQuery]] = {
+    "number": lambda cells: _CountQuery(numbers.layers(cells), {**_basics(cells), **numbers.count_conditions(cells)}),
+    "date": lambda cells: _CountQuery(dates.layers(cells), {**_basics(cells), **dates.count_conditions(cells)}),
+    "month": lambda cells: _CountQuery(months.layers(cells), {**_basics(cells), **months.count_conditions(cells)}),
+    "simple": lambda cells: _CountQuery(cells.base, {**_basics(cells), **_single_notation(cells)}),
+    "text": lambda cells: _CountQuery(cells.base, {"filled": _filled(cells)}),
 }
 
 
-def examine(
+def infer_columns(
     work: Workspace, columns: Sequence[Cells], names: Sequence[str], rows: int, usual: numbers.Mark
 ) -> list[ColumnPlan]:
-    """Return what each column becomes; `usual` is the decimal mark where no cell of the file shows one.
+    """Return the type of each column; `usual` is the decimal mark to use if no cell of the file shows one.
 
     Raises:
-        FileTooLarge: it does not fit into memory.
+        FileTooLarge: The data does not fit into memory.
     """
     step = max(1, rows // _SAMPLE_ROWS)
     work.run(f"CREATE TABLE {_SAMPLE} AS SELECT * FROM {STAGING} WHERE rowid % {step} = 0")
     shares = [(at / len(columns), (at + 1) / len(columns)) for at in range(len(columns))]
-    found = [_examined(work, *each) for each in zip(columns, names, shares, strict=True)]
-    usual = _usual_mark(found, usual)
-    return [_decide(each, name, usual) for each, name in zip(found, names, strict=True)]
+    counted = [_count_column(work, *column) for column in zip(columns, names, shares, strict=True)]
+    marks = [numbers.decimal_mark(column.counts) for column in counted if column.kind == "number"]
+    dots, commas = marks.count("."), marks.count(",")
+    mark = usual if dots == commas else "." if dots > commas else ","
+    return [_decide(column, name, mark) for column, name in zip(counted, names, strict=True)]
 
 
-def _examined(work: Workspace, cells: Cells, name: str, share: tuple[float, float]) -> _Found:
-    sampled = _count(work, _first_look(cells), cells.distinct(_SAMPLE, repeats=True))
+def _count_column(work: Workspace, cells: Cells, name: str, share: tuple[float, float]) -> _ColumnCounts:
+    sampled = _count(work, _sample_query(cells), cells.distinct(_SAMPLE, repeats=True))
     kind = _candidate(sampled, name)
     source = cells.distinct(STAGING, repeats=2 * sampled["distinct"] <= sampled["cells"])
-    return _Found(cells, kind, _count(work, _CLOSER[kind](cells), source, ("examine", *share)), source)
+    return _ColumnCounts(cells, kind, _count(work, _FULL_QUERY[kind](cells), source, ("examine", *share)), source)
 
 
-def _count(work: Workspace, look: _Look, source: str, stage: tuple[str, float, float] | None = None) -> Counts:
-    wanted = [f"coalesce(sum(n) FILTER ({sql}), 0)" for sql in look.conditions.values()]
-    wanted += ["count(*)", "coalesce(sum(n), 0)"]
-    row = work.run(f"SELECT {', '.join(wanted)} FROM {layered([look.layers], source)}", stage=stage)[0]
+def _count(work: Workspace, look: _CountQuery, source: str, stage: tuple[str, float, float] | None = None) -> Counts:
+    sums = [f"coalesce(sum(n) FILTER ({sql}), 0)" for sql in look.conditions.values()]
+    sums += ["count(*)", "coalesce(sum(n), 0)"]
+    row = work.run(f"SELECT {', '.join(sums)} FROM {select_layers([look.layers], source)}", stage=stage)[0]
     return dict(zip([*look.conditions, "distinct", "cells"], map(int, row), strict=True))
 
 
 def _candidate(counts: Counts, name: str) -> str:
-    """Return the type that most cells of the sample fit, where few do not; else text."""
-    filled = counts["filled"] - counts["nothing"]
+    """Return the type that most cells of the sample fit; text if fewer than half of them fit any type."""
+    filled = counts["filled"] - counts["missing"]
     fitting = {
-        "month": months.found(counts, filled),
-        "date": dates.found(counts, name, filled),
+        "month": months.count_fitting(counts, filled),
+        "date": dates.count_fitting(counts, name, filled),
         "number": max(counts["fits_dot"], counts["fits_comma"]),
         "simple": max(counts["boolean"], counts["time"], counts["interval"]),
     }
@@ -134,64 +142,55 @@ def _candidate(counts: Counts, name: str) -> str:
     return best if fitting[best] and fitting[best] >= _NOTEWORTHY * filled else "text"
 
 
-def _usual_mark(found: Sequence[_Found], usual: numbers.Mark) -> numbers.Mark:
-    marks = [numbers.mark_of(each.counts) for each in found if each.kind == "number"]
-    dots, commas = marks.count("."), marks.count(",")
-    return usual if dots == commas else "." if dots > commas else ","
-
-
-def _decide(found: _Found, name: str, usual: numbers.Mark) -> ColumnPlan:
-    cells, kind, counts, source = found
+def _decide(column: _ColumnCounts, name: str, usual: numbers.Mark) -> ColumnPlan:
+    cells, kind, counts, source = column
     filled, mark = counts["filled"], None
-    wanted = filled - counts.get("nothing", 0)
+    expected = filled - counts.get("missing", 0)
     if kind == "number":
-        plan, mark = numbers.plan(cells, counts, usual), numbers.mark_of(counts)
+        plan, mark = numbers.plan(cells, counts, usual), numbers.decimal_mark(counts)
         codes = numbers.codes(cells, counts)
         if codes:
-            return _text(found, codes)
+            return _text(column, codes)
     elif kind == "date":
-        plan = dates.plan(cells, counts, name, wanted)
+        plan = dates.plan(cells, counts, name, expected)
     elif kind == "month":
-        plan = months.plan(cells, counts, wanted)
+        plan = months.plan(cells, counts, expected)
     elif kind == "simple":
-        plan = _simple_plan(cells, counts)
+        type_name = max(("boolean", "time", "interval"), key=lambda name: counts[name])
+        sql = f"TRY_CAST({cells.trimmed} AS {type_name.upper()})"
+        plan = Plan(cells.base, sql, type_name.upper(), counts[type_name])
     else:
-        return _text(found)
-    if plan.fits < _FITTING * wanted:
-        mixed = Remark("mixed", {"count": plan.fits, "filled": filled, "type": plan.type})
-        return _text(found, mixed)
+        return _text(column)
+    if plan.fits < _FITTING * expected:
+        mixed = PendingWarning("mixed", {"count": plan.fits, "filled": filled, "type": plan.type})
+        return _text(column, mixed)
     return ColumnPlan(cells, plan, filled, source, mark)
 
 
-def _text(found: _Found, *remarks: Remark) -> ColumnPlan:
-    cells, filled = found.cells, found.counts["filled"]
-    return ColumnPlan(cells, Plan(cells.base, cells.either, "VARCHAR", filled, remarks), filled, found.source)
-
-
-def _simple_plan(cells: Cells, counts: Counts) -> Plan:
-    kind = max(("boolean", "time", "interval"), key=lambda kind: counts[kind])
-    return Plan(cells.base, f"TRY_CAST({cells.trimmed} AS {kind.upper()})", kind.upper(), counts[kind])
+def _text(column: _ColumnCounts, *pending: PendingWarning) -> ColumnPlan:
+    cells, filled = column.cells, column.counts["filled"]
+    return ColumnPlan(cells, Plan(cells.base, cells.original, "VARCHAR", filled, pending), filled, column.source)
 
 
 def warnings_of(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]:
-    """Return what has to be said of a column, with cells of it as examples."""
+    """Return the warnings about a column, with some of its cells as examples."""
     plan, cells = column.plan, column.cells
-    remarks = list(plan.remarks)
+    pending = list(plan.pending)
     if not column.filled:
         return [Warning("no_values", name)]
     if plan.fits < column.filled:
         facts = {"count": column.filled - plan.fits, "type": plan.type}
-        remarks.append(Remark("misfits", facts, f"{cells.either} IS NOT NULL AND {plan.sql} IS NULL"))
-    return [Warning(remark.code, name, _facts(work, column, remark)) for remark in remarks]
+        pending.append(PendingWarning("misfits", facts, f"{cells.original} IS NOT NULL AND {plan.sql} IS NULL"))
+    return [Warning(pending_warning.code, name, _facts(work, column, pending_warning)) for pending_warning in pending]
 
 
-def _facts(work: Workspace, column: ColumnPlan, remark: Remark) -> dict[str, Any]:
-    if not remark.where:
-        return dict(remark.facts)
-    either = column.cells.either
+def _facts(work: Workspace, column: ColumnPlan, pending_warning: PendingWarning) -> dict[str, Any]:
+    if not pending_warning.where:
+        return dict(pending_warning.facts)
+    original = column.cells.original
     sql = (
-        f"SELECT {either} FROM {layered([column.plan.layers], column.source)} WHERE {remark.where} "
-        f"GROUP BY {either} ORDER BY min(rowid) LIMIT {_EXAMPLES}"
+        f"SELECT {original} FROM {select_layers([column.plan.layers], column.source)} WHERE {pending_warning.where} "
+        f"GROUP BY {original} ORDER BY min(rowid) LIMIT {_EXAMPLES}"
     )
-    found = [str(row[0])[:_MAX_EXAMPLE] for row in work.run(sql)]
-    return {**remark.facts, "example": found[0] if found else "", "examples": "; ".join(found)}
+    examples = [str(row[0])[:_MAX_EXAMPLE] for row in work.run(sql)]
+    return {**pending_warning.facts, "example": examples[0] if examples else "", "examples": "; ".join(examples)}

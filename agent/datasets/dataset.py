@@ -1,4 +1,4 @@
-"""A dataset: one table made of a file, and the report of what was guessed on the way."""
+"""A dataset: one table loaded from a file, and a report of the detected format."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ SOURCE_TYPES: tuple[SourceType, ...] = get_args(SourceType)
 
 
 class ColumnType(NamedTuple):
-    """A column of a dataset; `type` is DuckDB's name for its type."""
+    """A column of a dataset; `type` is the DuckDB type name."""
 
     name: str
     type: str
@@ -19,9 +19,9 @@ class ColumnType(NamedTuple):
 
 @dataclass(frozen=True)
 class Warning:
-    """What a reader of the data should know of one column, or of the whole table where `column` is empty.
+    """A warning about one column, or about the whole table if `column` is empty.
 
-    `code` is stable; `facts` fill its text.
+    `code` is stable; `facts` are the values for the message.
     """
 
     code: str
@@ -29,52 +29,52 @@ class Warning:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def message(self, language: Language = "en") -> str:
-        """Return what was found and what was done, in the given language."""
+        """Return the problem and how it was handled, in the given language."""
         text = render(f"data_{self.code}", language, **self.facts)
         return f"{self.column}: {text}" if self.column else text
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was guessed of a file; None where there was nothing to guess. Rows are counted from 1 as in the file."""
+    """The detected format of a file; None for properties that it does not have. Rows are counted from 1."""
 
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
-    """All sheets of the workbook; one is read."""
+    """All sheets of the workbook; only one is read."""
     header_row: int | None = None
-    """The first row of the header; 0 where there is none."""
+    """First row of the header; 0 if there is none."""
     header_rows: int | None = None
     encoding: str | None = None
     delimiter: str | None = None
     decimal_mark: str | None = None
-    """That of numbers written as text; None where no number shows it."""
+    """Decimal mark of numbers written as text; None if no number shows it."""
     empty_rows: int = 0
-    """Rows without a value that were left out."""
+    """Number of blank rows that were skipped."""
     empty_columns: int = 0
-    """Columns without a name and a value that were left out."""
+    """Number of columns without name and values that were dropped."""
     warnings: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """An immutable table. `dataset_id` comes from the content of the file, the sheet and the header row."""
+    """An immutable table. `dataset_id` is a hash of the file's content, the sheet and the header row."""
 
     dataset_id: str
     source_type: SourceType
     schema: tuple[ColumnType, ...]
     row_count: int
     name: str
-    """The name of the file that it was made of."""
+    """Name of the source file."""
     file_id: str
     report: Report = Report()
 
     @property
     def table(self) -> str:
-        """The name of its one table in SQL."""
+        """Name of the table in SQL."""
         return self.dataset_id
 
     def summary(self) -> dict[str, Any]:
-        """Return `dataset_id, source_type, schema, row_count`, as JSON holds them."""
+        """Return `dataset_id, source_type, schema, row_count` as JSON values."""
         schema = [column._asdict() for column in self.schema]
         return {
             "dataset_id": self.dataset_id,
@@ -84,12 +84,12 @@ class Dataset:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON holds it."""
+        """Return all fields as JSON values."""
         return {**self.summary(), "name": self.name, "file_id": self.file_id, "report": asdict(self.report)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Dataset":
-        """Return what `to_json` was made of."""
+        """Return the dataset that `to_json` serialised."""
         report = dict(data["report"])
         warnings = tuple(Warning(**warning) for warning in report.pop("warnings"))
         sheets = tuple(report.pop("sheets"))

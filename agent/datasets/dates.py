@@ -1,10 +1,10 @@
-"""Dates written as text in several styles, and the day numbers of Excel, as SQL of DuckDB."""
+"""Read dates written as text in several styles, and Excel day numbers, as DuckDB SQL."""
 
 import re
 from collections.abc import Mapping
 from typing import Literal
 
-from agent.datasets.cells import Cells, Layer, Plan, Remark
+from agent.datasets.cells import Cells, Layer, PendingWarning, Plan
 
 Order = Literal["day", "month"]
 
@@ -18,7 +18,7 @@ _NAMED_FORMATS = (
 _HALF_DAY_FORMATS = ("%Y-%m-%d %I:%M %p", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M%p")
 _STYLE: dict[Order, str] = {"day": "DD.MM.YYYY", "month": "MM/DD/YYYY"}
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 80_000
-"""From 1954 to 2119: numbers outside are rarely days."""
+"""Day numbers from 1954 to 2119; numbers outside are rarely dates."""
 
 _HINT = re.compile(r"(?i)\bdate\b|(^|_)date|date$|дата|日期|时间")
 
@@ -27,95 +27,95 @@ def _list(formats: tuple[str, ...]) -> str:
     return "[" + ", ".join(f"'{item}'" for item in formats) + "]"
 
 
-def _parsed(iso: str) -> str:
+def _parse(iso: str) -> str:
     return f"coalesce(TRY_CAST({iso} AS TIMESTAMP), try_strptime({iso}, {_list(_HALF_DAY_FORMATS)}))"
 
 
 def _year_last(text: str, order: Order) -> str:
-    """Return SQL of the time; of years with two digits those up to 69 are of this century (POSIX strptime, %y)."""
+    """Return SQL that parses the time. Two-digit years up to 69 mean 20xx, the others 19xx (POSIX strptime, %y)."""
     head = r"^(\d{1,2}[-/.]\d{1,2}[-/.])"
     full = rf"regexp_replace({text}, '{head}([0-6]\d)( |$)', '\120\2\3')"
     full = rf"regexp_replace({full}, '{head}([7-9]\d)( |$)', '\119\2\3')"
     iso = r"\3-\2-\1" if order == "day" else r"\3-\1-\2"
-    return _parsed(rf"regexp_replace({full}, '^(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}})', '{iso}')")
+    return _parse(rf"regexp_replace({full}, '^(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}})', '{iso}')")
 
 
 def layers(cells: Cells) -> tuple[Layer, ...]:
-    """Return what is computed of each cell.
+    """Return the layers that parse each cell.
 
-    `year_last`: it is written with the year at the end. `day` and `month`: the time that it holds, in either order of
-    day and month. `serial`: the time that it means as a day number of Excel.
+    `year_last`: whether the year is written last. `day` and `month`: the time, with day or month first. `serial`: the
+    time that an Excel day number stands for.
     """
-    text, known, is_last, number = cells.text, cells("known"), cells("year_last"), cells("number")
+    text, certain, is_last, number = cells.text, cells("certain"), cells("year_last"), cells("number")
+    # Days since 1899-12-30 (ECMA-376, part 1, 18.17.4.1).
+    time = f"TIMESTAMP '1899-12-30' + to_seconds(round({number} * 86400))"
+    serial = f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {time} END"
     orders: tuple[Order, ...] = ("day", "month")
     by_order = {
-        cells(order): f"CASE WHEN {is_last} THEN {_year_last(text, order)} ELSE {known} END" for order in orders
+        cells(order): f"CASE WHEN {is_last} THEN {_year_last(text, order)} ELSE {certain} END" for order in orders
     }
     return (
         *cells.base,
         {
-            known: _unambiguous(cells),
+            certain: _unambiguous(cells),
             is_last: f"coalesce(regexp_full_match({text}, '{_YEAR_LAST}'), false)",
             number: f"TRY_CAST({cells.trimmed} AS DOUBLE)",
         },
-        {**by_order, cells("serial"): _serial(number)},
+        {**by_order, cells("serial"): serial},
     )
 
 
 def _unambiguous(cells: Cells) -> str:
-    """Return SQL of the date and time that the cell holds where there is one way to read it; else NULL."""
+    """Return SQL of the date and time if the cell has only one possible reading; else NULL."""
     text, value = cells.text, cells.value
     year_first = rf"regexp_replace({text}, '^(\d{{4}})[-/.年](\d{{1,2}})[-/.月](\d{{1,2}})日?', '\1-\2-\3')"
     native = f"CASE WHEN {value} LIKE '____-__-__%' THEN TRY_CAST({value} AS TIMESTAMP) END"
     return (
         f"CASE WHEN {value} IS NOT NULL THEN {native} "
-        f"WHEN regexp_full_match({text}, '{_YEAR_FIRST}') THEN {_parsed(year_first)} "
+        f"WHEN regexp_full_match({text}, '{_YEAR_FIRST}') THEN {_parse(year_first)} "
         f"WHEN regexp_full_match({text}, '{_NAMED}') THEN try_strptime({text}, {_list(_NAMED_FORMATS)}) END"
     )
 
 
-def _serial(number: str) -> str:
-    """Return SQL of the time that an Excel day number means: days since 1899-12-30 (ECMA-376, part 1, 18.17.4.1)."""
-    moment = f"TIMESTAMP '1899-12-30' + to_seconds(round({number} * 86400))"
-    return f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {moment} END"
-
-
-def first_look(cells: Cells) -> dict[str, str]:
-    """Return the conditions over `layers` that tell whether a column may hold dates."""
+def sample_conditions(cells: Cells) -> dict[str, str]:
+    """Return the conditions over `layers` to count in the sample."""
     names = {"fits_day": "day", "fits_month": "month", "serial": "serial"}
     return {count: f"{cells(name)} IS NOT NULL" for count, name in names.items()}
 
 
-def counters(cells: Cells) -> dict[str, str]:
-    """Return the conditions over `layers` whose cells are counted before a column is read as dates."""
+def count_conditions(cells: Cells) -> dict[str, str]:
+    """Return the conditions over `layers` to count before a column is read as dates."""
     midnight = {
         f"midnight_{name}": f"date_trunc('day', {cells(name)}) = {cells(name)}" for name in ("day", "month", "serial")
     }
     is_date = f"coalesce({cells('day')}, {cells('month')}) IS NOT NULL"
-    return {**first_look(cells), **midnight, "year_last": f"{cells('year_last')} AND {is_date}"}
+    return {**sample_conditions(cells), **midnight, "year_last": f"{cells('year_last')} AND {is_date}"}
 
 
-def found(counts: Mapping[str, int], name: str, filled: int) -> int:
-    """Return how many cells are dates, day numbers included where dates stand beside them or the name says so."""
+def count_fitting(counts: Mapping[str, int], name: str, filled: int) -> int:
+    """Return the number of dates. Day numbers count if they accompany dates or the column name suggests dates."""
     dates = max(counts["fits_day"], counts["fits_month"])
     with_serials = dates * 2 >= filled or (dates == 0 and _HINT.search(name))
     return dates + (counts["serial"] if with_serials else 0)
 
 
 def plan(cells: Cells, counts: Mapping[str, int], name: str, filled: int) -> Plan:
-    """Return the column as dates, or as times where a cell is not at midnight. All cells decide on day and month."""
+    """Return the conversion to dates, or to timestamps if any cell has a time.
+
+    The order of day and month that fits more cells is used.
+    """
     order: Order = "day" if counts["fits_day"] >= counts["fits_month"] else "month"
-    fitting, midnight, moment = counts[f"fits_{order}"], counts[f"midnight_{order}"], cells(order)
-    every = found(counts, name, filled)
-    remarks = []
-    if every > fitting and counts["serial"]:
+    fitting, midnight, value = counts[f"fits_{order}"], counts[f"midnight_{order}"], cells(order)
+    fitting_with_serials = count_fitting(counts, name, filled)
+    pending = []
+    if fitting_with_serials > fitting and counts["serial"]:
         midnight += counts["midnight_serial"]
-        moment = f"coalesce({moment}, {cells('serial')})"
+        value = f"coalesce({value}, {cells('serial')})"
         fitting += counts["serial"]
-        remarks.append(Remark("date_serials", {"count": counts["serial"]}))
+        pending.append(PendingWarning("date_serials", {"count": counts["serial"]}))
     if counts["year_last"]:
         decided = counts["fits_day"] != counts["fits_month"]
         code = "date_style" if decided else "date_ambiguous"
-        remarks.append(Remark(code, {"style": _STYLE[order]}, "" if decided else cells("year_last")))
+        pending.append(PendingWarning(code, {"style": _STYLE[order]}, "" if decided else cells("year_last")))
     kind = "DATE" if midnight == fitting else "TIMESTAMP"
-    return Plan(layers(cells), f"CAST({moment} AS {kind})", kind, fitting, tuple(remarks))
+    return Plan(layers(cells), f"CAST({value} AS {kind})", kind, fitting, tuple(pending))

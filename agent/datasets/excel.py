@@ -1,53 +1,93 @@
-"""Workbooks: Excel in all its formats, and OpenDocument."""
+"""Read workbooks: all Excel formats, and OpenDocument."""
 
 import json
 import os
 import subprocess
 import sys
+import zipfile
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agent.datasets.archive import refuse_bombs
-from agent.datasets.limits import Bounded, Loading
-from agent.datasets.staging import Origin
-from agent.errors import (
-    DatasphinxError,
-    DriverMissing,
-    FileEmpty,
-    FileEncrypted,
-    SheetNotFound,
-)
-from agent.sql.limits import Cancellation
+from agent.core.cancellation import Cancellation
+from agent.datasets.limits import LimitName, Loading
+from agent.datasets.text_file import CellFile
+from agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
+
+_MAX_RATIO = 200
+"""Worksheets typically compress to a tenth, very regular ones to a fiftieth."""
+
+_HARMLESS_BYTES = 50_000_000
+_CHUNK = 1 << 20
+_ENCRYPTED = 0x1
+
 
 _BASE_ADDRESS_SPACE_MB = 512
-"""What interpreter and libraries take of the address space before there is a cell."""
-
+"""Address space of the interpreter and its libraries before any cell is read."""
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 
-def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) -> Origin:
-    """Write the cells of a sheet into `folder` and return where they are; without `sheet` the first one with cells.
+def check_archive(path: Path, loading: Loading) -> None:
+    """Unpack each member of the zip archive at `path` without keeping it, to measure its size.
+
+    Raises:
+        ArchiveSuspicious: It unpacks to more than 200 times its size and 50 MB, or exceeds the limits.
+        FileUnreadable: The archive is damaged.
+        FileEncrypted: A member has a password.
+        StatementCancelled: Loading was cancelled.
+    """
+    allowed = min(loading.limits.max_unpacked_bytes, max(_HARMLESS_BYTES, _MAX_RATIO * path.stat().st_size))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            declared = sum(member.file_size for member in archive.infolist())
+            if declared > allowed:
+                raise loading.suspicious(declared, allowed)
+            total = 0
+            for member in archive.infolist():
+                if member.flag_bits & _ENCRYPTED:
+                    raise FileEncrypted(loading.file)
+                total += _unpacked_size(archive, member, allowed - total, loading)
+                if total > allowed:
+                    raise loading.suspicious(total, allowed)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+        raise loading.unreadable(f"it is damaged ({error or type(error).__name__})", path) from error
+
+
+def _unpacked_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, allowed: int, loading: Loading) -> int:
+    """Return the unpacked size of `member` in bytes, or a value somewhat above `allowed` if it is larger."""
+    # The declared size may be false and the workbook reader ignores it, so ignore it here too.
+    member.file_size = allowed + _CHUNK
+    size = 0
+    with archive.open(member) as file:
+        while size <= allowed and (chunk := file.read(_CHUNK)):
+            size += len(chunk)
+            loading.cancellation.check()
+    return size
+
+
+def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) -> CellFile:
+    """Write the cells of a sheet into `folder` and return their file; by default the first sheet with cells.
 
     Raises:
         DriverMissing: python-calamine is not installed.
-        ArchiveSuspicious, FileEncrypted, FileUnreadable: the workbook cannot or should not be opened.
-        FileTooLarge: it has too many rows or columns, or does not fit into memory.
-        SheetNotFound: there is no such sheet.
-        FileEmpty: the sheet, or every sheet, is empty.
-        StatementCancelled: the loading is to stop.
+        ArchiveSuspicious, FileEncrypted, FileUnreadable: The workbook cannot or should not be opened.
+        FileTooLarge: The sheet has too many rows or columns, or does not fit into memory.
+        SheetNotFound: There is no such sheet.
+        FileEmpty: The sheet, or every sheet, is empty.
+        StatementCancelled: Loading was cancelled.
     """
     limits = loading.limits
     if find_spec("python_calamine") is None:
         raise DriverMissing("python-calamine", "analyst")
     suffix = Path(loading.file).suffix.lower()
     if suffix != ".xls":
-        refuse_bombs(path, loading)
-    # The reader goes by the suffix, which files that are kept by their content do not have.
+        check_archive(path, loading)
+    # The reader needs the suffix, which stored files do not have.
     book = folder / f"book{suffix}"
     book.symlink_to(path.absolute())
     cells = folder / "cells.csv"
-    answer = _ask(
+    answer = _run_reader(
         {
             "path": str(book),
             "sheet": sheet,
@@ -61,12 +101,12 @@ def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) ->
     if "error" in answer:
         raise _failure(answer, sheet, loading, book)
     merged = tuple((top, left, bottom, right) for top, left, bottom, right in answer["merged"])
-    return Origin(
+    return CellFile(
         cells, "utf-8", ",", paired=True, merged=merged, sheet=answer["sheet"], sheets=tuple(answer["sheets"])
     )
 
 
-def _ask(request: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
+def _run_reader(request: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
     command = [sys.executable, "-P", "-m", "agent.datasets.excel_process", json.dumps(request)]
     environment = {"PYTHONPATH": _PACKAGE_ROOT, "PYTHONUTF8": "1"}
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
@@ -74,15 +114,15 @@ def _ask(request: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
         try:
             with cancellation.calling(reader.kill):
                 cancellation.check()
-                written, complaint = reader.communicate()
+                output, errors = reader.communicate()
         finally:
             reader.kill()
     cancellation.check()
-    if reader.returncode < 0 or b"MemoryError" in complaint:
+    if reader.returncode < 0 or b"MemoryError" in errors:
         return {"error": "memory", "facts": []}
     if reader.returncode:
-        return {"error": "unreadable", "facts": ["its reader broke off"]}
-    answer: dict[str, Any] = json.loads(written)
+        return {"error": "unreadable", "facts": ["the workbook reader crashed"]}
+    answer: dict[str, Any] = json.loads(output)
     return answer
 
 
@@ -96,5 +136,5 @@ def _failure(answer: dict[str, Any], sheet: str | None, loading: Loading, book: 
         return FileEncrypted(name)
     if kind == "unreadable":
         return loading.unreadable(facts[0], book)
-    bounded: dict[str, Bounded] = {"rows": "rows", "columns": "columns", "memory": "megabytes in memory"}
-    return loading.too_large(bounded[kind])
+    limits: dict[str, LimitName] = {"rows": "rows", "columns": "columns", "memory": "megabytes in memory"}
+    return loading.too_large(limits[kind])

@@ -1,8 +1,8 @@
-"""Reads one sheet of a workbook in a process of its own, whose memory is bounded.
+"""Read one sheet of a workbook in a separate process with a memory limit.
 
-A workbook of a few kilobytes may place a cell in the last row and column, and its reader then asks for the memory of
-all cells between; here that ends this process and no other. It is started by `agent.datasets.excel` as
-`python -m agent.datasets.excel_process REQUEST`, writes the cells as CSV, and answers in one line of JSON.
+A workbook of a few kilobytes may have a cell in the last row and column, and the reader then allocates memory for all
+cells between. The limit ends only this process. `agent.datasets.excel` starts it as
+`python -m agent.datasets.excel_process REQUEST`; it writes the cells as CSV and prints its result as one line of JSON.
 """
 
 import csv
@@ -17,18 +17,18 @@ from typing import Any
 import python_calamine as calamine
 
 
-class Refusal(Exception):
-    """Why the sheet is not read: a kind and facts, as JSON holds them."""
+class SheetError(Exception):
+    """The reason why the sheet cannot be read: a kind, and facts as JSON values."""
 
 
 def main() -> None:
-    """Read what the one argument asks for."""
+    """Read the sheet described by the JSON in the only argument."""
     request = json.loads(sys.argv[1])
     _limit_memory(request["memory_mb"])
     try:
         answer = read(request)
-    except Refusal as refusal:
-        answer = {"error": refusal.args[0], "facts": refusal.args[1:]}
+    except SheetError as sheet_error:
+        answer = {"error": sheet_error.args[0], "facts": sheet_error.args[1:]}
     except calamine.PasswordError:
         answer = {"error": "encrypted", "facts": []}
     except (calamine.CalamineError, OSError) as error:
@@ -48,35 +48,36 @@ def _limit_memory(megabytes: int) -> None:
 def read(request: dict[str, Any]) -> dict[str, Any]:
     """Write the cells of the sheet to `request["cells"]`, two columns for each: text, and values of other types.
 
-    Returns name and width of the sheet, all sheets, and merged ranges as row, column, row, column, counted from 0.
+    Returns the sheet's name and width, the names of all sheets, and merged ranges as first row, first column, last row,
+    last column, counted from 0.
     """
     with calamine.CalamineWorkbook.from_path(request["path"]) as workbook:
         names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
         sheet = _sheet(workbook, request["sheet"], names)
         if sheet.width > request["max_columns"]:
-            raise Refusal("columns")
+            raise SheetError("columns")
         if sheet.height > request["max_rows"]:
-            raise Refusal("rows")
+            raise SheetError("rows")
         with Path(request["cells"]).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(_pairs(sheet))
         return {"sheet": sheet.name, "sheets": names, "width": sheet.width, "merged": _merged(sheet)}
 
 
-def _sheet(workbook: calamine.CalamineWorkbook, wanted: str | None, names: list[str]) -> calamine.CalamineSheet:
-    """Return the sheet that is wanted, else the first one with cells, those that are hidden last."""
-    if wanted is not None:
-        if wanted not in names:
-            raise Refusal("sheet", names)
-        sheet = workbook.get_sheet_by_name(wanted)
+def _sheet(workbook: calamine.CalamineWorkbook, requested: str | None, names: list[str]) -> calamine.CalamineSheet:
+    """Return the requested sheet, else the first one with cells, visible sheets first."""
+    if requested is not None:
+        if requested not in names:
+            raise SheetError("sheet", names)
+        sheet = workbook.get_sheet_by_name(requested)
         if not sheet.height:
-            raise Refusal("empty", wanted)
+            raise SheetError("empty", requested)
         return sheet
     visible = {sheet.name for sheet in workbook.sheets_metadata if sheet.visible == calamine.SheetVisibleEnum.Visible}
     for name in sorted(names, key=lambda name: name not in visible):
         sheet = workbook.get_sheet_by_name(name)
         if sheet.height:
             return sheet
-    raise Refusal("empty", "")
+    raise SheetError("empty", "")
 
 
 def _merged(sheet: calamine.CalamineSheet) -> list[list[int]]:
@@ -88,11 +89,11 @@ def _pairs(sheet: calamine.CalamineSheet) -> Iterator[list[str]]:
     for row in sheet.iter_rows():
         pairs = []
         for value in row:
-            pairs += [value.replace("\0", ""), ""] if isinstance(value, str) else ["", _written(value)]
+            pairs += [value.replace("\0", ""), ""] if isinstance(value, str) else ["", _as_text(value)]
         yield pairs
 
 
-def _written(value: float | bool | date | datetime | time | timedelta) -> str:
+def _as_text(value: float | bool | date | datetime | time | timedelta) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

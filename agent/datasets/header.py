@@ -1,4 +1,4 @@
-"""Which rows of a sheet are its header, and the names of columns that they give."""
+"""Find the header rows of a sheet, and build the column names from them."""
 
 import re
 from collections.abc import Sequence
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from agent.datasets.dataset import Warning
-from agent.datasets.staging import Cell, Head, Merged
+from agent.datasets.text_file import Cell, Head, Merged
 from agent.errors import FileEmpty, HeaderNotFound
 
 _VALUE = re.compile(r"[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*")
 _YEAR = re.compile(r"(19|20)\d\d")
 _MAX_NAME = 120
 _DENSE = 0.6
-"""Share of the columns that the first row of a header fills at least."""
+"""Minimum share of the columns that the first header row fills."""
 
 Row = Sequence[Cell]
 
 
 @dataclass(frozen=True)
 class Header:
-    """`names` of all columns, and where the header stands: `first` among the rows of the head, `rows` of them.
+    """The `names` of all columns, the index `first` of the header among the head's rows, and its number of `rows`.
 
-    A column without a name has an empty one. `merged` are the places of names made of a merged cell or of two rows.
+    The name of an unnamed column is empty. `merged` are the indices of names built from a merged cell or from two rows.
     """
 
     names: tuple[str, ...]
@@ -31,45 +31,53 @@ class Header:
     merged: tuple[int, ...] = ()
 
 
-def find_header(head: Head, merged: Sequence[Merged], wanted: int | None, file: str) -> Header:
-    """Return the header: in the row `wanted`, counted from 1 as in the file, 0 for none, or where it seems to be.
+def find_header(head: Head, merged: Sequence[Merged], row_number: int | None, file: str) -> Header:
+    """Return the header in `row_number`, counted from 1, 0 for none; if it is None, detect the header.
 
-    The first row is taken that fills most columns with words, and has rows below it.
+    The detected header is the first row that fills most columns with words and has rows below it.
 
     Raises:
-        FileEmpty: there is no row.
-        HeaderNotFound: no row can be it, or `wanted` is no row with cells.
+        FileEmpty: There is no row.
+        HeaderNotFound: No row can be the header, or `row_number` is not a row with cells.
     """
     if not any(_filled(row) for row in head.rows):
         raise FileEmpty(file, "")
-    if wanted == 0:
+    if row_number == 0:
         return Header(("",) * head.width, 0, 0)
     finder = _Finder(head, merged)
-    first = finder.search() if wanted is None else finder.given(wanted)
+    first = finder.search() if row_number is None else finder.index_of(row_number)
     if first is None:
-        below = "no row of words stands above rows of values" if wanted is None else f"row {wanted} has no cell"
-        raise HeaderNotFound(file, below)
+        reason = (
+            "no row of words stands above rows of values" if row_number is None else f"row {row_number} has no cell"
+        )
+        raise HeaderNotFound(file, reason)
     return finder.header(first)
 
 
 class _Finder:
     def __init__(self, head: Head, merged: Sequence[Merged]) -> None:
-        self._head, self._rows = head, [_padded(row, head.width) for row in head.rows]
+        self._head = head
+        self._rows: list[Row] = [[*row, *[Cell("")] * (head.width - len(row))] for row in head.rows]
         self._spans = [(top, left, right) for top, left, _, right in merged if right > left]
         self._dense = max(self._covered(index) for index in range(len(self._rows)))
 
     def search(self) -> int | None:
-        """Return the first row that can be a header; that of the groups, where they stand in a row above."""
+        """Return the index of the first row that can be a header, or of the row of groups above it."""
         for index, row in enumerate(self._rows):
-            is_dense = self._covered(index) >= _DENSE * self._dense
-            if is_dense and self._is_header(row) and len(_filled(row)) >= min(2, self._dense):
+            if self._covered(index) < _DENSE * self._dense:
+                continue
+            cells = _filled(row)
+            is_header = _is_word(cells[0]) and all(
+                _is_word(cell) or _YEAR.fullmatch(cell.text.strip()) for cell in cells
+            )
+            if is_header and len(cells) >= min(2, self._dense):
                 return index - 1 if index and self._has_two_rows(index - 1) else index
         return None
 
-    def given(self, wanted: int) -> int | None:
-        """Return the place of the row that the user counts as `wanted`."""
+    def index_of(self, row_number: int) -> int | None:
+        """Return the index of the row with this number in the file; None if it has no cells."""
         numbers = self._head.numbers
-        index = numbers.index(wanted - 1) if wanted - 1 in numbers else None
+        index = numbers.index(row_number - 1) if row_number - 1 in numbers else None
         return index if index is not None and _filled(self._rows[index]) else None
 
     def header(self, first: int) -> Header:
@@ -87,9 +95,10 @@ class _Finder:
         return Header(tuple(names), first, 2, places)
 
     def _has_two_rows(self, first: int) -> bool:
-        """Tell whether the row `first` holds groups and the next one the names in them.
+        """Return whether the row `first` holds group names and the next row the column names.
 
-        Without merged cells the names below have to need the groups: they repeat, or are missing where a group is not.
+        Without merged cells, the column names must depend on the groups: they repeat, or each column without one has a
+        group name above it.
         """
         if first + 2 >= len(self._rows):
             return False
@@ -105,7 +114,7 @@ class _Finder:
         return len(self._spans_of(first)) >= 2 or len(set(names)) < len(names) or completed
 
     def _is_above_values(self, index: int) -> bool:
-        """Tell whether a column has a word in this row and no word in any row below."""
+        """Return whether a column has a word in this row and only values below it."""
         for place, cell in enumerate(self._rows[index]):
             below = [row[place] for row in self._rows[index + 1 :] if row[place].text.strip()]
             if cell.text.strip() and below and not any(map(_is_word, below)):
@@ -113,7 +122,7 @@ class _Finder:
         return False
 
     def _groups(self, first: int) -> list[str]:
-        """Return the group over each column: that of a merged cell, else the nearest to the left over a name."""
+        """Return the group of each column: from a merged cell, else the nearest one to the left."""
         row, below, spans = self._rows[first], self._rows[first + 1], self._spans_of(first)
         groups = [cell.text.strip() for cell in row]
         for place, (left, right) in enumerate(pairwise(range(len(row))), start=1):
@@ -131,29 +140,24 @@ class _Finder:
         filled.update(place for left, right in self._spans_of(index) for place in range(left, right + 1))
         return len(filled)
 
-    @staticmethod
-    def _is_header(row: Row) -> bool:
-        cells = _filled(row)
-        return _is_word(cells[0]) and all(_is_word(cell) or _YEAR.fullmatch(cell.text.strip()) for cell in cells)
-
 
 def column_names(header: Header, kept: Sequence[int]) -> tuple[list[str], list[Warning]]:
-    """Return unique names for the columns in the places `kept`, and a warning for each that is not as in the file."""
+    """Return unique names for the columns at the indices `kept`, and a warning for each changed name."""
     names: list[str] = []
     warnings = []
     used: set[str] = set()
-    wanted = {header.names[place].casefold() for place in kept}
+    originals = {header.names[place].casefold() for place in kept}
     for place in kept:
-        was = header.names[place]
-        name, number = was or f"column_{place + 1}", 2
-        while name.casefold() in used or (name != was and name.casefold() in wanted):
-            name, number = f"{was or f'column_{place + 1}'}_{number}", number + 1
+        original = header.names[place]
+        name, number = original or f"column_{place + 1}", 2
+        while name.casefold() in used or (name != original and name.casefold() in originals):
+            name, number = f"{original or f'column_{place + 1}'}_{number}", number + 1
         used.add(name.casefold())
         names.append(name)
-        if not was:
+        if not original:
             warnings.append(Warning("unnamed", name))
-        elif name != was:
-            warnings.append(Warning("renamed", name, {"was": was}))
+        elif name != original:
+            warnings.append(Warning("renamed", name, {"was": original}))
         if place in header.merged:
             warnings.append(Warning("merged_header", name))
     return names, warnings
@@ -170,7 +174,3 @@ def _filled(row: Row) -> list[Cell]:
 
 def _is_word(cell: Cell) -> bool:
     return not cell.is_value and not _VALUE.fullmatch(cell.text.strip())
-
-
-def _padded(row: Row, width: int) -> Row:
-    return [*row, *[Cell("")] * (width - len(row))]

@@ -1,21 +1,21 @@
-"""How large a file may be that is made into a dataset, and who hears of it and stops it while it is made."""
+"""Limits, progress and cancellation while a file is loaded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from agent.core.cancellation import Cancellation
+from agent.core.redact import without_paths
 from agent.errors import ArchiveSuspicious, FileTooLarge, FileUnreadable
 from agent.settings import Settings
-from agent.sql.limits import Cancellation
-from agent.sql.redact import without_paths
 
 LoadProgress = Callable[[str, float], None]
-"""Is told the stage that goes on (`read`, `examine` or `write`) and the share of it that is done, from 0 to 1."""
+"""Called with the current stage (`read`, `examine` or `write`) and the share of it that is done, from 0 to 1."""
 
-Bounded = Literal["bytes", "rows", "columns", "megabytes in memory"]
+LimitName = Literal["bytes", "rows", "columns", "megabytes in memory"]
 
-_SETTINGS: dict[Bounded, tuple[str, str]] = {
+_SETTINGS: dict[LimitName, tuple[str, str]] = {
     "bytes": ("max_bytes", "MAX_FILE_BYTES"),
     "rows": ("max_rows", "MAX_DATASET_ROWS"),
     "columns": ("max_columns", "MAX_DATASET_COLUMNS"),
@@ -25,7 +25,7 @@ _SETTINGS: dict[Bounded, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class LoadLimits:
-    """Bytes of a file and of what it unpacks to, rows, columns, and megabytes of memory while it is loaded."""
+    """Limits on file size and unpacked size in bytes, rows, columns, and memory in megabytes while loading."""
 
     max_bytes: int = 2_000_000_000
     max_unpacked_bytes: int = 2_000_000_000
@@ -33,14 +33,14 @@ class LoadLimits:
     max_columns: int = 2000
     memory_mb: int = 1024
 
-    def too_large(self, file: str, what: Bounded) -> FileTooLarge:
-        """Return the error for a file that has more of `what` than these limits allow, with the setting to change."""
-        field, setting = _SETTINGS[what]
-        return FileTooLarge(file, what, getattr(self, field), f"DATASPHINX_{setting}")
+    def too_large(self, file: str, limit: LimitName) -> FileTooLarge:
+        """Return the error for a file that exceeds `limit`; it names the setting to change."""
+        field, setting = _SETTINGS[limit]
+        return FileTooLarge(file, limit, getattr(self, field), f"DATASPHINX_{setting}")
 
     @classmethod
     def of(cls, settings: Settings) -> "LoadLimits":
-        """Return the limits that are set."""
+        """Return the configured limits."""
         return cls(
             settings.max_file_bytes,
             settings.max_unpacked_bytes,
@@ -50,38 +50,38 @@ class LoadLimits:
         )
 
 
-def unheard(stage: str, share: float) -> None:
-    """Progress that nobody wants to hear of."""
+def ignore_progress(stage: str, share: float) -> None:
+    """Do nothing with the progress."""
 
 
 @dataclass(frozen=True)
 class Loading:
-    """A file that is being loaded: what the user calls it, what it may take, who hears how far it is, who stops it."""
+    """The loading of one file: the name shown to the user, limits, progress callback and cancellation."""
 
     file: str
     limits: LoadLimits
-    progress: LoadProgress = unheard
+    progress: LoadProgress = ignore_progress
     cancellation: Cancellation = field(default_factory=Cancellation)
 
-    def told(self, stage: str, share: float) -> None:
-        """Tell how far it is.
+    def report_progress(self, stage: str, share: float) -> None:
+        """Report the progress of a stage.
 
         Raises:
-            StatementCancelled: it is to stop.
+            StatementCancelled: Loading was cancelled.
         """
         self.cancellation.check()
         self.progress(stage, share)
 
-    def too_large(self, what: Bounded) -> FileTooLarge:
-        """Return the error for a file that has more of `what` than is allowed."""
-        return self.limits.too_large(self.file, what)
+    def too_large(self, limit: LimitName) -> FileTooLarge:
+        """Return the error for a file that exceeds `limit`."""
+        return self.limits.too_large(self.file, limit)
 
     def unreadable(self, reason: str, *paths: Path) -> FileUnreadable:
-        """Return the error for a file that cannot be read; `reason` may name `paths`, where it is stored."""
+        """Return the error for an unreadable file; its storage `paths` in `reason` are replaced by its name."""
         for path in paths:
             reason = reason.replace(str(path), self.file)
         return FileUnreadable(self.file, without_paths(reason))
 
     def suspicious(self, unpacked: int, allowed: int) -> ArchiveSuspicious:
-        """Return the error for a file that becomes `unpacked` bytes, where `allowed` are."""
+        """Return the error for an archive that unpacks to `unpacked` bytes, more than `allowed`."""
         return ArchiveSuspicious(self.file, unpacked, allowed)

@@ -1,7 +1,8 @@
-"""A file made into a dataset: one DuckDB file with one table, and what is known of it."""
+"""Load a file into a dataset: one DuckDB file with one table."""
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,114 +10,169 @@ from pathlib import Path
 
 from agent.datasets.dataset import Dataset, Report, SourceType, Warning
 from agent.datasets.excel import read_sheet
-from agent.datasets.header import Header, find_header
-from agent.datasets.kinds import source_type_of
+from agent.datasets.header import find_header
 from agent.datasets.limits import Loading
-from agent.datasets.staging import Head, Origin, read_head, refuse_large, text_origin, write_rest
-from agent.datasets.table import make_table
-from agent.datasets.typed import copy_json_lines, copy_parquet
+from agent.datasets.table import copy_json_lines, copy_parquet, make_table
+from agent.datasets.text_file import CellFile, check_size, detect_text_file, read_head, write_rest
 from agent.datasets.workspace import Workspace, workspace
+from agent.errors import FileEncrypted, FileUnreadable
+
+_SUFFIXES: dict[str, SourceType] = {
+    ".xlsx": "excel", ".xlsm": "excel", ".xls": "excel", ".xlsb": "excel", ".ods": "excel",
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl",
+}  # fmt: skip
+_ZIP, _OLE, _PARQUET, _PARQUET_ENCRYPTED = b"PK\x03\x04", bytes.fromhex("D0CF11E0A1B11AE1"), b"PAR1", b"PARE"
+_HEAD = 1 << 16
+_PACKAGE = re.escape("EncryptedPackage".encode("utf-16-le"))
+"""Stream of an OLE file that holds an encrypted workbook (MS-OFFCRYPTO, section 2.3.4.4)."""
+
+_FILE_PASS = rb"\x09\x08\x10\x00\x00\x06\x05\x00.{12}(\x86\x00\x00\x00)?\x2f\x00"
+"""The FilePass record at the start of an encrypted .xls workbook (MS-XLS, sections 2.1.7.20.3 and 2.4.117)."""
+
+_ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
+_LONGEST = 40
+"""Maximum length in bytes of a match of `_ENCRYPTED`."""
+
 
 _VERSION = 2
-"""To be raised when the same file would become another table than before."""
-
+"""Increase when the same file would load into a different table."""
 _DIGITS = 16
 _DISK_RATIO = 4
-"""Bytes on disk for each byte of a file, beside what it may unpack to: cells, table, what does not fit in memory."""
+"""Allowed disk space per byte of the file, in addition to its unpacked size: cells, table, and spilled data."""
+
+
+def source_type_of(path: Path, name: str) -> SourceType:
+    """Return the kind of the file at `path`, which the user calls `name`.
+
+    Raises:
+        FileUnreadable: The suffix is not supported, or the content does not match it.
+        FileEncrypted: The file is protected by a password.
+    """
+    suffix = Path(name).suffix.lower()
+    kind = _SUFFIXES.get(suffix)
+    if kind is None:
+        raise FileUnreadable(name, f"supported file types are {', '.join(_SUFFIXES)}")
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head:
+        raise FileUnreadable(name, "it is empty")
+    if head.startswith(_PARQUET_ENCRYPTED) or (head.startswith(_OLE) and _is_encrypted(path)):
+        raise FileEncrypted(name)
+    actual = _content(head)
+    expected = {"excel": "an OLE file" if suffix == ".xls" else "a zip archive", "parquet": "Parquet"}.get(kind, "text")
+    if actual != expected:
+        raise FileUnreadable(name, f"its name suggests {expected}, but its content is {actual}")
+    return kind
+
+
+def _content(head: bytes) -> str:
+    for magic, kind in ((_ZIP, "a zip archive"), (_OLE, "an OLE file"), (_PARQUET, "Parquet")):
+        if head.startswith(magic):
+            return kind
+    # UTF-16 has zeros in every second byte at most; text of no encoding has two in a row.
+    return "text" if b"\0\0" not in head else "binary data"
+
+
+def _is_encrypted(path: Path) -> bool:
+    with path.open("rb") as file:
+        tail = b""
+        while chunk := file.read(1 << 20):
+            if _ENCRYPTED.search(tail + chunk):
+                return True
+            tail = chunk[-_LONGEST:]
+    return False
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that is kept: its id, where it is, and what the user calls it."""
+    """A stored file: its id, its path, and the user's name for it."""
 
     file_id: str
     path: Path
     name: str
     source_type: SourceType | None = None
-    """Where the content does not tell: a DataFrame is kept as Parquet."""
+    """Set if the content does not show it: a DataFrame is stored as Parquet."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be loaded and how: `folder` is for what is in the making, `known` tells a dataset by its id."""
+    """A file to load. `folder` holds temporary files; `find_dataset` looks up a stored dataset by its id."""
 
     upload: Upload
     folder: Path
     loading: Loading
-    known: Callable[[str], Dataset | None]
+    find_dataset: Callable[[str], Dataset | None]
 
     @property
     def target(self) -> Path:
-        """The DuckDB file that is written."""
+        """The DuckDB file to write."""
         return self.folder / "table.duckdb"
 
 
 def load(job: Job, sheet: str | None = None, header_row: int | None = None) -> Dataset:
-    """Return the dataset of a file; where it is not known yet its table is in `job.target`.
+    """Return the dataset of a file; unless it is already stored, write its table to `job.target`.
 
-    `sheet` is for workbooks, left out: the first with cells. `header_row` is for workbooks and CSV, counted from 1, 0
-    where there is none, left out: it is looked for.
+    `sheet` applies to workbooks; by default the first one with cells is loaded. `header_row` applies to workbooks and
+    CSV: counted from 1, 0 for none; by default it is detected.
 
     Raises:
-        FileUnreadable, FileEncrypted, ArchiveSuspicious: the file cannot or should not be opened.
-        FileTooLarge: it has more than the limits allow.
-        SheetNotFound, HeaderNotFound, FileEmpty: there is no such table in it.
-        DriverMissing: a package is not installed.
-        StatementCancelled: the loading is to stop.
+        FileUnreadable, FileEncrypted, ArchiveSuspicious: The file cannot or should not be opened.
+        FileTooLarge: The file exceeds the limits.
+        SheetNotFound, HeaderNotFound, FileEmpty: The file has no such table.
+        DriverMissing: A package is not installed.
+        StatementCancelled: Loading was cancelled.
     """
     path, name = job.upload.path, job.upload.name
-    refuse_large(path, job.loading)
+    check_size(path, job.loading)
     kind = source_type_of(path, name)
     if kind == "excel":
         return _load_cells(job, kind, read_sheet(path, sheet, job.folder, job.loading), header_row)
     if kind == "csv":
-        return _load_cells(job, kind, text_origin(path, name), header_row)
+        return _load_cells(job, kind, detect_text_file(path, name), header_row)
     return _load_typed(job, kind)
 
 
-def _load_cells(job: Job, kind: SourceType, origin: Origin, header_row: int | None) -> Dataset:
+def _load_cells(job: Job, kind: SourceType, cell_file: CellFile, header_row: int | None) -> Dataset:
     upload = job.upload
-    head = read_head(origin, upload.name)
+    head = read_head(cell_file, upload.name)
     if head.width > job.loading.limits.max_columns:
         raise job.loading.too_large("columns")
-    header = find_header(head, origin.merged, header_row, upload.name)
-    report = _report(origin, head, header)
-    dataset_id = _dataset_id(upload.file_id, kind, origin.sheet, report.header_row)
-    if known := job.known(dataset_id):
-        return known
-    rest = job.folder / "rest.csv"
-    start = head.ends[header.first + header.rows - 1] if header.rows else 0
-    replaced = write_rest(origin, start, rest, job.loading)
-    if replaced:
-        facts = {"count": replaced, "encoding": origin.encoding}
-        report = Report(**{**vars(report), "warnings": (Warning("replaced_characters", "", facts),)})
-    with _workspace(job) as work:
-        made = make_table(work, dataset_id, rest, origin, header, report, job.loading)
-    return Dataset(dataset_id, kind, made.schema, made.row_count, upload.name, upload.file_id, made.report)
-
-
-def _report(origin: Origin, head: Head, header: Header) -> Report:
-    is_text = not origin.paired
-    return Report(
-        sheet=origin.sheet,
-        sheets=origin.sheets,
+    header = find_header(head, cell_file.merged, header_row, upload.name)
+    is_text = not cell_file.paired
+    report = Report(
+        sheet=cell_file.sheet,
+        sheets=cell_file.sheets,
         header_row=head.numbers[header.first] + 1 if header.rows else 0,
         header_rows=header.rows,
-        encoding=origin.encoding if is_text else None,
-        delimiter=origin.delimiter if is_text else None,
+        encoding=cell_file.encoding if is_text else None,
+        delimiter=cell_file.delimiter if is_text else None,
     )
+    dataset_id = _dataset_id(upload.file_id, kind, cell_file.sheet, report.header_row)
+    if stored := job.find_dataset(dataset_id):
+        return stored
+    rest = job.folder / "rest.csv"
+    start = head.ends[header.first + header.rows - 1] if header.rows else 0
+    replaced = write_rest(cell_file, start, rest, job.loading)
+    if replaced:
+        facts = {"count": replaced, "encoding": cell_file.encoding}
+        report = Report(**{**vars(report), "warnings": (Warning("replaced_characters", "", facts),)})
+    with _workspace(job) as work:
+        written = make_table(work, dataset_id, rest, cell_file, header, report, job.loading)
+    return Dataset(dataset_id, kind, written.schema, written.row_count, upload.name, upload.file_id, written.report)
 
 
 def _load_typed(job: Job, kind: SourceType) -> Dataset:
     upload = job.upload
     dataset_id = _dataset_id(upload.file_id, kind, None, None)
-    if known := job.known(dataset_id):
-        return known
+    if stored := job.find_dataset(dataset_id):
+        return stored
     copy = copy_parquet if kind == "parquet" else copy_json_lines
     with _workspace(job, upload.path) as work:
-        made = copy(work, dataset_id, upload.path, job.loading)
-    shown = upload.source_type or kind
-    return Dataset(dataset_id, shown, made.schema, made.row_count, upload.name, upload.file_id, made.report)
+        written = copy(work, dataset_id, upload.path, job.loading)
+    source_type = upload.source_type or kind
+    return Dataset(
+        dataset_id, source_type, written.schema, written.row_count, upload.name, upload.file_id, written.report
+    )
 
 
 def _workspace(job: Job, *readable: Path) -> AbstractContextManager[Workspace]:

@@ -1,12 +1,12 @@
-"""Months written as text without a day, as SQL: `2024-01`, `2024年1月`, `01.2024`, `Jan 2024`, `январь 2024`."""
+"""Read months without a day, as DuckDB SQL: `2024-01`, `2024年1月`, `01.2024`, `Jan 2024`, `январь 2024`."""
 
 from collections.abc import Mapping
 
-from agent.datasets.cells import Cells, Layer, Plan, Remark
+from agent.datasets.cells import Cells, Layer, PendingWarning, Plan
 
 _YEAR_FIRST = r"((?:19|20)\d\d)(?:[-/](1[0-2]|0?[1-9])|年(1[0-2]|0?[1-9])月)"
 _YEAR_LAST = r"(0[1-9]|1[0-2])[-/.]((?:19|20)\d\d)"
-"""Two digits for the month: `1.2024` is a number more often than a month."""
+"""The month needs two digits: `1.2024` is more often a number."""
 
 _NAMED = r"([A-Za-zА-Яа-я]{3,9})\.?,?[ -]((?:19|20)\d\d)(?: ?г\.?| года?)?"
 _NAMES = """jan january янв январь января|feb february фев февр февраль февраля|mar march мар март марта|
@@ -16,7 +16,7 @@ dec december дек декабрь декабря""".split("|")
 
 
 def layers(cells: Cells) -> tuple[Layer, ...]:
-    """Return what is computed of each cell; `first`: the first day of the month that it names."""
+    """Return the layers that parse each cell; `first` is the first day of the month."""
     text = cells.text
     numbers = ", ".join(f"'{name}': {number}" for number, names in enumerate(_NAMES, 1) for name in names.split())
     named = rf"MAP {{{numbers}}}[lower(regexp_extract({text}, '{_NAMED}', 1))]"
@@ -31,17 +31,17 @@ def layers(cells: Cells) -> tuple[Layer, ...]:
     return (*cells.base, {cells("first"): first})
 
 
-def counters(cells: Cells) -> dict[str, str]:
-    """Return the condition over `layers` that holds for months."""
+def count_conditions(cells: Cells) -> dict[str, str]:
+    """Return the condition over `layers` that is true for months."""
     return {"months": f"{cells('first')} IS NOT NULL"}
 
 
-def found(counts: Mapping[str, int], filled: int) -> int:
-    """Return how many cells are months: none where others stand among them, since those may be days."""
+def count_fitting(counts: Mapping[str, int], filled: int) -> int:
+    """Return the number of months; 0 if any other value occurs, since the column may then hold days."""
     return counts["months"] if counts["months"] == filled else 0
 
 
 def plan(cells: Cells, counts: Mapping[str, int], filled: int) -> Plan:
-    """Return the column as the first days of its months."""
-    remark = Remark("months", {"count": counts["months"]}, f"{cells('first')} IS NOT NULL")
-    return Plan(layers(cells), cells("first"), "DATE", found(counts, filled), (remark,))
+    """Return the conversion to the first day of each month."""
+    pending_warning = PendingWarning("months", {"count": counts["months"]}, f"{cells('first')} IS NOT NULL")
+    return Plan(layers(cells), cells("first"), "DATE", count_fitting(counts, filled), (pending_warning,))

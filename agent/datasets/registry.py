@@ -1,4 +1,4 @@
-"""Files and datasets as they are kept on disk, by ids that come from their content."""
+"""Store files and datasets on disk, by ids derived from their content."""
 
 import hashlib
 import json
@@ -6,37 +6,40 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
+from agent.core.cancellation import Cancellation
+from agent.core.text import valid_json, valid_text
 from agent.datasets.dataset import Dataset, SourceType
-from agent.datasets.frames import write_frame
-from agent.datasets.joined import JoinedFiles
-from agent.datasets.limits import Loading, LoadLimits, LoadProgress, unheard
+from agent.datasets.header import Header, column_names
+from agent.datasets.limits import Loading, LoadLimits, LoadProgress, ignore_progress
 from agent.datasets.load import Job, Upload, load
+from agent.datasets.workspace import workspace
 from agent.errors import DatasetUnknown, FileUnknown
-from agent.sql.limits import Cancellation
-from agent.text import valid_text
 
 _ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
 _CHUNK = 1 << 20
 _DIGITS = 16
 _STALE_S = 86_400.0
-"""After a day, what a process left that was killed while it loaded is removed."""
+"""Age in seconds after which temporary folders of killed processes are removed."""
+
+
+_MEMBERS = "datasets.json"
 
 
 class Registry:
-    """What is kept in `data_dir`. Any number of processes may use it at once; nobody sees what is half written."""
+    """The files and datasets in `data_dir`. Several processes may use it at once; writes are atomic."""
 
     def __init__(self, data_dir: Path, limits: LoadLimits | None = None) -> None:
-        """Make the folders where they are missing.
+        """Create the folders if they are missing.
 
         Raises:
-            OSError: they cannot be made.
+            OSError: The folders cannot be created.
         """
         self.limits = limits or LoadLimits()
         folders = [data_dir / name for name in ("files", "datasets", "joined", "work")]
@@ -44,26 +47,26 @@ class Registry:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._files, self._datasets, joined, self._work = folders
         self._joined = JoinedFiles(joined)
-        for left in self._work.iterdir():
-            if time.time() - left.stat().st_mtime > _STALE_S:
-                shutil.rmtree(left, ignore_errors=True)
+        for folder in self._work.iterdir():
+            if time.time() - folder.stat().st_mtime > _STALE_S:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def add_file(self, path: Path, name: str | None = None) -> str:
-        """Keep a copy of the file at `path` and return its id; `name` is what it is called, left out: as it is.
+        """Store a copy of the file at `path` and return its id; `name` defaults to the file's name.
 
         Raises:
-            FileTooLarge: it has too many bytes.
-            OSError: it cannot be read or kept.
+            FileTooLarge: The file has too many bytes.
+            OSError: The file cannot be read or stored.
         """
         with path.open("rb") as source:
             return self.add_stream(source, name or path.name)
 
     def add_stream(self, source: BinaryIO, name: str, source_type: SourceType | None = None) -> str:
-        """Keep what `source` gives and return its id.
+        """Store the content of `source` and return its id.
 
         Raises:
-            FileTooLarge: there are too many bytes.
-            OSError: it cannot be read or kept.
+            FileTooLarge: There are too many bytes.
+            OSError: The content cannot be read or stored.
         """
         name = valid_text(name)
         with self.folder() as folder:
@@ -80,26 +83,26 @@ class Registry:
         return file_id
 
     def files(self) -> list[Upload]:
-        """Return all files by name."""
-        found = (self.file(path.stem) for path in self._files.glob("file_*.json"))
-        return sorted(found, key=lambda file: (file.name, file.file_id))
+        """Return all files, sorted by name."""
+        files = (self.file(path.stem) for path in self._files.glob("file_*.json"))
+        return sorted(files, key=lambda file: (file.name, file.file_id))
 
     def file(self, file_id: str) -> Upload:
         """Return the file with this id.
 
         Raises:
-            FileUnknown: there is none.
+            FileUnknown: There is no such file.
         """
-        known = _get(self._files, file_id)
-        if known is None:
+        metadata = _get(self._files, file_id)
+        if metadata is None:
             raise FileUnknown(file_id)
-        return Upload(file_id, self._files / file_id, **known)
+        return Upload(file_id, self._files / file_id, **metadata)
 
     def delete_file(self, file_id: str) -> None:
-        """Remove a file; datasets that were made of it stay.
+        """Delete a file; datasets loaded from it remain.
 
         Raises:
-            FileUnknown: there is none.
+            FileUnknown: There is no such file.
         """
         path = self.file(file_id).path
         path.with_name(f"{file_id}.json").unlink(missing_ok=True)
@@ -110,26 +113,26 @@ class Registry:
         file_id: str,
         sheet: str | None = None,
         header_row: int | None = None,
-        progress: LoadProgress = unheard,
+        progress: LoadProgress = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Dataset:
-        """Return the dataset of a file, made now or before; `sheet` and `header_row` are as in `load`.
+        """Return the dataset of a file, loading it if necessary; `sheet` and `header_row` are as in `load`.
 
         Raises:
-            FileUnknown: there is no such file.
-            StatementCancelled: `cancellation` asked for it.
-            DatasphinxError: everything that `load` raises; nothing is left behind.
+            FileUnknown: There is no such file.
+            StatementCancelled: The loading was cancelled through `cancellation`.
+            DatasphinxError: Any error of `load`. Temporary files are removed.
         """
         upload = self.file(file_id)
         with self.folder() as folder:
-            # Somebody who deletes the file meanwhile takes its name away, and not what is read.
-            own = folder / "upload"
+            # A hard link keeps the content readable if the file is deleted meanwhile.
+            link = folder / "upload"
             try:
-                os.link(upload.path, own)
+                os.link(upload.path, link)
             except FileNotFoundError:
                 raise FileUnknown(file_id) from None
             loading = Loading(upload.name, self.limits, progress, cancellation or Cancellation())
-            job = Job(replace(upload, path=own), folder, loading, self._known)
+            job = Job(replace(upload, path=link), folder, loading, self._find_dataset)
             dataset = load(job, sheet, header_row)
             if job.target.exists():
                 job.target.chmod(0o400)
@@ -140,7 +143,7 @@ class Registry:
         """Return the dataset of a pandas DataFrame.
 
         Raises:
-            DatasphinxError: everything that `write_frame` and `load` raise; nothing is left behind.
+            DatasphinxError: Any error of `write_frame` and `load`. Temporary files are removed.
         """
         with self.folder() as folder:
             path = write_frame(frame, name, folder, self.limits)
@@ -149,34 +152,34 @@ class Registry:
         return self.create(file_id)
 
     def datasets(self) -> list[Dataset]:
-        """Return all datasets by name."""
-        found = (self._known(path.stem) for path in self._datasets.glob("ds_*.json"))
-        return sorted((dataset for dataset in found if dataset), key=lambda each: (each.name, each.dataset_id))
+        """Return all datasets, sorted by name."""
+        datasets = (self._find_dataset(path.stem) for path in self._datasets.glob("ds_*.json"))
+        return sorted(filter(None, datasets), key=lambda dataset: (dataset.name, dataset.dataset_id))
 
     def dataset(self, dataset_id: str) -> Dataset:
         """Return the dataset with this id.
 
         Raises:
-            DatasetUnknown: there is none.
+            DatasetUnknown: There is no such dataset.
         """
-        known = self._known(dataset_id)
-        if known is None:
+        dataset = self._find_dataset(dataset_id)
+        if dataset is None:
             raise DatasetUnknown(dataset_id)
-        return known
+        return dataset
 
     def path_of(self, dataset_id: str) -> Path:
         """Return the DuckDB file with the table of a dataset.
 
         Raises:
-            DatasetUnknown: there is none.
+            DatasetUnknown: There is no such dataset.
         """
         return self._path(self.dataset(dataset_id).dataset_id)
 
     def delete_dataset(self, dataset_id: str) -> None:
-        """Remove a dataset, and the files that hold a copy of its table beside others.
+        """Delete a dataset, and the joined files that contain a copy of its table.
 
         Raises:
-            DatasetUnknown: there is none.
+            DatasetUnknown: There is no such dataset.
         """
         path = self.path_of(dataset_id)
         path.with_suffix(".json").unlink(missing_ok=True)
@@ -185,36 +188,36 @@ class Registry:
         self._joined.forget({dataset_id})
 
     def cache_of(self, dataset_ids: Sequence[str]) -> Path:
-        """Return the folder for what can be read from the datasets again; it goes with any of them."""
+        """Return the folder for cached profiles of these datasets; it is deleted with any of them."""
         only = dataset_ids[0] if len(dataset_ids) == 1 else None
         return self._datasets / f"{only}.cache" if only else self._joined.folder_of(dataset_ids)
 
     def joined_path(self, dataset_ids: Sequence[str], build: Callable[[Path], None]) -> Path:
-        """Return the DuckDB file with the tables of several datasets, which `build` writes where it is missing."""
+        """Return the DuckDB file with the tables of several datasets; `build` writes it if it is missing."""
         with self.folder() as work:
             return self._joined.path(dataset_ids, work, build)
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
-        """Yield a folder of its own for what is in the making, gone after the block."""
+        """Yield a temporary folder, deleted after the block."""
         with TemporaryDirectory(dir=self._work) as folder:
             yield Path(folder)
 
     def _keep_file(self, file_id: str, body: dict[str, Any], copy: Path) -> None:
-        """Move a file from the folder that it was made in to where it is kept, with what is known of it."""
+        """Move a file from its temporary folder to its final path, and store its metadata."""
         os.replace(copy, self._files / file_id)
         _put(self._files, file_id, body, copy.parent)
 
-    def _keep_dataset(self, dataset: Dataset, made: Path) -> None:
-        os.replace(made, self._path(dataset.dataset_id))
-        _put(self._datasets, dataset.dataset_id, dataset.to_json(), made.parent)
+    def _keep_dataset(self, dataset: Dataset, path: Path) -> None:
+        os.replace(path, self._path(dataset.dataset_id))
+        _put(self._datasets, dataset.dataset_id, dataset.to_json(), path.parent)
 
     def _path(self, dataset_id: str) -> Path:
         return self._datasets / f"{dataset_id}.duckdb"
 
-    def _known(self, dataset_id: str) -> Dataset | None:
-        known = _get(self._datasets, dataset_id)
-        return Dataset.from_json(known) if known else None
+    def _find_dataset(self, dataset_id: str) -> Dataset | None:
+        metadata = _get(self._datasets, dataset_id)
+        return Dataset.from_json(metadata) if metadata else None
 
 
 def _put(folder: Path, name: str, content: dict[str, Any], work: Path) -> None:
@@ -224,11 +227,81 @@ def _put(folder: Path, name: str, content: dict[str, Any], work: Path) -> None:
 
 
 def _get(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return what is known of an id that may come from a model; nothing but an id becomes a path."""
+    """Return the stored metadata of an id. The id may come from a model, so only a valid one becomes part of a path."""
     if not _ID.fullmatch(name):
         return None
     try:
-        known: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        metadata: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return known
+    return metadata
+
+
+class JoinedFiles:
+    """DuckDB files with copies of several datasets, since a statement can read only one file.
+
+    There is one folder for each set of datasets. Several processes may use them at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Use the folders in `folder`."""
+        self._folder = folder
+
+    def folder_of(self, dataset_ids: Sequence[str]) -> Path:
+        """Return the folder of a set of datasets."""
+        return self._folder / hashlib.sha256("".join(dataset_ids).encode()).hexdigest()
+
+    def path(self, dataset_ids: Sequence[str], work: Path, build: Callable[[Path], None]) -> Path:
+        """Return the DuckDB file of a set of datasets; if it is missing, `build` writes it in the folder `work`.
+
+        Raises:
+            OSError: The file cannot be stored.
+        """
+        joined = self.folder_of(dataset_ids)
+        path = joined / "joined.duckdb"
+        if not path.exists():
+            new = work / "new"
+            new.mkdir(mode=0o700)
+            build(work / path.name)
+            os.replace(work / path.name, new / path.name)
+            (new / _MEMBERS).write_text(json.dumps(list(dataset_ids)), encoding="utf-8")
+            try:
+                os.rename(new, joined)
+            except OSError:
+                # Another process may have been faster.
+                if not path.exists():
+                    raise
+        return path
+
+    def forget(self, dataset_ids: Set[str]) -> None:
+        """Delete the files that contain copies of deleted datasets, with their caches."""
+        for joined in self._folder.iterdir():
+            try:
+                members = set(json.loads((joined / _MEMBERS).read_text(encoding="utf-8")))
+            except FileNotFoundError:
+                members = set(dataset_ids)
+            if members & dataset_ids:
+                shutil.rmtree(joined, ignore_errors=True)
+
+
+def write_frame(frame: Any, name: str, folder: Path, limits: LoadLimits) -> Path:
+    """Write a pandas DataFrame as Parquet into `folder` and return the path; a named index becomes a column.
+
+    Raises:
+        FileUnreadable: DuckDB cannot store one of the columns.
+        FileTooLarge: The data does not fit into memory.
+        DriverMissing: duckdb is not installed.
+    """
+    if any(label is not None for label in frame.index.names):
+        frame = frame.reset_index()
+    header = Header(tuple(valid_text(str(name)) for name in frame.columns), 0, 1)
+    names, _ = column_names(header, range(len(header.names)))
+    frame = frame.set_axis(names, axis=1)
+    # Columns of other types hold no text, or text that pandas has validated.
+    mixed = [name for name in names if frame[name].dtype == object]
+    frame = frame.assign(**{name: frame[name].map(valid_json) for name in mixed})
+    path = folder / "frame.parquet"
+    with workspace(folder / "frame.duckdb", [], Loading(name, limits)) as work:
+        with work.frame("frame", frame):
+            work.run("COPY (SELECT * FROM frame) TO ? (FORMAT parquet)", [str(path)])
+    return path

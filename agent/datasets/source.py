@@ -1,18 +1,24 @@
-"""Datasets as a source of queries: read-only, behind the same walls as every DuckDB file."""
+"""Open datasets as read-only data sources, with the same protection as any DuckDB file."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from cachetools import LRUCache
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from agent.catalog.source import Source, open_source
 from agent.datasets.limits import Loading
 from agent.datasets.registry import Registry
-from agent.datasets.workspace import quoted, workspace
-from agent.source_settings import SourceSettings
-from agent.sql.known_results import KnownResults
-from agent.sql.limits import Limits
+from agent.datasets.workspace import quote_identifier, workspace
+from agent.errors import DatasetUnknown
+from agent.settings import SourceSettings
+from agent.sources.source import Source, open_source
+from agent.sql.result_cache import ResultCache
+from agent.types import Limits
+
+_MAX_OPEN = 64
+"""Maximum number of open sources."""
 
 
 def open_datasets(
@@ -21,39 +27,87 @@ def open_datasets(
     limits: Limits,
     *,
     is_cached: bool = False,
-    known: KnownResults | None = None,
+    result_cache: ResultCache | None = None,
 ) -> Source:
     """Return a source with one table for each dataset, named by its `dataset_id`.
 
-    A single dataset is read where it is; several are copied into one file first, once, since a statement may read
-    only one file. Datasets never change, so a statement that was asked before, of those whose results are in `known`,
-    is not run again. With `is_cached` what is read of them on opening is kept, and goes with them.
+    A single dataset is read in place. Several are first copied into one file, which is kept, because a statement can
+    read only one file. Datasets never change, so a repeated statement is answered from `result_cache`. With
+    `is_cached`, the profiles read on opening are stored and deleted with the datasets.
 
     Raises:
-        DatasetUnknown: there is no such dataset.
-        FileTooLarge: they do not fit into memory while they are copied.
-        DriverMissing: a package is not installed.
-        SourceUnreachable: the file cannot be read.
+        DatasetUnknown: There is no such dataset.
+        FileTooLarge: The datasets do not fit into memory while they are copied.
+        DriverMissing: A package is not installed.
+        SourceUnreachable: The file cannot be read.
     """
-    wanted = sorted(set(dataset_ids))
-    paths = [registry.path_of(dataset_id) for dataset_id in wanted]
-    path = paths[0] if len(paths) == 1 else _joined(registry, wanted, paths)
+    ids = sorted(set(dataset_ids))
+    paths = [registry.path_of(dataset_id) for dataset_id in ids]
+    path = paths[0] if len(paths) == 1 else _joined(registry, ids, paths)
     url = URL.create("duckdb", database=str(path.absolute())).render_as_string(hide_password=False)
-    cache_dir = registry.cache_of(wanted) if is_cached else None
+    cache_dir = registry.cache_of(ids) if is_cached else None
     source = open_source(SourceSettings(url=SecretStr(url)), limits, cache_dir=cache_dir)
-    source.database.known_results = known or KnownResults()
+    source.database.result_cache = result_cache or ResultCache()
     return source
 
 
 def _joined(registry: Registry, dataset_ids: list[str], paths: Sequence[Path]) -> Path:
     def build(target: Path) -> None:
-        # DuckDB looks for the log of a file that it attaches, also where there is none.
+        # DuckDB looks for the write-ahead log of an attached file, even if none exists.
         readable = [*paths, *(path.with_name(f"{path.name}.wal") for path in paths)]
         with workspace(target, readable, Loading(", ".join(dataset_ids), registry.limits)) as work:
             for dataset_id, path in zip(dataset_ids, paths, strict=True):
-                place, table = "'" + str(path).replace("'", "''") + "'", quoted(dataset_id)
-                work.run(f"ATTACH {place} AS part (READ_ONLY)")
+                literal, table = "'" + str(path).replace("'", "''") + "'", quote_identifier(dataset_id)
+                work.run(f"ATTACH {literal} AS part (READ_ONLY)")
                 work.run(f"CREATE TABLE {table} AS SELECT * FROM part.main.{table}")
                 work.run("DETACH part")
 
     return registry.joined_path(dataset_ids, build)
+
+
+class DatasetSources:
+    """The most recently used dataset sources, each opened once. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Start without open sources."""
+        self._lock = threading.Lock()
+        self._sources: LRUCache[tuple[str, ...], Source] = LRUCache(maxsize=_MAX_OPEN)
+        # One cache for all sources, since each could grow to hundreds of megabytes.
+        self._results = ResultCache()
+
+    def source(self, registry: Registry, dataset_ids: Sequence[str], limits: Limits) -> Source:
+        """Return the source for these datasets, opening it if necessary.
+
+        Raises:
+            DatasphinxError: Any error of `open_datasets`.
+        """
+        ids = tuple(sorted(set(dataset_ids)))
+        # Another process may have deleted a dataset.
+        for dataset_id in ids:
+            try:
+                registry.path_of(dataset_id)
+            except DatasetUnknown:
+                self.forget(dataset_id)
+                raise
+        with self._lock:
+            source = self._sources.get(ids)
+        if source is None or not Path(source.database.engine.url.database or "").exists():
+            source = open_datasets(registry, ids, limits, is_cached=True, result_cache=self._results)
+            with self._lock:
+                self._sources[ids] = source
+        return source
+
+    def forget(self, dataset_id: str) -> None:
+        """Drop the sources with this dataset, and stop their background work."""
+        with self._lock:
+            dropped = [self._sources.pop(ids) for ids in list(self._sources) if dataset_id in ids]
+        for source in dropped:
+            if source.background:
+                source.background.stop()
+
+    def close(self) -> None:
+        """Close all files."""
+        with self._lock:
+            sources = list(self._sources.values())
+        for source in sources:
+            source.release()

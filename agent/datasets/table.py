@@ -1,30 +1,40 @@
-"""The table of a dataset, made of cells that were read as text."""
+"""Write the table of a dataset: from cells read as text, or from Parquet and JSON lines, whose columns are typed."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from agent.datasets.cells import STAGING, Cells, layered
-from agent.datasets.columns import ColumnPlan, examine, warnings_of
+from agent.datasets.cells import STAGING, Cells, select_layers
+from agent.datasets.columns import ColumnPlan, infer_columns, warnings_of
 from agent.datasets.dataset import ColumnType, Report, Warning
 from agent.datasets.header import Header, column_names
 from agent.datasets.limits import Loading
 from agent.datasets.numbers import Mark
-from agent.datasets.staging import Origin
-from agent.datasets.workspace import Workspace, quoted
-from agent.errors import FileEmpty
+from agent.datasets.text_file import CellFile
+from agent.datasets.workspace import Workspace, quote_identifier
+from agent.errors import FileEmpty, FileUnreadable
 
 _MAX_LINE = 1_000_000
-"""Bytes; DuckDB takes sixteen times as much for its buffer."""
+"""In bytes; DuckDB allocates a buffer of sixteen times this size."""
 
 _SHOWN_TOTALS = 5
 _TOTALS_PLACES = 3
-"""A word for a total stands in one of the first columns."""
+"""The label of a totals row is in one of the first columns."""
+
+
+_MAX_JSON_LINE = 16 << 20
+"""In bytes; the longest JSON object that DuckDB reads."""
+_HARMLESS_MARKS = 256
+"""A line with fewer brackets and colons needs no check."""
+_MAX_DEPTH = 3
+"""Values nested deeper stay JSON, since nothing can be computed from them."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """What was made: schema, rows, and the report completed."""
+class WrittenTable:
+    """Schema and row count of a written table, and its complete report."""
 
     schema: tuple[ColumnType, ...]
     row_count: int
@@ -35,91 +45,154 @@ def make_table(
     work: Workspace,
     table: str,
     rest: Path,
-    origin: Origin,
+    cell_file: CellFile,
     header: Header,
     report: Report,
     loading: Loading,
-) -> Made:
-    """Write the table `table` of the cells in the UTF-8 file `rest`, whose columns are those of `header`.
+) -> WrittenTable:
+    """Write `table` from the cells in the UTF-8 file `rest`, with the columns of `header`.
 
     Raises:
-        FileEmpty: there is no row.
-        FileTooLarge: there are too many rows, or they do not fit into memory.
+        FileEmpty: There are no rows.
+        FileTooLarge: There are too many rows, or they do not fit into memory.
         FileUnreadable: DuckDB cannot read the file.
     """
     width = len(header.names)
-    every = [Cells(place, origin.paired) for place in range(width)]
-    rows, empty = _read(work, rest, origin, width)
+    columns = [Cells(place, cell_file.paired) for place in range(width)]
+    rows, blank = _read(work, rest, cell_file, width)
     if not rows:
-        raise FileEmpty(loading.file, f" ({origin.sheet})" if origin.sheet else "")
+        raise FileEmpty(loading.file, f" ({cell_file.sheet})" if cell_file.sheet else "")
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
-    usual: Mark = "," if origin.delimiter == ";" else "."
-    plans = examine(work, every, header.names, rows, usual)
+    usual: Mark = "," if cell_file.delimiter == ";" else "."
+    plans = infer_columns(work, columns, header.names, rows, usual)
     kept = [plan for plan in plans if plan.filled or header.names[plan.cells.place]]
     names, warnings = column_names(header, [plan.cells.place for plan in kept])
     for plan, name in zip(kept, names, strict=True):
         warnings += warnings_of(work, plan, name)
-    warnings += [*_totals(work, every), *_long_rows(work, width, origin)]
+    warnings += _totals(work, columns)
+    beyond = Cells(width, cell_file.paired).is_filled
+    if long_rows := work.run(f"SELECT count(*) FROM {STAGING} WHERE {beyond}")[0][0]:
+        warnings.append(Warning("long_rows", "", {"count": long_rows}))
     schema = _write(work, table, kept, names)
     marks = {plan.mark for plan in kept if plan.mark}
     mark = marks.pop() if len(marks) == 1 else None
     report = replace(
         report,
         decimal_mark=mark,
-        empty_rows=report.empty_rows + empty,
+        empty_rows=report.empty_rows + blank,
         empty_columns=width - len(kept),
         warnings=(*report.warnings, *warnings),
     )
-    return Made(schema, rows, report)
+    return WrittenTable(schema, rows, report)
 
 
-def _read(work: Workspace, rest: Path, origin: Origin, width: int) -> tuple[int, int]:
-    """Fill the staging table, and return how many rows it has and how many blank ones were left out.
+def _read(work: Workspace, rest: Path, cell_file: CellFile, width: int) -> tuple[int, int]:
+    """Fill the staging table; return its number of rows, and the number of blank rows that were skipped.
 
-    A column more than the header has catches cells beyond it.
+    One column more than the header has receives the cells beyond it.
     """
-    fields = [f"{kind}{place}" for place in range(width + 1) for kind in ("tv" if origin.paired else "t")]
+    fields = [f"{kind}{place}" for place in range(width + 1) for kind in ("tv" if cell_file.paired else "t")]
     columns = ", ".join(f"'{field}': 'VARCHAR'" for field in fields)
-    # One case after the other, since of OR each side is computed for every row.
-    filled = " ".join(f"WHEN {Cells(place, origin.paired).is_filled} THEN true" for place in range(width + 1))
+    # CASE stops at the first match; OR would evaluate every operand.
+    filled = " ".join(f"WHEN {Cells(place, cell_file.paired).is_filled} THEN true" for place in range(width + 1))
     work.run(
         f"CREATE TABLE scratch.raw AS SELECT *, CASE {filled} ELSE false END AS filled "
         "FROM read_csv(?, delim = ?, quote = '\"', escape = '\"', header = false, auto_detect = false, "
         "null_padding = true, strict_mode = false, "
         f"parallel = false, max_line_size = {_MAX_LINE}, columns = {{{columns}}})",
-        [str(rest), origin.delimiter],
+        [str(rest), cell_file.delimiter],
         ("read", 0.3, 1.0),
     )
     work.run(f"CREATE TEMP VIEW {STAGING} AS SELECT raw.rowid AS rowid, * FROM scratch.raw WHERE filled")
-    rows, every = work.run("SELECT count(*) FILTER (filled), count(*) FROM scratch.raw")[0]
-    return rows, every - rows
+    rows, total = work.run("SELECT count(*) FILTER (filled), count(*) FROM scratch.raw")[0]
+    return rows, total - rows
 
 
 def _write(work: Workspace, table: str, plans: Sequence[ColumnPlan], names: Sequence[str]) -> tuple[ColumnType, ...]:
-    wanted = ", ".join(f"{plan.plan.sql} AS {quoted(name)}" for plan, name in zip(plans, names, strict=True))
-    sql = f"CREATE TABLE {quoted(table)} AS SELECT {wanted} FROM {layered([plan.plan.layers for plan in plans])}"
-    work.run(sql, stage=("write", 0.0, 1.0))
-    return tuple(ColumnType(*column) for column in work.columns(quoted(table)))
+    values = ", ".join(f"{plan.plan.sql} AS {quote_identifier(name)}" for plan, name in zip(plans, names, strict=True))
+    source = select_layers([plan.plan.layers for plan in plans])
+    work.run(f"CREATE TABLE {quote_identifier(table)} AS SELECT {values} FROM {source}", stage=("write", 0.0, 1.0))
+    return tuple(ColumnType(*column) for column in work.columns(quote_identifier(table)))
 
 
 def _totals(work: Workspace, columns: Sequence[Cells]) -> list[Warning]:
-    found = " UNION ALL ".join(
-        f"SELECT rowid, {cells.place} AS place, {cells.text} AS word FROM {layered([cells.base])} "
+    labels = " UNION ALL ".join(
+        f"SELECT rowid, {cells.place} AS place, {cells.text} AS word FROM {select_layers([cells.base])} "
         f"WHERE {cells.is_total}"
         for cells in columns[:_TOTALS_PLACES]
     )
     rows = work.run(
-        f"SELECT rowid, min_by(word, place), count(*) OVER () FROM ({found}) "
+        f"SELECT rowid, min_by(word, place), count(*) OVER () FROM ({labels}) "
         f"GROUP BY rowid ORDER BY rowid LIMIT {_SHOWN_TOTALS}"
     )
     if not rows:
         return []
-    above = [work.run(f"SELECT count(*) FROM {STAGING} WHERE rowid <= ?", [row[0]])[0][0] for row in rows]
-    numbers = ", ".join(map(str, above))
+    preceding = [work.run(f"SELECT count(*) FROM {STAGING} WHERE rowid <= ?", [row[0]])[0][0] for row in rows]
+    numbers = ", ".join(map(str, preceding))
     return [Warning("totals", "", {"count": rows[0][2], "rows": numbers, "example": rows[0][1]})]
 
 
-def _long_rows(work: Workspace, width: int, origin: Origin) -> list[Warning]:
-    count = work.run(f"SELECT count(*) FROM {STAGING} WHERE {Cells(width, origin.paired).is_filled}")[0][0]
-    return [Warning("long_rows", "", {"count": count})] if count else []
+def copy_parquet(work: Workspace, table: str, path: Path, loading: Loading) -> WrittenTable:
+    """Write `table` from a Parquet file; raises the same errors as `copy_json_lines`."""
+    rows = work.run("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [str(path)])[0][0]
+    if rows > loading.limits.max_rows:
+        raise loading.too_large("rows")
+    return _copy(work, table, "read_parquet(?)", path, loading)
+
+
+def copy_json_lines(work: Workspace, table: str, path: Path, loading: Loading) -> WrittenTable:
+    """Write `table` from a file with one JSON object per line.
+
+    Raises:
+        FileEmpty: There are no rows.
+        FileTooLarge: There are too many rows or columns, or they do not fit into memory.
+        ArchiveSuspicious: The written table exceeds the allowed disk space.
+        FileUnreadable: DuckDB cannot read the file.
+        StatementCancelled: Loading was cancelled.
+    """
+    _check_nesting(path, loading)
+    keys = "SELECT count(DISTINCT key) FROM (SELECT unnest(json_keys(json)) AS key FROM read_ndjson_objects(?))"
+    if work.run(keys, [str(path)], ("read", 0.0, 0.2))[0][0] > loading.limits.max_columns:
+        raise loading.too_large("columns")
+    # Sample all rows for types, or a key that occurs only later would be dropped.
+    reader = (
+        "read_json(?, format = 'newline_delimited', sample_size = -1, map_inference_threshold = -1, "
+        f"maximum_depth = {_MAX_DEPTH}, maximum_object_size = {_MAX_JSON_LINE})"
+    )
+    return _copy(work, table, reader, path, loading)
+
+
+def _copy(work: Workspace, table: str, reader: str, path: Path, loading: Loading) -> WrittenTable:
+    columns = len(work.run(f"DESCRIBE SELECT * FROM {reader}", [str(path)]))
+    if columns > loading.limits.max_columns:
+        raise loading.too_large("columns")
+    # One row above the limit suffices to reject the file.
+    sql = f"CREATE TABLE {quote_identifier(table)} AS SELECT * FROM {reader} LIMIT {loading.limits.max_rows + 1}"
+    work.run(sql, [str(path)], ("read", 0.2, 1.0))
+    rows = work.run(f"SELECT count(*) FROM {quote_identifier(table)}")[0][0]
+    if rows > loading.limits.max_rows:
+        raise loading.too_large("rows")
+    if not rows:
+        raise FileEmpty(loading.file, "")
+    return WrittenTable(tuple(ColumnType(*column) for column in work.columns(quote_identifier(table))), rows, Report())
+
+
+def _check_nesting(path: Path, loading: Loading) -> None:
+    """Reject deeply nested lines, which would crash this process inside DuckDB."""
+
+    def check_width(pairs: list[tuple[str, Any]]) -> None:
+        if len(pairs) > loading.limits.max_columns:
+            raise loading.too_large("columns")
+
+    with path.open("rb") as file:
+        while line := file.readline(_MAX_JSON_LINE):
+            if line.count(b"[") + line.count(b"{") + line.count(b":") < _HARMLESS_MARKS:
+                continue
+            loading.cancellation.check()
+            try:
+                json.loads(line, object_pairs_hook=check_width)
+            except RecursionError:
+                raise FileUnreadable(loading.file, "its values are nested too deeply") from None
+            except ValueError as error:
+                raise FileUnreadable(loading.file, f"a line is not valid JSON ({error})") from error

@@ -1,7 +1,7 @@
-"""DuckDB while a dataset is written. This module alone runs statements for that.
+"""DuckDB while a dataset is written. Only this module runs statements for that.
 
-It reads one file and writes to one folder, and can reach nothing else. No text of a file becomes SQL: names are
-quoted by `quoted`, values are bound.
+DuckDB can read only the given files and write only to one folder. No text of a file becomes SQL: names are quoted by
+`quote_identifier`, values are bound as parameters.
 """
 
 import math
@@ -15,7 +15,7 @@ from agent.datasets.limits import Loading
 from agent.errors import DriverMissing
 
 Stage = tuple[str, float, float]
-"""The name of a stage, and between which shares of it a statement is."""
+"""Name of a stage, and the shares of it at which a statement starts and ends."""
 
 _POLL_S = 0.2
 _THREADS = 2
@@ -26,13 +26,13 @@ _CLOSED = {
 }
 
 
-def quoted(name: str) -> str:
-    """Return `name` as an identifier."""
+def quote_identifier(name: str) -> str:
+    """Return `name` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 class Workspace:
-    """A DuckDB file in the making."""
+    """A DuckDB file while it is written."""
 
     def __init__(
         self,
@@ -42,60 +42,63 @@ class Workspace:
         written: Callable[[], int],
         disk_bytes: float,
     ) -> None:
-        """Take the open connection, which reads `readable`; at most `disk_bytes` may be `written`."""
+        """Wrap an open connection that may read the files `readable`.
+
+        `written` returns the bytes on disk; more than `disk_bytes` is an error.
+        """
         self._connection, self._loading, self._readable = connection, loading, readable
         self._written, self._disk_bytes = written, disk_bytes
 
     def run(self, sql: str, parameters: Sequence[Any] = (), stage: Stage | None = None) -> list[Any]:
-        """Return the rows of `sql`; with `stage` its progress is told as the part of that stage between two shares.
+        """Run `sql` and return its rows; with `stage`, report progress between the two shares of that stage.
 
         Raises:
-            FileTooLarge: it does not fit into memory.
-            ArchiveSuspicious: it fills the disk.
+            FileTooLarge: The data does not fit into memory.
+            ArchiveSuspicious: The data exceeds the allowed disk space.
             FileUnreadable: DuckDB cannot read the file.
-            StatementCancelled: the loading is to stop.
+            StatementCancelled: Loading was cancelled.
         """
         import duckdb
 
         self._loading.cancellation.check()
         try:
-            with self._watched(stage):
+            with self._watch(stage):
                 rows: list[Any] = self._connection.execute(sql, parameters or None).fetchall()
         except (duckdb.OutOfMemoryException, MemoryError) as error:
             raise self._loading.too_large("megabytes in memory") from error
         except duckdb.Error as error:
-            self._refuse()
+            self._check_limits()
             raise self._loading.unreadable(_reason(error), *self._readable) from error
-        self._refuse()
+        self._check_limits()
         if stage:
-            self._loading.told(stage[0], stage[2])
+            self._loading.report_progress(stage[0], stage[2])
         return rows
 
-    def _refuse(self) -> None:
+    def _check_limits(self) -> None:
         self._loading.cancellation.check()
         written = self._written()
         if written > self._disk_bytes:
             raise self._loading.suspicious(written, int(self._disk_bytes))
 
     def columns(self, sql: str) -> list[tuple[str, str]]:
-        """Return names and types of the columns of a table or of what stands in parentheses."""
+        """Return the names and types of the columns of a table or of a subquery in parentheses."""
         return [(name, kind) for name, kind, *_ in self.run(f"DESCRIBE SELECT * FROM {sql}")]
 
     @contextmanager
     def frame(self, name: str, frame: Any) -> Iterator[None]:
-        """Have `frame`, a DataFrame, be the table `name` inside the block."""
+        """Register the DataFrame `frame` as the table `name` inside the block."""
         self._connection.register(name, frame)
         yield
         self._connection.unregister(name)
 
     @contextmanager
-    def _watched(self, stage: Stage | None) -> Iterator[None]:
-        """Tell how far the statement in the block is, and interrupt it where it is to stop."""
-        over = threading.Event()
+    def _watch(self, stage: Stage | None) -> Iterator[None]:
+        """Report the progress of the statement in the block, and interrupt it when it has to stop."""
+        finished = threading.Event()
 
         def watch() -> None:
-            while not over.wait(_POLL_S):
-                # What comes before the statement has begun is lost, so it is asked again and again.
+            while not finished.wait(_POLL_S):
+                # DuckDB ignores an interrupt that arrives before the statement starts, so repeat it.
                 if self._loading.cancellation.requested or self._written() > self._disk_bytes:
                     self._connection.interrupt()
                 elif stage:
@@ -108,25 +111,25 @@ class Workspace:
         try:
             yield
         finally:
-            over.set()
+            finished.set()
             watcher.join()
 
 
 def _reason(error: Exception) -> str:
-    """Return what DuckDB complains of, without the line of the file that it may quote."""
+    """Return DuckDB's reason without the line of the file that the message may quote."""
     lines = str(error).strip().splitlines()
-    long = [line for line in lines if line.startswith("Maximum line size")]
-    return (long or lines)[0]
+    line_size = [line for line in lines if line.startswith("Maximum line size")]
+    return (line_size or lines)[0]
 
 
 @contextmanager
 def workspace(
     target: Path, readable: Sequence[Path], loading: Loading, disk_bytes: float = math.inf
 ) -> Iterator[Workspace]:
-    """Yield a workspace that writes the DuckDB file `target`, in its folder, and reads the files `readable`.
+    """Open a workspace that writes the DuckDB file `target`, in its own folder, and reads the files `readable`.
 
-    Its database `scratch`, a file beside `target`, is for tables that are not kept: unlike temporary ones they are
-    packed, so that they take little memory and what repeats is computed once. What DuckDB writes may have `disk_bytes`.
+    Its database `scratch`, a file next to `target`, is for intermediate tables. Unlike temporary tables they are
+    compressed, which saves memory. DuckDB may write at most `disk_bytes`.
 
     Raises:
         DriverMissing: duckdb is not installed.

@@ -1,0 +1,1 @@
+"""Evaluation on questions with known SQL: datasets, execution match, reports and experiments."""

@@ -1,4 +1,4 @@
-"""What an evaluation found, question by question and in total, and the progress bar that shows it growing."""
+"""The report of an evaluation, by question and in total, and its progress bar."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,16 +7,74 @@ from math import ceil
 from statistics import median
 from typing import Any
 
-from agent.audit.step import add_costs
+import numpy as np
+
 from agent.errors import StatementRefused, SystemCatalogRefused
-from agent.evals.bootstrap import bootstrap_interval
-from agent.evals.match_rule import MatchRule
-from agent.evals.naming import Overlap
+from agent.evals.options import MatchRule
+from agent.record.step import add_costs
+from agent.schema.catalog import Catalog
+from agent.sql.names import ReferencedNames, referenced_names
+
+_RESAMPLES = 10_000
+_SEED = 20_250_501
+_TAIL_PERCENT = 2.5
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Counts of names used, of names expected, and of names in both."""
+
+    both: int = 0
+    named: int = 0
+    wanted: int = 0
+
+    def __add__(self, other: "Overlap") -> "Overlap":
+        return Overlap(self.both + other.both, self.named + other.named, self.wanted + other.wanted)
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the used names that were expected; None if none was used."""
+        return self.both / self.named if self.named else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the expected names that were used; None if none was expected."""
+        return self.both / self.wanted if self.wanted else None
+
+
+def overlaps(sql: str | None, reference: str, catalog: Catalog) -> tuple[Overlap, Overlap]:
+    """Return the overlaps of the tables and of the columns that `sql` and `reference` name.
+
+    Without `sql` no names are used; if the reference cannot be parsed, the counts are zero.
+    """
+    expected = referenced_names(reference, catalog)
+    if not expected.tables:
+        return Overlap(), Overlap()
+    used = referenced_names(sql, catalog) if sql else ReferencedNames()
+    return _overlap(used.tables, expected.tables), _overlap(used.columns, expected.columns)
+
+
+def _overlap(used: frozenset[str], expected: frozenset[str]) -> Overlap:
+    return Overlap(len(used & expected), len(used), len(expected))
+
+
+def bootstrap_interval(matched: int, questions: int) -> tuple[float, float]:
+    """Return the 95 % confidence interval of `matched / questions`, as shares from 0 to 1; deterministic.
+
+    It is the percentile bootstrap (Efron 1979) with 10,000 resamples and a fixed seed. The number of matches in a
+    resample is binomial, so it is drawn directly. Without questions, or if all or none match, the interval has no
+    width.
+    """
+    if not questions:
+        return 0.0, 0.0
+    drawn = np.random.default_rng(_SEED).binomial(questions, matched / questions, _RESAMPLES) / questions
+    low, high = np.percentile(drawn, (_TAIL_PERCENT, 100 - _TAIL_PERCENT))
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one question ended. `error` is the code of why there is no answer, `reason` its text; `sql` the statement."""
+    """The outcome of one question. `error` is the code of a failure, `reason` its message, `sql` the last statement."""
 
     id: str
     match: bool = False
@@ -26,46 +84,46 @@ class Outcome:
     llm_calls: int = 0
     tokens: int = 0
     generations: int = 0
-    """How often a statement was generated; several candidates for one are one time."""
+    """Number of generated statements; several candidates for one count once."""
     seconds: float = 0.0
-    """From the question to the answer."""
+    """Seconds from the question to the answer."""
     written_tokens: int = 0
-    """Tokens of all statements that the model wrote."""
+    """Completion tokens of all statements written by the model."""
     writing_s: float = 0.0
-    """Seconds that it took to read the prompts for them and to write them."""
+    """Seconds for generating them, including their prompts."""
     cost_usd: float | None = 0.0
-    """Price of the model's calls in US dollars; None where it is not known."""
+    """Price of the model's calls in US dollars; None if unknown."""
     tables: Overlap = Overlap()
-    """Tables that the statement and the reference name."""
+    """Overlap of the tables named by the statement and the reference."""
     columns: Overlap = Overlap()
-    """Columns that the statement and the reference name."""
+    """Overlap of the columns named by the statement and the reference."""
 
     @property
     def refused(self) -> bool:
-        """True where the guard refused the last statement."""
+        """True if the guard refused the last statement."""
         return self.error in {StatementRefused.code, SystemCatalogRefused.code}
 
 
 @dataclass
 class Report:
-    """The outcomes so far, in the order of the questions, and the rule by which rows were compared."""
+    """The outcomes so far, in the order of the questions, and the match rule."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     rule: MatchRule = MatchRule.PROJECT
 
     @property
     def n(self) -> int:
-        """Questions that were asked."""
+        """Number of questions."""
         return len(self.outcomes)
 
     @property
     def matched(self) -> int:
-        """Questions whose answer has the rows of the reference statement."""
+        """Number of questions whose answer has the rows of the reference."""
         return sum(outcome.match for outcome in self.outcomes)
 
     @property
     def execution_match(self) -> float:
-        """Share of the questions that matched, from 0 to 1; 0 where none was asked."""
+        """Share of matched questions, from 0 to 1; 0 without questions."""
         return self.matched / self.n if self.n else 0.0
 
     @property
@@ -75,22 +133,22 @@ class Report:
 
     @property
     def refused(self) -> int:
-        """Questions whose last statement the guard refused."""
+        """Number of questions whose last statement the guard refused."""
         return sum(outcome.refused for outcome in self.outcomes)
 
     @property
     def errors(self) -> int:
-        """Questions without an answer for any other reason."""
+        """Number of questions without an answer for any other reason."""
         return len(self.unanswered) - self.refused
 
     @property
     def llm_calls(self) -> int:
-        """Calls of the model."""
+        """Number of model calls."""
         return sum(outcome.llm_calls for outcome in self.outcomes)
 
     @property
     def asked_again(self) -> int:
-        """Questions whose first statement was not the last: the model was asked for another."""
+        """Number of questions for which more than one statement was generated."""
         return sum(outcome.generations > 1 for outcome in self.outcomes)
 
     @property
@@ -100,47 +158,47 @@ class Report:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds of a question: the median, and what 95 % of the questions need at most (nearest rank)."""
-        each = sorted(outcome.seconds for outcome in self.outcomes)
-        if not each:
+        """Seconds per question: the median, and the 95th percentile (nearest rank)."""
+        durations = sorted(outcome.seconds for outcome in self.outcomes)
+        if not durations:
             return {"median": 0.0, "p95": 0.0}
-        return {"median": round(median(each), 3), "p95": round(each[ceil(0.95 * len(each)) - 1], 3)}
+        return {"median": round(median(durations), 3), "p95": round(durations[ceil(0.95 * len(durations)) - 1], 3)}
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens of statements for each second of generating them, prompts included; 0 where none was generated."""
+        """Statement tokens per second of generation, including prompts; 0 if none was generated."""
         seconds = sum(outcome.writing_s for outcome in self.outcomes)
         return round(sum(outcome.written_tokens for outcome in self.outcomes) / seconds, 1) if seconds else 0.0
 
     @property
     def cost_usd(self) -> float | None:
-        """Price of all calls in US dollars; None as soon as the price of one is not known."""
+        """Price of all calls in US dollars; None if the price of any call is unknown."""
         return add_costs(outcome.cost_usd for outcome in self.outcomes)
 
     @property
     def per_question(self) -> dict[str, float | None]:
-        """Calls, tokens and US dollars that a question took on average; of money None where a price is not known."""
-        asked, cost = max(self.n, 1), self.cost_usd
-        means = {"llm_calls": round(self.llm_calls / asked, 3), "tokens": round(self.tokens / asked, 1)}
-        return {**means, "cost_usd": None if cost is None else round(cost / asked, 6)}
+        """Average calls, tokens and US dollars per question; the price is None if any is unknown."""
+        questions, cost = max(self.n, 1), self.cost_usd
+        means = {"llm_calls": round(self.llm_calls / questions, 3), "tokens": round(self.tokens / questions, 1)}
+        return {**means, "cost_usd": None if cost is None else round(cost / questions, 6)}
 
     @property
     def tables(self) -> Overlap:
-        """Tables named and wanted, over all questions."""
+        """Overlap of tables over all questions."""
         return sum((outcome.tables for outcome in self.outcomes), Overlap())
 
     @property
     def columns(self) -> Overlap:
-        """Columns named and wanted, over all questions."""
+        """Overlap of columns over all questions."""
         return sum((outcome.columns for outcome in self.outcomes), Overlap())
 
     @property
     def unanswered(self) -> list[Outcome]:
-        """Questions without an answer, refused ones among them."""
+        """Outcomes without an answer, including refused ones."""
         return [outcome for outcome in self.outcomes if outcome.error]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the totals, and for each question without an answer its id, code, reason and statement."""
+        """Return the totals, and id, code, reason and SQL of each question without an answer."""
         totals = ("n", "execution_match", "refused", "errors", "llm_calls", "asked_again", "tokens")
         speed = ("seconds", "tokens_per_second")
         unanswered = [
@@ -148,7 +206,7 @@ class Report:
             for outcome in self.unanswered
         ]
         figures = {name: getattr(self, name) for name in (*totals, *speed)}
-        added = {
+        details = {
             "match_rule": self.rule.value,
             "execution_match_interval": [round(bound, 4) for bound in self.interval],
             "cost_usd": self.cost_usd,
@@ -156,7 +214,7 @@ class Report:
             "tables": _shares(self.tables),
             "columns": _shares(self.columns),
         }
-        return {**figures, **added, "unanswered": unanswered}
+        return {**figures, **details, "unanswered": unanswered}
 
 
 def _shares(overlap: Overlap) -> dict[str, float | None]:
@@ -165,14 +223,14 @@ def _shares(overlap: Overlap) -> dict[str, float | None]:
 
 
 Progress = Callable[[Report, int], None]
-"""Called before the first question and after each one, with the report so far and the number of all questions."""
+"""Called before the first question and after each one, with the report so far and the total number of questions."""
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Yield a `Progress` that shows a bar with the running figure on standard error.
+    """Yield a `Progress` that shows a bar with the current result on standard error.
 
-    It appears with the first call, so that what a model prints while it is fetched stands above it.
+    The bar appears with the first call, below any output of the model's download.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn

@@ -1,4 +1,4 @@
-"""Runs questions with known statements through the whole graph and compares the rows."""
+"""Run questions with known SQL through the whole graph, and compare the rows."""
 
 import logging
 import time
@@ -11,25 +11,50 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from sqlalchemy import URL
 
-from agent.errors import DatasphinxError, InternalError
-from agent.evals.datasets.dataset import Dataset, Question, find_databases
-from agent.evals.datasets.jsonl import read_predictions, require_predictions
-from agent.evals.judge import judge
-from agent.evals.limits import measuring
-from agent.evals.match_rule import MatchRule
-from agent.evals.report import Outcome, Progress, Report, progress_bar
+from agent.errors import DatasphinxError, InternalError, SqlNotGenerated
+from agent.evals.datasets import Dataset, Question, find_databases, read_predictions, require_predictions
+from agent.evals.match import results_match
+from agent.evals.options import MatchRule
+from agent.evals.report import Outcome, Progress, Report, overlaps, progress_bar
 from agent.graph import Graph, build_graph
-from agent.models.embedded import EmbeddedOptions
-from agent.models.scripted import Scripted, ScriptedModel
+from agent.llm.schemas import GeneratedSQL
+from agent.llm.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import Settings
+from agent.sources.source import Source
+from agent.sql.validation import find_problem
 from agent.state import Input, Output
+from agent.types import EmbeddedOptions
+
+STATEMENT_TIMEOUT_S = 120.0
+"""Time limit of a statement in an evaluation, in seconds."""
+ROW_LIMIT = 1_000_000
+"""Row limit in an evaluation, high enough that no result is truncated."""
+
+
+_UNLIMITED = 10**9
+
+
+REFERENCE_FAILED = "reference_failed"
+"""Error code of a question whose reference SQL fails."""
+ASKED_BACK = "needs_clarification"
+"""Error code of a question that was answered with a clarifying question."""
+
+
+def evaluation_settings(settings: Settings, embedded: EmbeddedOptions | None = None) -> Settings:
+    """Return `settings` for an evaluation: higher limits, and no recording.
+
+    If `embedded` runs without repair, the model gets only one attempt at a statement.
+    """
+    if embedded and not embedded.repair:
+        settings = settings.model_copy(update={"max_sql_generations": 1})
+    limits = {"statement_timeout_s": STATEMENT_TIMEOUT_S, "row_limit": ROW_LIMIT}
+    return settings.model_copy(update={**limits, "record": False})
+
 
 __all__ = ["Outcome", "Progress", "Report", "evaluate", "progress_bar", "replay", "run"]
 
 logger = logging.getLogger("datasphinx")
-
-_UNLIMITED = 10**9
 
 
 def replay(
@@ -40,16 +65,16 @@ def replay(
     on_progress: Progress,
     rule: MatchRule = MatchRule.PROJECT,
 ) -> Report:
-    """Run the recorded statements of `predictions` through the graph as the model's answers, on the first `limit`.
+    """Run the recorded SQL in `predictions` through the graph as the model's answers, for the first `limit` questions.
 
     Raises:
-        DatasetInvalid: a file is missing or broken, or does not fit the others.
+        DatasetInvalid: A file is missing or invalid, or inconsistent with another.
     """
     recorded = read_predictions(predictions, dataset.questions)
-    asked = dataset.first(limit)
-    require_predictions(asked.questions, recorded, predictions)
+    part = dataset.first(limit)
+    require_predictions(part.questions, recorded, predictions)
     services_for = _recorded_services(recorded, settings)
-    return evaluate(asked.questions, find_databases(asked), services_for, on_progress, rule)
+    return evaluate(part.questions, find_databases(part), services_for, on_progress, rule)
 
 
 def run(
@@ -59,17 +84,17 @@ def run(
     embedded: EmbeddedOptions | None = None,
     rule: MatchRule = MatchRule.PROJECT,
 ) -> Report:
-    """Run the questions through the graph with the model that `settings` name, and compare the rows by `rule`.
+    """Run the questions through the graph with the configured model, and compare the rows by `rule`.
 
-    `embedded` says how the embedded model is decoded; without repair it gets one try at a statement.
+    `embedded` has the decoding options of the embedded model; without repair it gets only one attempt at a statement.
 
     Raises:
-        DatasetInvalid: a database is missing.
-        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: there is no such model.
+        DatasetInvalid: A database is missing.
+        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
     """
     files = find_databases(dataset)
-    services = Services(measuring(settings, embedded), embedded=embedded)
-    # A model that cannot be had is one error at the start, and not one for each question.
+    services = Services(evaluation_settings(settings, embedded), embedded=embedded)
+    # Fail once at the start if the model is unavailable, not for each question.
     _ = services.model
     return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)
 
@@ -81,9 +106,9 @@ def evaluate(
     on_progress: Progress,
     rule: MatchRule = MatchRule.PROJECT,
 ) -> Report:
-    """Return how `questions` end, each in the graph over its services. No question that fails ends the run.
+    """Return the outcomes of `questions`, each run in the graph over its services.
 
-    `databases` has a SQLite file for each `db_id`; rows are compared by `rule`.
+    A failed question does not end the run. `databases` has a SQLite file for each `db_id`; rows are compared by `rule`.
     """
     report = Report(rule=rule)
     graph_over = lru_cache(maxsize=1)(build_graph)
@@ -97,28 +122,30 @@ def evaluate(
 
 
 def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Callable[[Question], Services]:
-    """Return services whose model says the recorded statement of the question at hand, however often it is asked.
+    """Return a function that gives services whose model answers with the recorded SQL of a question.
 
-    Nothing else is recorded: the model chooses no tables, since the schema is shown whole, judges no statement, and
-    narrates nothing, so that the rows themselves are the answer.
+    Other model calls are not recorded: the whole schema is shown, so no tables are chosen; validation is off; and the
+    rows themselves are the answer.
     """
-    said = ""
+    current_sql = ""
 
     def statement(messages: list[BaseMessage]) -> dict[str, Any]:
-        return {"sql": said}
+        return {"sql": current_sql}
 
     answers: dict[str, list[Scripted]] = {
         "GeneratedSQL": [statement],
         "NarratedAnswer": [{"answer": "", "output_type": "dataframe"}],
     }
     model = ScriptedModel(answers, repeat_last=True)
-    # What a recording says costs nothing, so no limit on cost may end a question.
+    # Recorded answers are free, so no cost limit may end a question.
     free = dict.fromkeys(("schema_token_budget", "max_llm_calls", "max_llm_tokens", "max_question_s"), _UNLIMITED)
-    services = Services(measuring(settings).model_copy(update={**free, "enable_sql_validation": False}), model=model)
+    services = Services(
+        evaluation_settings(settings).model_copy(update={**free, "enable_sql_validation": False}), model=model
+    )
 
     def services_for(question: Question) -> Services:
-        nonlocal said
-        said = recorded[question.id]
+        nonlocal current_sql
+        current_sql = recorded[question.id]
         model.calls.clear()
         return services
 
@@ -128,14 +155,62 @@ def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Calla
 def _outcome(question: Question, url: str, services: Services, graph: Graph, rule: MatchRule) -> Outcome:
     try:
         source = services.source(url)
-        given = Input(question=question.asked, source=url, clarify="never")
+        graph_input = Input(question=question.prompt, source=url, clarify="never")
         started = time.perf_counter()
-        output = cast(Output, graph.invoke(given))
+        output = cast(Output, graph.invoke(graph_input))
         seconds = time.perf_counter() - started
         return replace(judge(question, source, output, rule), seconds=seconds)
     except DatasphinxError as error:
         return Outcome(question.id, error=error.code, reason=str(error))
     except Exception as error:
-        # Whatever breaks is this question's result: the figures of all the others must not be lost with it.
+        # Any failure is the outcome of this question, so that the other outcomes are kept.
         logger.exception("[EVAL] question %s failed", question.id)
         return Outcome(question.id, error=InternalError.code, reason=f"{type(error).__name__}: {error}")
+
+
+def judge(question: Question, source: Source, output: Output, rule: MatchRule) -> Outcome:
+    """Compare the graph's answer with the rows of the reference query, and return the outcome."""
+    audit = output["audit"]
+    tokens = audit["prompt_tokens"] + audit["completion_tokens"]
+    calls_by_step = [
+        [call for call in step["calls"] if call["schema"] == GeneratedSQL.__name__] for step in audit["steps"]
+    ]
+    calls = [call for calls in calls_by_step for call in calls]
+    tables, columns = overlaps(output.get("sql"), question.sql, source.catalog)
+    outcome = Outcome(
+        question.id,
+        sql=output.get("sql"),
+        llm_calls=audit["llm_calls"],
+        tokens=tokens,
+        generations=sum(map(bool, calls_by_step)),
+        written_tokens=sum(call["completion_tokens"] for call in calls),
+        writing_s=sum(call["latency_ms"] for call in calls) / 1000,
+        cost_usd=audit["llm_cost_usd"],
+        tables=tables,
+        columns=columns,
+    )
+    code, reason = _failure(output, source)
+    if code:
+        return replace(outcome, error=code, reason=reason)
+    try:
+        reference = source.execute(question.sql)
+    except DatasphinxError as error:
+        return replace(outcome, error=REFERENCE_FAILED, reason=str(error))
+    match = results_match(rule, reference, output["tables"][0], sql=question.sql, dialect=source.catalog.dialect)
+    return replace(outcome, match=match)
+
+
+def _failure(output: Output, source: Source) -> tuple[str | None, str | None]:
+    """Return code and reason of an output without rows; None twice if there is an answer.
+
+    The graph reports each failed statement as `sql_not_generated`. The guard and the catalog are asked again for the
+    specific problem, which is deterministic, instead of parsing the error message.
+    """
+    error, sql = output.get("error"), output.get("sql")
+    if not error:
+        return (None, None) if output.get("tables") else (ASKED_BACK, output.get("answer"))
+    code = error["code"]
+    if code == SqlNotGenerated.code and sql:
+        problem = find_problem(sql, source.catalog)
+        code = problem.code if problem else code
+    return code, output["answer"]

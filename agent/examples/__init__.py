@@ -1,1 +1,1 @@
-"""Few-shot examples: questions with the statements that answer them, shown to the model that writes SQL."""
+"""Few-shot examples: validation, storage, selection by similarity, and their rendering in a prompt."""

@@ -1,20 +1,37 @@
-"""One few-shot example: a question about a source and the statement that answers it."""
+"""A few-shot example: a question about a source, the statement that answers it, and the validation of both."""
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from agent.clarify.types import Clarification
+from sqlglot import exp
 
-_DIGITS = 16
+from agent.core.text import clean_question
+from agent.errors import ExampleInvalid, InvalidQuestion, StatementError
+from agent.schema.catalog import Catalog
+from agent.schema.describe import one_line
+from agent.sources.cache import source_identity
+from agent.sources.source import Source
+from agent.sql.guard import parse
+from agent.sql.names import table_of
+from agent.sql.validation import validated_sql
+from agent.types import Clarification
+
+_ID_DIGITS = 16
+MAX_CHARACTERS = 4_000
+"""Maximum length of an example in characters, so that five examples fit into a prompt."""
+_ERROR_QUESTION_CHARS = 60
+_CONDITION_PARENTS = (exp.Connector, exp.Where, exp.Having, exp.Qualify, exp.Join, exp.Select, exp.SetOperation)
+"""Parents of a complete condition or result column."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A question, the SQL that answers it, and what was cleared up on the way.
+    """A question, the SQL that answers it, and the user's clarifications.
 
-    `source` is what `agent.catalog.cache.source_identity` says, so that a database has its examples under any name.
+    `source` is the value of `agent.sources.cache.source_identity`, which does not depend on the source's name.
     """
 
     question: str
@@ -24,16 +41,117 @@ class Example:
 
     @cached_property
     def id(self) -> str:
-        """What tells it from others: the source and the question, whatever its spaces and capitals."""
+        """The id, a hash of the source and the question; white space and case of the question are ignored."""
         words = " ".join(self.question.split()).casefold()
         digest = hashlib.sha256(f"{self.source}\n{words}".encode("utf-8", "backslashreplace"))
-        return f"ex_{digest.hexdigest()[:_DIGITS]}"
+        return f"ex_{digest.hexdigest()[:_ID_DIGITS]}"
 
     def shown(self) -> dict[str, Any]:
-        """Return what a model is shown of it, with its id, as JSON holds it."""
+        """Return the id and the fields that a model is shown, as JSON values."""
         return {
             "id": self.id,
             "question": self.question,
             "sql": self.sql,
             "clarifications": self.clarifications,
         }
+
+
+def checked_example(question: str, sql: str, source: Source, clarifications: Sequence[Clarification] = ()) -> Example:
+    """Return a validated example; the statement is checked, but not executed.
+
+    Raises:
+        ExampleInvalid: it is too long, the question has no words, or the statement contains a value of a secret column.
+        StatementRefused: the statement cannot be parsed, the guard refuses it, or it reads an unknown table.
+        NamesUnknown, StatementUnsound: a column is unknown, or the database would refuse the statement.
+    """
+    texts = [sql, *(text for clarification in clarifications for text in clarification.values())]
+    cleaned = _cleaned_question(question, texts)
+    validated_sql(sql, source.catalog)
+    secret = compared_secret(sql, source.catalog)
+    if secret:
+        raise _invalid(question, f"its statement compares the secret column {secret} with a value")
+    return Example(cleaned, sql.strip(), source_identity(source.database), list(clarifications))
+
+
+def is_usable(sql: str, catalog: Catalog) -> bool:
+    """Return whether the statement of an example is still valid for `catalog` and contains no secret."""
+    try:
+        validated_sql(sql, catalog)
+    except StatementError:
+        return False
+    return compared_secret(sql, catalog) is None
+
+
+def compared_secret(sql: str, catalog: Catalog) -> str | None:
+    """Return the first secret column, or alias of one, that a query compares with a value; None if there is none.
+
+    Errs on the side of caution: any text literal in an expression with a secret column counts as a comparison.
+    """
+    (tree,) = parse(sql, catalog.dialect)
+    secret = _secret_names(tree, catalog)
+    if not secret:
+        return None
+    for value in _values(tree, catalog):
+        condition, is_comparison = _enclosing_condition(value)
+        if is_comparison:
+            columns = (column.name for column in condition.find_all(exp.Column))
+            name = next((name for name in columns if name.lower() in secret), None)
+            if name:
+                return name
+    return None
+
+
+def _secret_names(tree: exp.Expr, catalog: Catalog) -> set[str]:
+    """Return the lower-case names of the secret columns of the query's tables, and of aliases derived from them."""
+    tables = filter(None, (table_of(source, catalog) for source in tree.find_all(exp.Table)))
+    names = {column.name.lower() for table in tables for column in table.columns if column.secret}
+    aliases = [
+        (alias.alias.lower(), {column.name.lower() for column in alias.this.find_all(exp.Column)})
+        for alias in tree.find_all(exp.Alias)
+    ]
+    size = -1
+    while size != len(names):
+        size = len(names)
+        names |= {alias for alias, columns in aliases if columns & names}
+    return names
+
+
+def _values(tree: exp.Expr, catalog: Catalog) -> Iterator[exp.Expr]:
+    """Yield literals and, for SQLite, quoted names that are not columns, which SQLite reads as text literals."""
+    yield from tree.find_all(exp.Literal)
+    if catalog.dialect == "sqlite":
+        column_names = {name.lower() for columns in catalog.selection().values() for name in columns}
+        for column in tree.find_all(exp.Column):
+            if not column.table and column.this.args.get("quoted") and column.name.lower() not in column_names:
+                yield column
+
+
+def _enclosing_condition(value: exp.Expr) -> tuple[exp.Expr, bool]:
+    """Return the condition or expression that contains `value`, and whether it may compare a column with `value`.
+
+    A number outside of a predicate does not count: it may round or scale a column.
+    """
+    node, is_comparison = value, not (isinstance(value, exp.Literal) and not value.is_string)
+    while node.parent is not None and not isinstance(node.parent, _CONDITION_PARENTS):
+        node = node.parent
+        is_comparison = is_comparison or isinstance(node, exp.Predicate | exp.Case)
+    return node, is_comparison
+
+
+def _cleaned_question(question: str, others: Sequence[object]) -> str:
+    """Return the normalized question, after checking the length and encoding of it and the `others` together."""
+    texts = [question, *map(str, others)]
+    length = sum(map(len, texts))
+    if length > MAX_CHARACTERS:
+        raise _invalid(question, f"it has {length} characters, the limit is {MAX_CHARACTERS}")
+    try:
+        "".join(texts[1:]).encode()
+        return clean_question(question, MAX_CHARACTERS)
+    except UnicodeEncodeError as error:
+        raise _invalid(question, "it contains an unpaired surrogate") from error
+    except InvalidQuestion as error:
+        raise _invalid(question, f"as a question, {error.reason}") from error
+
+
+def _invalid(question: str, reason: str) -> ExampleInvalid:
+    return ExampleInvalid(repr(one_line(question, _ERROR_QUESTION_CHARS)), reason)

@@ -1,4 +1,4 @@
-"""Examples from a file of JSON lines."""
+"""Import of few-shot examples from a file of JSON lines."""
 
 import json
 from collections.abc import Callable
@@ -7,17 +7,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent.catalog.source import Source
-from agent.clarify.types import Clarification
 from agent.errors import ExampleInvalid, ExamplesRefused, StatementError
-from agent.examples.checked import checked_example
-from agent.examples.example import Example
+from agent.examples.example import Example, checked_example
+from agent.sources.source import Source
+from agent.types import Clarification
 
-_SHOWN = 10
+_MAX_PROBLEMS = 10
 
 
 class Line(BaseModel):
-    """A line of the file; other fields are passed over. `source` is a name or a URL; left out: as the caller says."""
+    """A line of the file; unknown fields are ignored. `source` is a name or a URL; the caller resolves None."""
 
     model_config = ConfigDict(strict=True)
 
@@ -28,13 +27,13 @@ class Line(BaseModel):
 
 
 def read_examples(path: Path, source_of: Callable[[str, str | None], Source]) -> list[Example]:
-    """Return the examples of the file at `path`, all of which may be shown.
+    """Return the examples of the file at `path`, all of them validated.
 
-    `source_of` gives the source of a line for its question and the source it names.
+    `source_of` returns the source for a line, from its question and its `source`.
 
     Raises:
-        ExampleInvalid: the file cannot be read, or a line is no such object; it says which.
-        ExamplesRefused: statements or questions cannot be shown, with the reasons as `checked_example` gives them.
+        ExampleInvalid: the file cannot be read, or a line is malformed; the error names the line.
+        ExamplesRefused: examples are not valid, with the reasons of `checked_example` for the first ten.
         Terminal: a source cannot be opened.
     """
     examples, problems = [], []
@@ -45,8 +44,8 @@ def read_examples(path: Path, source_of: Callable[[str, str | None], Source]) ->
         except (StatementError, ExampleInvalid) as error:
             problems.append(f"line {number}: {error}")
     if problems:
-        more = [f"and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else []
-        raise ExamplesRefused(str(path), (*problems[:_SHOWN], *more))
+        further = [f"and {len(problems) - _MAX_PROBLEMS} more"] if len(problems) > _MAX_PROBLEMS else []
+        raise ExamplesRefused(str(path), (*problems[:_MAX_PROBLEMS], *further))
     return examples
 
 
@@ -56,18 +55,18 @@ def _lines(path: Path) -> list[tuple[int, Line]]:
     except OSError as error:
         raise ExampleInvalid(str(path), f"it cannot be read ({error.strerror})") from error
     except UnicodeError as error:
-        raise ExampleInvalid(str(path), "it is no UTF-8 text") from error
+        raise ExampleInvalid(str(path), "it is not UTF-8 text") from error
     numbered = enumerate(text.split("\n"), 1)
     return [(number, _line(line, f"{path}, line {number},")) for number, line in numbered if line.strip()]
 
 
 def _line(line: str, place: str) -> Line:
     try:
-        given: Any = json.loads(line)
+        value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ExampleInvalid(place, f"it is no JSON ({error})") from error
+        raise ExampleInvalid(place, f"it is not JSON ({error})") from error
     try:
-        return Line.model_validate(given)
+        return Line.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"]))

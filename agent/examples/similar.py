@@ -1,4 +1,4 @@
-"""Examples by how much their questions are alike in meaning."""
+"""Ranking of few-shot examples by the semantic similarity of their questions."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -9,67 +9,67 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.example_selectors import SemanticSimilarityExampleSelector
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from agent.catalog.semantic import Embedder, identity_of
 from agent.errors import ExamplesUnavailable
 from agent.examples.example import Example
 from agent.examples.store import ExampleStore
+from agent.retrieval.semantic import Embedder, identity_of
 
 _log = logging.getLogger(__name__)
-_FIRST = 20
-"""Examples that are ranked first; all are, where too few of these can be used."""
+_FIRST_RANKED = 20
+"""Number of examples ranked at first; all are ranked only if the caller reads on."""
 
 
 class SimilarExamples:
-    """Examples of one source, ranked by langchain-core's `SemanticSimilarityExampleSelector`."""
+    """The examples of one source, ranked by langchain-core's `SemanticSimilarityExampleSelector`."""
 
     def __init__(self, examples: Sequence[Example], embedder: Embedder, store: ExampleStore) -> None:
-        """Take the vectors of the questions from `store`, those that are missing from `embedder`, and keep these.
+        """Load the vectors of the questions from `store`; compute missing vectors with `embedder` and store them.
 
         Raises:
-            ModelUnreachable, ModelRejected: an embedder that is an endpoint gave no vectors.
+            ModelUnreachable, ModelRejected: the embeddings endpoint failed.
         """
         self.examples = examples
         self._selector = SemanticSimilarityExampleSelector.from_examples(
-            [{"question": example.question, "place": str(place)} for place, example in enumerate(examples)],
-            _KeptVectors(embedder, store),
+            [{"question": example.question, "position": str(position)} for position, example in enumerate(examples)],
+            _CachedEmbeddings(embedder, store),
             InMemoryVectorStore,
             input_keys=["question"],
         )
 
     def ranked(self, question: str) -> Iterator[Example]:
-        """Yield all examples, that whose question is most like `question` first.
+        """Yield all examples, most similar to `question` first.
 
         Raises:
-            ModelUnreachable, ModelRejected: an embedder that is an endpoint gave no vector.
+            ModelUnreachable, ModelRejected: the embeddings endpoint failed.
         """
-        given = 0
-        for count in (_FIRST, len(self.examples)):
-            # A copy, since threads share the selector.
+        yielded = 0
+        for count in (_FIRST_RANKED, len(self.examples)):
+            # Copied because threads share the selector.
             selector = self._selector.model_copy(update={"k": count})
-            for found in selector.select_examples({"question": question})[given:]:
-                given += 1
-                yield self.examples[int(found["place"])]
+            for match in selector.select_examples({"question": question})[yielded:]:
+                yielded += 1
+                yield self.examples[int(match["position"])]
 
 
-class _KeptVectors(Embeddings):
-    """An embedder as langchain-core wants it, which asks for no vector of a stored question twice."""
+class _CachedEmbeddings(Embeddings):
+    """Adapter of an embedder to langchain-core's `Embeddings`, which stores the vectors of example questions."""
 
     def __init__(self, embedder: Embedder, store: ExampleStore) -> None:
         self._embedder, self._store = embedder, store
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         identity = identity_of(self._embedder)
-        known = self._store.vectors(identity) if identity else {}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        fresh = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
-        if identity and fresh:
+        stored = self._store.vectors(identity) if identity else {}
+        missing = [text for text in dict.fromkeys(texts) if text not in stored]
+        computed = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
+        if identity and computed:
             try:
-                self._store.keep_vectors(identity, fresh)
+                self._store.keep_vectors(identity, computed)
             except ExamplesUnavailable as error:
-                # The file may be for reading only; the next process computes them again.
+                # The file may be read-only; the next process then computes the vectors again.
                 _log.warning("%s", error)
-        # Rows of numbers stay arrays: as lists, thousands of them would be converted for every question.
-        return cast(list[list[float]], [(known | fresh)[text] for text in texts])
+        # Arrays instead of lists: thousands of vectors would have to be converted for every question.
+        return cast(list[list[float]], [(stored | computed)[text] for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
         return cast(list[float], np.asarray(self._embedder.embed([text]))[0])

@@ -1,4 +1,4 @@
-"""Where few-shot examples are kept: a SQLite file in the data directory."""
+"""Store of few-shot examples: a SQLite file in the data directory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,12 +26,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateTable
 
-from agent.catalog.semantic import Vectors
 from agent.errors import ExamplesUnavailable, ExampleUnknown
 from agent.examples.example import Example
+from agent.retrieval.semantic import Vectors
 
-_WAIT_S = 10
-_FACTS = ("question", "sql", "source", "clarifications")
+_BUSY_TIMEOUT_S = 10
+_FIELDS = ("question", "sql", "source", "clarifications")
 
 _metadata = MetaData()
 _examples = Table(
@@ -50,62 +50,62 @@ _vectors = Table(
     Column("question", Text, primary_key=True),
     Column("vector", LargeBinary, nullable=False),
 )
-_KNOWN = select(*(_examples.c[name] for name in _FACTS)).order_by(_examples.c.source, _examples.c.question)
+_SELECT_ALL = select(*(_examples.c[name] for name in _FIELDS)).order_by(_examples.c.source, _examples.c.question)
 
 
 class ExampleStore:
-    """The examples of all sources. Any number of processes may use it at once.
+    """The examples of all sources. Any number of processes may share it.
 
-    The file is made by the first example. Every method raises `ExamplesUnavailable` where it cannot be used.
+    The first example creates the file. Every method raises `ExamplesUnavailable` if the file cannot be used.
     """
 
     def __init__(self, data_dir: Path) -> None:
-        """Name the file; nothing is read or written yet."""
+        """Set the path; the file is not opened yet."""
         self.path = data_dir / "examples.sqlite"
 
     def add(self, examples: Sequence[Example]) -> None:
-        """Keep `examples`, all or none; one that asks what another of its source asks takes its place.
+        """Store `examples` in one transaction; an example replaces one with the same id, that is, the same question.
 
-        They are kept as they are: `agent.examples.checked` says whether they may be.
+        They are not validated: create them with `checked_example`.
         """
-        rows = {example.id: {name: getattr(example, name) for name in ("id", *_FACTS)} for example in examples}
+        rows = {example.id: {name: getattr(example, name) for name in ("id", *_FIELDS)} for example in examples}
         if not rows:
             return
-        put = insert(_examples)
-        put = put.on_conflict_do_update(["id"], set_={name: put.excluded[name] for name in _FACTS})
+        upsert = insert(_examples)
+        upsert = upsert.on_conflict_do_update(["id"], set_={name: upsert.excluded[name] for name in _FIELDS})
         with self._transaction() as connection:
-            connection.execute(put, list(rows.values()))
+            connection.execute(upsert, list(rows.values()))
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Forget the examples with these ids, all or none.
+        """Delete the examples with these ids in one transaction.
 
         Raises:
-            ExampleUnknown: there is none with one of them.
+            ExampleUnknown: one of the ids does not exist; nothing is deleted.
         """
         if not self.path.exists():
             raise ExampleUnknown(ids[0])
         with self._transaction() as connection:
-            for wanted in dict.fromkeys(ids):
-                if not connection.execute(delete(_examples).where(_examples.c.id == wanted)).rowcount:
-                    raise ExampleUnknown(wanted)
+            for example_id in dict.fromkeys(ids):
+                if not connection.execute(delete(_examples).where(_examples.c.id == example_id)).rowcount:
+                    raise ExampleUnknown(example_id)
             connection.execute(delete(_vectors).where(_vectors.c.question.not_in(select(_examples.c.question))))
 
     def examples(self, source: str | None = None) -> list[Example]:
-        """Return the examples of `source`, or of all, by source and question."""
+        """Return the examples of `source`, or of all sources, ordered by source and question."""
         if not self.path.exists():
             return []
-        query = _KNOWN if source is None else _KNOWN.where(_examples.c.source == source)
+        query = _SELECT_ALL if source is None else _SELECT_ALL.where(_examples.c.source == source)
         with self._transaction() as connection:
             return [Example(*row) for row in connection.execute(query)]
 
     def vectors(self, embedder: str) -> dict[str, Vectors]:
-        """Return the kept vectors of an embedder, told by its identity, for questions by their text."""
+        """Return the stored vectors by question; `embedder` is the identity of the embedder that computed them."""
         query = select(_vectors.c.question, _vectors.c.vector).where(_vectors.c.embedder == embedder)
         with self._transaction() as connection:
             return {question: np.frombuffer(vector, "<f4") for question, vector in connection.execute(query)}
 
     def keep_vectors(self, embedder: str, vectors: Mapping[str, Vectors]) -> None:
-        """Keep the vectors of an embedder for questions by their text."""
+        """Store vectors by question; `embedder` is the identity of the embedder that computed them."""
         rows = [
             {"embedder": embedder, "question": question, "vector": vector.astype("<f4").tobytes()}
             for question, vector in vectors.items()
@@ -125,11 +125,11 @@ class ExampleStore:
     @cached_property
     def _engine(self) -> Engine:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Questions and the values in them are nobody else's on this machine.
+        # Questions may contain personal data: only the owner of the file may read it.
         self.path.touch(mode=0o600, exist_ok=True)
         url = URL.create("sqlite", database=str(self.path))
-        engine = create_engine(url, connect_args={"timeout": _WAIT_S}, poolclass=NullPool)
+        engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S}, poolclass=NullPool)
         with engine.begin() as connection:
-            for each in _metadata.tables.values():
-                connection.execute(CreateTable(each, if_not_exists=True))
+            for table in _metadata.tables.values():
+                connection.execute(CreateTable(table, if_not_exists=True))
         return engine

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from itertools import product
 from statistics import fmean
 
-from agent.grounding.facts import Column, bits, stem
+from agent.grounding.facts import Column, bits
+from agent.grounding.measures import kinds_of, measures_of
 from agent.grounding.numbers import Figure
 from agent.grounding.reading import Group, Reading
+from agent.grounding.stems import stem
 from agent.grounding.vocabulary import all_vocabularies
 
 _UNITS = {
@@ -49,33 +51,25 @@ _UNITS = {
     "kopeck": ("rub", 0.01),
 }
 CURRENCIES = {"usd", "eur", "gbp", "rub", "cny", "jpy", "kzt"}
-_MONEY = {"revenue", "profit", "cost", "price", "salary", "budget", "tax", "debt", "discount", "margin"}
-_COUNTED = {
-    "orders",
-    "customers",
-    "users",
-    "visits",
-    "calls",
-    "clicks",
-    "views",
-    "employees",
-    "returns",
-    "complaints",
-    "invoices",
-    "deliveries",
-    "population",
-    "students",
-    "patients",
-    "units",
-    "stock",
+_MONEY = {"money", "price"}
+_MEASURED = {
+    "duration",
+    "distance",
+    "weight",
+    "volume",
+    "area",
+    "energy",
+    "power",
+    "temperature",
+    "speed",
+    "age",
+    "score",
 }
 _PREPOSITION = r"(?!(?:from|in|of|at|for|by|on|with|to|were|was|are|is|and|в|на|из|у|с|по|за|от|для)(?!\w))"
 _NOUNS = re.compile(rf"[\s\u00a0]*({_PREPOSITION}[^\W\d_]+(?: {_PREPOSITION}[^\W\d_]+)?)")
 """One or two words behind a figure."""
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _ALONE = re.compile(r"\s*(?:$|[.,;:)]|(?:in|among|on|at|during|since)\b)", re.IGNORECASE)
-_PEOPLE = {"customers", "users", "employees", "population", "students", "patients", "visits"}
-"""Concepts that words such as "people" may stand for."""
 _VALUED = re.compile(r"value|amount|worth|sum|price|cost|total|сумм|стоимост|цен|руб|额|值|价|金", re.IGNORECASE)
 _SCALED = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
 MOST_ROWS = 400
@@ -145,11 +139,14 @@ class Binding:
             else self.reading.columns_for(figure.start, figure.end)
         )
         columns = every if named is None else named
-        behind = self._concepts_behind(figure)
+        behind = self._kinds_behind(figure)
         if behind and self.reading.owned(figure.end) is None:
-            columns = frozenset(
-                at for at in columns if not self.table.columns[at].concepts or self.table.columns[at].concepts & behind
+            alike = frozenset(
+                column.index
+                for column in self.table.metrics
+                if not column.kinds or column.is_change or column.kinds & behind
             )
+            columns = columns & alike or alike
         if named is not None and (self.words.up.search(self.text) or self.words.down.search(self.text)):
             columns |= {
                 column.index
@@ -180,25 +177,26 @@ class Binding:
             }
         return columns
 
-    def _concepts_behind(self, figure: Figure) -> set[str]:
-        """Return what a figure counts or measures by the word behind it, where no column and no question has that."""
+    def _kinds_behind(self, figure: Figure) -> frozenset[str]:
+        """Return the kinds that the word behind a figure names, where no column and no question has that word."""
         match = _NOUNS.match(self.text, figure.end)
-        if not match or figure.kind != "plain" or self.words.per.search(self.text[figure.end : match.start(1)]):
-            return set()
+        if (
+            not match
+            or figure.kind != "plain"
+            or self.reading.unit_of(figure)
+            or self.words.per.search(self.text[figure.end : match.start(1)])
+        ):
+            return frozenset()
         word = match.group(1)
         if _CHINESE.match(word):
             word = word[: 5 if word[0] in "名位" else 3]
-        found = {concept for concept, pattern in self.words.concepts.items() if pattern.search(word)}
-        if found & _PEOPLE:
-            found |= _PEOPLE
-        known = {concept for column in self.table.columns for concept in column.concepts}
-        asked = {concept for concept, pattern in self.words.concepts.items() if pattern.search(self.table.question)}
+        found = measures_of(word)
+        known = {measure for column in self.table.columns for measure in column.measures}
         labels = {each for column in self.table.labels for each in column.stems}
-        return (
-            set()
-            if found & (known | asked) or any(stem(each) in labels for each in word.split())
-            else found & (_MONEY | _COUNTED)
-        )
+        if found & (known | measures_of(self.table.question)) or any(stem(each) in labels for each in word.split()):
+            return frozenset()
+        kinds = kinds_of(found)
+        return kinds if "count" in kinds else kinds & _MONEY
 
     def rows_for(
         self, start: int, end: int, figure: Figure | None = None, without: frozenset[int] = frozenset()
@@ -322,9 +320,15 @@ class Binding:
             return [1.0, 0.01] if column.is_rate else []
         if figure.kind in {"percent", "points"}:
             return self._percent_scale(column)
-        factors = [figure.factor / factor for factor in column.factors] or [figure.factor]
+        factors = [figure.factor / factor for factor in column.factors] or [
+            *(figure.factor / factor for factor in column.question_factors),
+            figure.factor,
+        ]
         counted = self.text[figure.end : figure.end + 1]
-        scaled = re.search(rf"[万亿千]{counted}(?![\u3400-\u9fff])", column.name) if _CHINESE.match(counted) else None
+        names = f"{column.name} {self.table.question}"
+        scaled = re.search(rf"[万亿千]{counted}(?![\u3400-\u9fff])", names) if _CHINESE.match(counted) else None
+        if scaled and not column.factors and figure.factor == 1:
+            factors = factors[:-1]
         if (
             column.factors
             and figure.factor == 1
@@ -345,18 +349,15 @@ class Binding:
 
     @staticmethod
     def _percent_scale(column: Column) -> list[float]:
-        known = column.concepts - {"rate", "discount", "margin", "conversion", "tax", "profit"}
-        if not column.is_rate and (
-            column.unit
-            or known & (_MONEY | _COUNTED | {"duration", "distance", "weight", "age", "temperature", "rating"})
-        ):
+        if not column.is_rate and (column.unit or (column.kinds and column.kinds <= _MONEY | {"count"} | _MEASURED)):
             return []
         if column.unit in CURRENCIES:
             return []
         values = [abs(value) for value in column.values if value is not None]
         if _SCALED.search(column.name):
             return [1.0, 0.01] if max(values, default=0) <= 1 else [1.0]
-        return [0.01, 1.0] if max(values, default=0) <= 1.5 else [1.0]
+        highest = max(values, default=0)
+        return [0.01] if column.is_rate and 0.2 < highest <= 1 else [0.01, 1.0] if highest <= 1.5 else [1.0]
 
     @staticmethod
     def _unit_ratio(unit: str | None, column: Column) -> list[float]:
@@ -371,20 +372,14 @@ class Binding:
             if own == dimension:
                 return [size / own_size]
             return []
+        if _SCALED.search(column.name):
+            return []
         if dimension in {"celsius", "calendar"}:
             return [1.0]
-        if column.is_rate and "rate" in column.concepts and dimension in CURRENCIES:
-            return []
-        counted = (
-            column.concepts & _COUNTED
-            and not column.concepts & (_MONEY | {"duration", "weight", "distance"})
-            and not _VALUED.search(column.name)
-        )
+        counted = column.kinds and column.kinds == {"count"} and not _VALUED.search(column.name)
         if dimension in CURRENCIES:
             return [] if counted else [1.0]
-        if dimension in {"time", "length"} and column.concepts and column.concepts <= _COUNTED:
-            return []
-        return [] if counted or column.concepts & (_MONEY - {"discount", "cost"}) else [1.0]
+        return [] if counted or (column.kinds and column.kinds <= _MONEY) else [1.0]
 
     def _says_ratio(self) -> bool:
         return bool(self.words.ratio.search(self.text))
@@ -423,7 +418,7 @@ class Binding:
         owned = self.reading.owned(following.end) if following and not anywhere else None
         if owned:
             return owned.columns
-        return anywhere[0].columns if anywhere else self.table.asked_columns
+        return anywhere[0].columns if anywhere else self.table.metric_indexes
 
     @staticmethod
     def _is_better_low(column: Column) -> bool:
@@ -473,6 +468,10 @@ class Binding:
             for earlier in self._before(mask):
                 if base & mask and base & earlier:
                     yield base & mask, base & earlier, "time"
+            if self.words.following.search(self.text):
+                for later in self._after(mask):
+                    if base & mask and base & later:
+                        yield base & later, base & mask, "time"
             if len(mentions) > 1:
                 continue
             last, first = steps[-1][1], steps[0][1]
@@ -531,6 +530,15 @@ class Binding:
         if year_before:
             yield year_before
 
+    def _after(self, mask: int) -> Iterator[int]:
+        """Yield the rows of the period after one."""
+        inside = [at for at, (_, rows) in enumerate(self.table.time_steps) if rows & mask]
+        later = 0
+        for _, rows in self.table.time_steps[inside[-1] + 1 : inside[-1] + 1 + len(inside)] if inside else ():
+            later |= rows
+        if later:
+            yield later
+
     def _column_pairs(self, figure: Figure | None, family: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
         """Yield earlier and later columns that a change may be between."""
         mentioned = [
@@ -540,6 +548,7 @@ class Binding:
             yield from (
                 (one, two) for one, two in product(mentioned, mentioned) if family.index(one) < family.index(two)
             )
+            yield from ((family[at - 1], family[at]) for at in map(family.index, mentioned) if at)
         elif len(mentioned) == 1:
             at = family.index(mentioned[0])
             if at:

@@ -1,9 +1,8 @@
 """Comparisons of names and periods, and directions such as "rose"."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import permutations
-from statistics import fmean
 
 from agent.grounding.binding import Objection
 from agent.grounding.counts import Counts
@@ -16,8 +15,6 @@ _PLACED = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后"
 
 _LOST = re.compile(r"\b(?:lost|lose[sd]?|loss(?:es)?)\b|(?<!\w)(?:потерял|убыт(?:ок|к))|亏", re.IGNORECASE)
 """Words by which more is a lower value."""
-_ON_AVERAGE = re.compile(r"\b(?:on|в)\s+\w+$")
-"""An average that is no object of a comparison, as in "longer on average"."""
 
 
 class Changes(Counts):
@@ -26,8 +23,6 @@ class Changes(Counts):
     def comparisons(self) -> Iterator[Objection]:
         """Check comparatives such as "more than" for the names and periods that they compare."""
         reading = self.reading
-        yield from self._average_comparisons()
-        yield from self._column_comparisons()
         yield from self._metric_comparisons()
         for object_ in reading.groups:
             if object_.dimension < -1 or not reading.is_object(object_):
@@ -61,90 +56,33 @@ class Changes(Counts):
         """Check comparisons of two metrics of one name, as "it has more wins than losses"."""
         reading, words = self.reading, self.words
         names = [group for group in reading.groups if group.dimension >= 0]
-        if len(names) != 1 or len(reading.groups) != 1 or reading.figures:
+        single = self.table.all & (self.table.all - 1) == 0
+        if len(names) > 1 or len(reading.groups) > 1 or reading.figures or not (names or single):
             return
+        compared = [(match, 1) for match in words.exceeds.finditer(reading.plain)]
+        compared += [(match, -1) for match in words.trails.finditer(reading.plain)]
         for than in words.than.finditer(reading.plain):
-            segment = [m for m in reading.metrics if m.columns]
-            left = [m for m in segment if m.end <= than.start()]
-            right = [m for m in segment if than.end() <= m.start <= than.end() + 24]
             signs = {
                 sign
                 for sign, pattern in ((1, words.more), (-1, words.less))
-                for match in pattern.finditer(reading.plain)
-                if 0 <= than.start() - match.end() <= 24
+                for match in pattern.finditer(reading.plain[: than.start()])
+                if than.start() - match.end() <= 24
             }
-            if not left or not right or len(signs) != 1 or names[0].start > than.start():
+            compared += [(than, sign) for sign in signs if len(signs) == 1]
+        for between, sign in compared:
+            left = [m for m in reading.metrics if m.end <= between.start()]
+            right = [m for m in reading.metrics if between.end() <= m.start <= between.end() + 24]
+            if not left or not right or (names and names[0].start > between.start()):
                 continue
             columns = left[-1].columns
             for metric in left:
                 columns = columns & metric.columns or columns
             pairs = [(one, two) for one in columns for two in right[0].columns if one != two]
-            sign = signs.pop()
-            rows = names[0].rows
+            rows = names[0].rows if names else self.table.all
             if pairs and not any(
                 (sum(self.table.values(rows, one)) - sum(self.table.values(rows, two))) * sign > 0 for one, two in pairs
             ):
-                yield self._objection(than.start(), than.end(), "the comparison is the other way round")
-
-    def _column_comparisons(self) -> Iterator[Objection]:
-        """Check comparisons of periods that are columns, as "more in 2023 than in 2022"."""
-        groups = self.reading.in_dimension(-2)
-        for object_ in groups:
-            others = [group for group in groups if group is not object_ and not group.columns & object_.columns]
-            signs = self._comparative_signs(object_)
-            if not self.reading.is_object(object_) or len(others) != 1 or len(signs) != 1:
-                continue
-            sign = signs.pop()
-            if any(self._counts_names(figure) for figure in self.reading.figures) or self.words.every.search(self.text):
-                continue
-            options = [rows for rows, _, _ in self.rows_for(object_.start, object_.end, None, frozenset({-2}))]
-            pairs = [
-                (late, early)
-                for family in self.table.families
-                for late in family
-                for early in family
-                if late.index in others[0].columns and early.index in object_.columns
-            ]
-            right = any(
-                (sum(self.table.values(rows, late.index)) - sum(self.table.values(rows, early.index))) * sign > 0
-                for rows in options
-                for late, early in pairs
-            )
-            if pairs and options and not right:
-                yield self._objection(object_.start, object_.end, "the comparison is the other way round")
-
-    def _average_comparisons(self) -> Iterator[Objection]:
-        """Check "above average" and the like for the name that they are said of."""
-        words = self.words
-        for average in words.average.finditer(self.reading.plain):
-            signs = {
-                sign
-                for sign, patterns in ((1, (words.more, words.exceeds)), (-1, (words.less, words.trails)))
-                for pattern in patterns
-                for match in pattern.finditer(self.text)
-                if 0 <= average.start() - match.end() <= 12
-                and not _ON_AVERAGE.search(self.text[match.end() : average.end()])
-            }
-            if len(signs) != 1 or any(self._counts_names(figure) for figure in self.reading.figures):
-                continue
-            sign = signs.pop()
-            groups = [
-                group
-                for dimension in self.reading.dimensions
-                if dimension >= 0
-                for group in self.reading.governing(average.start(), average.end(), dimension)
-            ]
-            columns = self.reading.columns_for(average.start(), average.end()) or self.table.asked_columns
-            right = not groups
-            for group in groups:
-                for at in columns:
-                    sums = [sum(self.table.values(mask, at)) for mask in self.table.groups(group.dimension).values()]
-                    own = self._one_value(group.rows, self.table.columns[at])
-                    every = self.table.values(self.table.all, at)
-                    if own is None or any(base and (own - fmean(base)) * sign > 0 for base in (sums, every)):
-                        right = True
-            if not right:
-                yield self._objection(average.start(), average.end(), "the average is on the other side")
+                yield self._objection(between.start(), between.end(), "the comparison is the other way round")
 
     def _comparative_signs(self, object_: Group) -> set[int]:
         words = self.words
@@ -154,6 +92,10 @@ class Changes(Counts):
             for pattern in patterns
             for match in pattern.finditer(self.reading.plain)
             if (place := min(abs(match.start() - object_.start), abs(match.end() - object_.start))) <= 60
+            and (
+                match.start() < object_.start
+                or self.reading.segment(match.start()) == self.reading.segment(object_.end)
+            )
         ]
         if not near:
             return set()
@@ -162,8 +104,11 @@ class Changes(Counts):
 
     def _comparison_columns(self, start: int, object_: Group) -> frozenset[int]:
         metrics = [m for m in self.reading.metrics if m.columns]
-        near = [m for m in metrics if start <= m.end and m.start <= object_.end + 30] or metrics
-        return frozenset(at for m in near for at in m.columns) or self.table.asked_columns
+        before = [m for m in metrics if start <= m.end and m.end <= object_.start]
+        behind = [m for m in metrics if object_.end <= m.start <= object_.end + 30]
+        segment = self.reading.segment(object_.end)
+        near = before or [m for m in behind if self.reading.segment(m.start) == segment]
+        return frozenset(at for m in near for at in m.columns) or self.table.metric_indexes
 
     def _compares(self, subject: Group, object_: Group, column: int, sign: int, context: int) -> bool:
         own = self._one_value(subject.rows & context, self.table.columns[column])
@@ -283,18 +228,24 @@ class Changes(Counts):
             for late, early, _ in self._time_pairs(match.start(), match.end(), rows):
                 for at in columns:
                     one, two = self._one_value(late, table.columns[at]), self._one_value(early, table.columns[at])
-                    if one is not None and two is not None and (one - two) * sign > 0:
+                    if one is not None and two is not None and self._moves_so(one, two, sign):
                         return True
             for family in table.families:
                 for before, after in self._column_pairs(None, family):
                     one, two = self._one_value(rows, after), self._one_value(rows, before)
-                    if one is not None and two is not None and (one - two) * sign > 0:
+                    if one is not None and two is not None and self._moves_so(one, two, sign):
                         return True
         if not timed and not changes and table.is_ordered:
             return True
         if not timed and not changes:
-            return len(table.metrics) > 1 and self._columns_move(options, sign)
+            return False
         return False
+
+    def _moves_so(self, late: float, early: float, sign: int) -> bool:
+        """Return whether a value rose or fell, as `sign` says; a loss grows as its value falls."""
+        if late < 0 and early < 0 and self.words.negative.search(self.text):
+            return late != early
+        return (late - early) * sign > 0
 
     def _some_step(self, rows: int, at: int, sign: int) -> bool:
         """Return whether a column changes so from one period or ordered row to the next."""
@@ -344,27 +295,11 @@ class Changes(Counts):
                 found |= {False} if one in stated[0] and two in stated[1] else set()
         return found == {True}
 
-    def _columns_move(self, options: Sequence[tuple[int, frozenset[int], bool]], sign: int) -> bool:
-        """Return whether two columns of the same unit, such as a plan and its result, differ in the direction."""
-        pairs = [
-            (one, two)
-            for one, two in permutations(self.table.metrics, 2)
-            if one.stems & two.stems and one.is_rate == two.is_rate
-        ]
-        return any(
-            (sum(self.table.values(rows, one.index)) - sum(self.table.values(rows, two.index))) * sign > 0
-            for rows, _, _ in options
-            for one, two in pairs
-        )
-
     def _always(self, match: re.Match[str], columns: frozenset[int], rows: int, sign: int) -> bool:
         base = next(
             (mask for mask, _, _ in self.rows_for(match.start(), match.end(), None, frozenset({-1}))), self.table.all
         )
         steps = [mask & base for _, mask in self.table.time_steps if mask & base]
-        places = sorted(
-            {at for group in self.reading.in_dimension(-1) for at, mask in enumerate(steps) if mask & group.rows}
-        )
         ends = sorted(
             {
                 edge
@@ -375,10 +310,9 @@ class Changes(Counts):
                 for edge in (inside[0], inside[-1])
             }
         )
-        del places
         spans = [(one, two) for one, two in zip(ends, ends[1:], strict=False)] + ([(ends[0], ends[-1])] if ends else [])
         spans = [span for span in spans if span[1] > span[0]] or [
-            (ends[0], len(steps) - 1) if ends else (0, len(steps) - 1)
+            (ends[0], len(steps) - 1) if ends and ends[0] < len(steps) - 1 else (0, len(steps) - 1)
         ]
         for at in columns:
             column = self.table.columns[at]

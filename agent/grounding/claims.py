@@ -14,7 +14,7 @@ from agent.grounding.rankings import Rankings
 from agent.grounding.reading import Reading, sentences_of
 from agent.grounding.vocabulary import all_vocabularies, vocabulary_of
 from agent.messages import language_of
-from agent.sql.result import Result
+from agent.types import Result
 
 
 def unsupported_claims(text: str, results: Result | Sequence[Result], question: str) -> list[Objection]:
@@ -84,6 +84,7 @@ class Checks(Figures, Rankings, Changes):
                 yield self._objection(figure.start, figure.number_end, reason)
         yield from self.relations()
         yield from self.superlatives()
+        yield from self.negated_comparisons()
         yield from self.ranks()
         yield from self.comparisons()
         yield from self.directions()
@@ -91,7 +92,8 @@ class Checks(Figures, Rankings, Changes):
 
     def _relative_periods(self) -> Iterator[Objection]:
         """Yield periods such as "last month" that are others than that of the question, where the rows have none."""
-        if self.table.has_row_periods or self.table.families:
+        compared = any(column.is_change for column in self.table.metrics)
+        if self.table.has_row_periods or self.table.families or compared:
             return
         patterns = [words.relative_periods for words in all_vocabularies()]
         asked = {name for each in patterns for name, pattern in each.items() if pattern.search(self.table.question)}

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from agent.grounding.binding import Binding, Objection
 from agent.grounding.facts import Column, bits, readable, stems_of
+from agent.grounding.measures import measures_of
 from agent.grounding.numbers import Figure, hedge_of
 
 _MOST_NAMES = 200
@@ -34,22 +35,13 @@ class Counts(Binding):
                 if any(run[:2] in head or run[-2:] in head or (len(run) == 1 and run in head) for run in runs):
                     found.append(column)
             for column in self.table.labels:
-                known = [
-                    concept
-                    for concept, pattern in self.words.concepts.items()
-                    if concept in column.concepts and pattern.search(head)
-                ]
-                if known and column not in found:
+                if column.measures & measures_of(head) and column not in found:
                     found.append(column)
         return found
 
     def _counts_names(self, figure: Figure) -> bool:
         """Return whether a figure says how many names or periods there are, and no value of a column."""
-        if (
-            not figure.is_whole
-            or self._is_owned(figure)
-            or self.words.by.search(self.text[max(0, figure.start - 12) : figure.start])
-        ):
+        if not figure.is_whole or self.words.by.search(self.text[max(0, figure.start - 12) : figure.start]):
             return False
         hedge = hedge_of(figure, self.text)
         unit = self.reading.unit_of(figure)
@@ -61,17 +53,9 @@ class Counts(Binding):
         if unit and not timed:
             return False
         labels = self._labels_behind(figure)
-        known = {concept for column in self.table.metrics for concept in column.concepts}
-        odd = any(column.concepts & known for column in labels)
+        known = {measure for column in self.table.metrics for measure in column.measures}
+        odd = any(column.measures & known for column in labels)
         return figure.value <= len(self.table.rows) * 2 and not hedge and not odd and (bool(labels) or timed)
-
-    def _is_owned(self, figure: Figure) -> bool:
-        """Return whether a metric stands behind a figure, and no name of labels between, as in "six clubs won"."""
-        metric = self.reading.owned(figure.number_end)
-        if metric is None:
-            return False
-        between = set(stems_of(self.reading.plain[figure.number_end : metric.start]))
-        return not any(column.stems & between for column in self.table.labels)
 
     def _conditions(self) -> list[tuple[str, float, str]]:
         """Return the comparisons with a figure in the sentence, as operator, value and kind of figure."""
@@ -166,6 +150,8 @@ class Counts(Binding):
         for family in self.table.families:
             for early, late in self._column_pairs(None, family):
                 compared = ((words.more, 1), (words.less, -1)) if not conditions else ()
+                if words.judged.search(self.text):
+                    compared = ((words.judged, 1), (words.judged, -1))
                 for pattern, sign in ((words.up, 1), (words.down, -1), *compared):
                     if pattern.search(self.text):
                         sets.append(
@@ -175,8 +161,7 @@ class Counts(Binding):
                                 if ((late.values[row] or 0) - (early.values[row] or 0)) * sign > 0
                             )
                         )
-        if not conditions and words.than.search(self.text):
-            sets += self._sets_by_comparison(columns, rows)
+        if not conditions and any(p.search(self.text) for p in (words.than, words.exceeds, words.trails)):
             mentioned = list(dict.fromkeys(at for metric in self.reading.metrics for at in metric.columns))[:4]
             for one, two in permutations(mentioned, 2):
                 first, second = self.table.columns[one].values, self.table.columns[two].values
@@ -208,21 +193,13 @@ class Counts(Binding):
                 sets.append(changed)
         return sets
 
-    def _sets_by_comparison(self, columns: frozenset[int], rows: int) -> list[int]:
-        """Return the rows that have more or less than the rows that the sentence names."""
-        sets = []
-        for group in self.reading.groups:
-            if group.dimension >= 0 and self.reading.is_object(group):
-                for at in columns:
-                    limits = self.table.values(group.rows, at)
-                    for limit in limits[:1]:
-                        values = self.table.columns[at].values
-                        sets.append(_mask(row for row in bits(rows) if (values[row] or 0) > limit))
-                        sets.append(_mask(row for row in bits(rows) if (values[row] or 0) < limit))
-        return sets
-
     def _is_count(self, figure: Figure, contexts: Sequence[tuple[int, frozenset[int], bool]]) -> bool:
         """Return whether a figure is a number of rows or names that is right."""
+        share = figure.value * len(self.table.rows) if figure.kind == "times" and figure.is_word else 0.0
+        if 0 < share < len(self.table.rows) and abs(share - round(share)) < 1e-6:
+            every = frozenset(column.index for column in self.table.metrics)
+            sets = self._condition_sets(every, self.table.all, self._conditions())
+            return any(one.bit_count() == round(share) for one in sets)
         if not figure.is_whole:
             return False
         count = int(figure.value)
@@ -289,7 +266,7 @@ class Counts(Binding):
             and not self.words.less.search(after)
             and self.reading.owned(figure.number_end)
         )
-        if whole and not measured:
+        if whole and (figure.is_word or not measured):
             return True
         if (labels or generic) and count in {
             mask.bit_count() for each in table.labels for mask in table.groups(each.index).values()

@@ -7,20 +7,20 @@ from functools import cached_property, lru_cache
 from statistics import fmean, median
 from typing import Literal
 
-import snowballstemmer
-
 from agent.grounding.dates import Period, part_named, periods_of, periods_of_row, years_alone, years_of
+from agent.grounding.measures import kinds_of, measures_of
 from agent.grounding.numbers import factors_named, figures_of
+from agent.grounding.stems import stem
 from agent.grounding.vocabulary import Vocabulary, all_vocabularies
-from agent.sql.result import Result
+from agent.types import Result
 
 _LARGEST = 1e300
 _MOST_ROWS = 2_000
 """Rows that are read. A result with more counts as cut off, so that a check stays fast."""
 _TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-_CHINESE_RUN = re.compile(r"[\u3400-\u9fff]+")
-_CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])")
+_CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")
+"""Where a word or a year begins within a name, as in `unitsSold` and `sales2021`."""
 _IDENTIFIER = re.compile(
     r"(?:^|[_\s])(?:id|ids|no|nr|num|number|code|sku|zip|phone|номер|код|ид|артикул|inn|инн|hour|season|round|phase|floor|level|version|час|сезон|тур|этаж|класс)$|编号|代码|号码|^(?:赛季|轮次|楼层|版本)$|^№|ID$",
     re.IGNORECASE,
@@ -34,6 +34,7 @@ _RATE = re.compile(
 )
 _CHANGE = re.compile(
     r"(?<![a-z])(?:changed?|growth|diff|difference|delta|yoy|mom|increase|decrease|variance|trend)(?![a-z])"
+    r"|(?<![a-z])net (?:adds?|additions?|new|flow|migration)(?![a-z])"
     r"|(?<![а-я])(?:изменени|рост|прирост|динамик|отклонени|разниц)|增长|变化|增幅|增速|同比|环比|差",
     re.IGNORECASE,
 )
@@ -173,18 +174,6 @@ _LATE = re.compile(
 Kind = Literal["label", "period", "metric", "other"]
 
 
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """Return the stem of a Russian or English word, in lower case."""
-    lower = word.lower().replace("ё", "е")
-    if "а" <= lower[0] <= "я":
-        return _STEMMERS["ru"].stemWord(lower)  # type: ignore[no-any-return]
-    return _STEMMERS["en"].stemWord(lower) if lower.isascii() else lower
-
-
-_STEMMERS = {"en": snowballstemmer.stemmer("english"), "ru": snowballstemmer.stemmer("russian")}
-
-
 _ENDING = re.compile(
     "(?:[аяыиеуюоьй]|о[йм]|е[йм]|а[мх]|я[мх]|ами|ями|ов|ев|[иы]й|ая|яя|ое|ее|ые|ие|[ое]го|[ое]му|[иы][мх]|[ую]ю|ью|и[яиюей]|ией|ыми|ими|цы|цев|цам|ца|цу|цем|ок|ка|ки|ку|ком|"
     ")"
@@ -204,6 +193,8 @@ def same_word(one: str, two: str) -> bool:
     )
 
 
+_ADJECTIVE = re.compile("([а-я]{4,})ск(?:ий|ая|ое|ие|их|ого|ой|им|ом|ую|ими|ому)")
+"""Russian adjectives, some of which are made of the names of places."""
 _COMBINING = ("авто", "авиа", "мото", "вело", "электро", "теле", "радио", "агро", "аэро", "гидро", "тепло", "фото")
 """First parts of Russian compounds, by which a longer name is called."""
 
@@ -246,15 +237,15 @@ class Column:
     index: int
     name: str
     kind: Kind
-    stems: frozenset[str]
-    concepts: frozenset[str]
-    unit: str | None
-    factors: frozenset[float]
+    stems: frozenset[str] = frozenset()
+    measures: frozenset[str] = frozenset()
+    unit: str | None = None
+    factors: frozenset[float] = frozenset()
     """The scale of its values by its name, such as 1e6 for `revenue_mln`; none for plain values."""
-    question_factors: frozenset[float]
-    is_rate: bool
-    is_change: bool
-    periods: list[Period]
+    question_factors: frozenset[float] = frozenset()
+    is_rate: bool = False
+    is_change: bool = False
+    periods: list[Period] = field(default_factory=list)
     values: list[float | None] = field(default_factory=list)
 
     @property
@@ -264,8 +255,13 @@ class Column:
             whole = sum(value or 0.0 for value in self.values)
             if min(abs(whole - 100), abs(100 * whole - 100)) <= 1 and min(value or 0.0 for value in self.values) >= 0:
                 return True
-        odd = {"rate", "price", "age", "rating", "temperature", "conversion", "margin", "discount"}
-        return not (self.is_rate or self.has("average") or self.has("median") or self.concepts & odd)
+        odd = {"rate", "price", "age", "score", "temperature", "speed"}
+        return not (self.is_rate or self.has("average") or self.has("median") or (self.kinds and self.kinds <= odd))
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of its measures, such as "money"."""
+        return kinds_of(self.measures)
 
     def has(self, words: str) -> bool:
         """Return whether the name of the column has a word of the kind `words` of a vocabulary, such as "total"."""
@@ -360,13 +356,10 @@ class Table:
         elif present and all(isinstance(cell, str) for cell in present):
             dated = all(len(cell) <= 30 and periods_of(cell) for cell in present)
             kind = "period" if dated else "label"
-        concepts = frozenset(
-            concept
-            for vocabulary in all_vocabularies()
-            for concept, pattern in vocabulary.concepts.items()
-            if pattern.search(words)
-        )
+        measures = measures_of(words)
         unit = _unit_of(words)
+        if unit is None and measures and kinds_of(measures) <= {"money", "price"}:
+            unit = self._currency_asked
         tokens = [token for token in stems_of(words) if not token.isdecimal()]
         stems = frozenset(token for token in tokens if token not in _GENERIC_STEMS) or frozenset(tokens[:1])
         return Column(
@@ -374,15 +367,32 @@ class Table:
             name,
             kind,
             stems,
-            concepts,
+            measures,
             unit,
             _factors_of(words),
             frozenset(factors_named([self.question])),
-            bool(_RATE.search(words)),
+            bool(_RATE.search(words))
+            and not (_CHANGE.search(words) and max(map(abs, filter(None, numbers)), default=0) > 500),
             bool(_CHANGE.search(words)),
             self._periods_of_name(name) if kind == "metric" else [],
             numbers,
         )
+
+    def _inside_word(self, at: int) -> bool:
+        return at > 0 and self.question[at].isalpha() and self.question[at - 1].isalnum()
+
+    @cached_property
+    def _currency_asked(self) -> str | None:
+        """The currency that the question names; None where it names none, or several."""
+        found = {
+            unit
+            for words in all_vocabularies()
+            for pattern, unit in unit_patterns(words)
+            for match in pattern.finditer(self.question)
+            if _CURRENCY.fullmatch(unit.upper())
+            and not (match.group()[0] < "\u3400" and self._inside_word(match.start()))
+        }
+        return found.pop() if len(found) == 1 else None
 
     def _without_totals(self) -> int:
         """Return all rows but those that hold totals of the others."""
@@ -397,24 +407,9 @@ class Table:
         return mask or (1 << len(self.rows)) - 1
 
     @cached_property
-    def asked_columns(self) -> frozenset[int]:
-        """The columns of numbers that the question names; all where it names none."""
-        stems = set(stems_of(self.question))
-        runs = _CHINESE_RUN.findall(self.question)
-        asked = frozenset(
-            column.index
-            for column in self.metrics
-            if any(alike(word, own) for own in column.stems for word in stems)
-            or any(run[at : at + 2] in column.name for run in runs for at in range(len(run) - 1))
-            or any(
-                words.concepts[c].search(self.question)
-                for words in all_vocabularies()
-                for c in column.concepts
-                if c in words.concepts
-            )
-        )
-        unknown = frozenset(column.index for column in self.metrics if not column.concepts)
-        return asked | unknown if asked else frozenset(column.index for column in self.metrics)
+    def metric_indexes(self) -> frozenset[int]:
+        """The places of the columns of numbers."""
+        return frozenset(column.index for column in self.metrics)
 
     # Rows by their names and periods
 
@@ -462,7 +457,8 @@ class Table:
             for name in names:
                 for suffix in _SUFFIXES:
                     if name.endswith(suffix) and len(name) - len(suffix) >= 2:
-                        short.setdefault(name[: -len(suffix)], []).append(name)
+                        if not name.startswith("第"):
+                            short.setdefault(name[: -len(suffix)], []).append(name)
             for name, rows in names.items():
                 found[(name.lower(), column.index)] = (rows, name)
             for form, owners in short.items():
@@ -537,6 +533,10 @@ class Table:
         """Return the only name that begins as a word does, such as Mathematics for "Maths"."""
         if len(root) < 4 or any(alike(root, own) for own in self.metric_stems):
             return []
+        if adjective := _ADJECTIVE.fullmatch(root):
+            beginning = adjective[1][: max(4, len(adjective[1]) - 2)]
+            towns = [entry for entry in self._names.get(root[:3], ()) if entry[0][0].startswith(beginning)]
+            return towns if len(towns) == 1 else []
         if any(same_word(root, own) for column in self.labels for own in map(_plain, _TOKEN.findall(column.name))):
             return []
         root = root if root in _COMBINING else stem(root)
@@ -758,7 +758,7 @@ def said_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
 
 
 def _metric_like(name: str) -> bool:
-    return any(pattern.search(readable(name)) for words in all_vocabularies() for pattern in words.concepts.values())
+    return bool(measures_of(readable(name))) and not ORDERED.search(readable(name))
 
 
 def _far(between: str) -> bool:
@@ -800,16 +800,20 @@ def _factors_of(words: str) -> frozenset[float]:
     return frozenset(found | letters | factors_named([words]))
 
 
-_LETTERS = {"k", "m", "mn", "bn"}
+_LETTERS = {"k", "m", "mn", "bn", "wan", "yi"}
 """Endings of columns such as `hours_m`; in metres instead, nobody says million."""
 _PREFIXED = re.compile(
-    r"(?P<scale>k|m|mn|bn|тыс|млн|млрд|千|万|百万|亿)(?P<unit>usd|eur|gbp|rub|cny|元|руб|美元|欧元)$", re.IGNORECASE
+    r"(?P<scale>k|m|mn|mln|bn|wan|yi|тыс|млн|млрд|千|万|百万|亿)(?P<unit>usd|eur|gbp|rub|cny|yuan|元|руб|美元|欧元)$",
+    re.IGNORECASE,
 )
 _PREFIXES = {
     "k": 1e3,
     "m": 1e6,
     "mn": 1e6,
+    "mln": 1e6,
     "bn": 1e9,
+    "wan": 1e4,
+    "yi": 1e8,
     "тыс": 1e3,
     "млн": 1e6,
     "млрд": 1e9,
@@ -818,7 +822,7 @@ _PREFIXES = {
     "百万": 1e6,
     "亿": 1e8,
 }
-_PREFIXED_UNITS = {"元": "cny", "руб": "rub", "美元": "usd", "欧元": "eur"}
+_PREFIXED_UNITS = {"元": "cny", "yuan": "cny", "руб": "rub", "美元": "usd", "欧元": "eur"}
 
 
 @lru_cache(maxsize=2_000)

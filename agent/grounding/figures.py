@@ -22,8 +22,10 @@ _CLOCK = re.compile(
 _ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d{2}")
 _PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$", re.IGNORECASE)
 _MOST_MEANT = 3
-_EXACT = 3
-"""The digits of a figure that is unlikely to be the total of some rows by chance."""
+_DAILY = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суточн|日均|月均|每日", re.IGNORECASE)
+"""Averages over time, which add up over names."""
+_FARTHEST = 3
+"""How many times a value may be what it is said to be over."""
 _MOST_IN_RUNS = 24
 """The rows of a result up to which totals of runs of rows are computed."""
 
@@ -34,6 +36,12 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+def _scales_of_ratio(one: Column, two: Column) -> set[float]:
+    """Return the scales of a ratio of two columns: as the values stand, and in base units."""
+    above, below = max(one.factors, default=1.0), max(two.factors, default=1.0)
+    return {1.0, above / below}
 
 
 class Figures(Counts):
@@ -52,6 +60,8 @@ class Figures(Counts):
             return None if self._is_count(figure, contexts) else "the number of rows is another"
         if any(self._supports(figure, rows, columns, bound) for rows, columns, bound in contexts):
             return None
+        if any(self._supports_other_column(figure, rows, columns, bound) for rows, columns, bound in contexts):
+            return None
         if self._is_count(figure, contexts) or self._is_threshold(figure) or self._is_derived(figure):
             return None
         if self._is_duration(figure):
@@ -59,12 +69,24 @@ class Figures(Counts):
         owner = self._owner(figure)
         return f"the rows have it for {owner}" if owner else "it does not follow from the rows"
 
+    def _supports_other_column(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> bool:
+        """Return whether a figure is of another column, where all that are named have figures of their own."""
+        explained = {
+            at
+            for at in columns
+            for value in self.table.values(rows, at)
+            for other in self.reading.figures
+            if other is not figure and value in self.stated.get((other.start, other.end), ())
+        }
+        every = frozenset(column.index for column in self.table.metrics)
+        return bound and columns <= explained and self._supports(figure, rows, every - explained, bound)
+
     def _is_streak(self, figure: Figure) -> bool:
         """Return whether a number of periods in a row is one in which the values rise or fall, as the sentence says."""
         if not figure.is_whole or not self.words.streak.search(self.text[figure.end : figure.end + 32]):
             if not figure.is_whole or not self.words.streak.search(self.text[max(0, figure.start - 4) : figure.start]):
                 return False
-        columns = self.reading.columns_for(figure.start, figure.end) or self.table.asked_columns
+        columns = self.reading.columns_for(figure.start, figure.end) or self.table.metric_indexes
         signs = [sign for sign, words in ((1, self.words.up), (-1, self.words.down)) if words.search(self.text)]
         for at in columns if len(self.table.time_steps) > 2 else ():
             values = [self._one_value(mask, self.table.columns[at]) or 0.0 for _, mask in self.table.time_steps]
@@ -129,7 +151,7 @@ class Figures(Counts):
             return True
         if figure.is_whole and 1 <= figure.value <= len(self.table.rows):
             behind = self.text[figure.end : figure.end + 24].lstrip(" 个家名")
-            extremes = (self.words.highest, self.words.lowest, self.words.best, self.words.worst)
+            extremes = (self.words.highest, self.words.lowest, self.words.best, self.words.worst, self.words.first_last)
             if any(pattern.match(behind) for pattern in extremes):
                 return True
             if self.words.top.search(before) or self.words.bottom.search(before):
@@ -151,45 +173,46 @@ class Figures(Counts):
             or self.words.down.search(self.text)
             or self.words.less.search(self.text)
         )
-        spans = spans_of(figure, self.text, falls)
+        spans = self._range_spans(figure) or spans_of(figure, self.text, falls)
         unit = self.reading.unit_of(figure)
         currencies = self.table.currencies(rows)
         if unit in CURRENCIES and currencies and unit not in currencies:
             return False
         hedge = hedge_of(figure, self.text)
         open_ended = (
-            bound
+            (bound or len(self.table.rows) == 1)
             and hedge in {"over", "under", "at_least", "at_most"}
             and not self.words.nearly.search(self.text[max(0, figure.start - 30) : figure.start])
         )
-        if open_ended and len(columns) == 1 and self._all_beyond(figure, rows, *columns):
-            return True
         for fact in self.facts(figure, rows, columns, bound):
             scale = self._scale(figure, fact, unit)
             for factor in scale:
                 room = 1e-12 * abs(fact.value)
                 if any(low * factor - room <= fact.value <= high * factor + room for low, high in spans):
                     return True
-                if open_ended and fact.kind == "value" and not fact.compares and self._is_of(fact, columns):
+                if open_ended and fact.column and fact.value in self.table.values(rows, fact.column.index):
                     limit = figure.readings[0][0] * factor
-                    if (fact.value > limit) if hedge in {"over", "at_least"} else (fact.value < limit):
+                    over = hedge in {"over", "at_least"}
+                    near = limit < fact.value <= _FARTHEST * limit if over else limit > fact.value >= limit / _FARTHEST
+                    of_only = self._is_of(fact, columns) and ((fact.value > limit) if over else (fact.value < limit))
+                    if near or of_only:
                         return True
         return False
+
+    def _range_spans(self, figure: Figure) -> list[tuple[float, float]]:
+        """Return the interval of "42-43", where a figure is one of its ends; none for another figure."""
+        for one, two in zip(self.reading.figures, self.reading.figures[1:], strict=False):
+            between = self.text[one.number_end : two.start]
+            if figure in (one, two) and re.fullmatch(r"\s?[-–—~]\s?", between) and one.readings and two.readings:
+                low, high = one.readings[0][0], two.readings[0][0]
+                if low < high <= 1.2 * low:
+                    return [(low, high)]
+        return []
 
     @staticmethod
     def _is_of(fact: Fact, columns: frozenset[int]) -> bool:
         """Return whether a value is of the only column that a figure may be of."""
-        return fact.column is not None and columns == {fact.column.index}
-
-    def _all_beyond(self, figure: Figure, rows: int, at: int) -> bool:
-        """Return whether the values of all rows are on the side of a figure that the words before it say."""
-        column = self.table.columns[at]
-        over = hedge_of(figure, self.text) in {"over", "at_least"}
-        values = self.table.values(rows, at)
-        return any(
-            values and all((value - figure.readings[0][0] * factor) * (1 if over else -1) >= 0 for value in values)
-            for factor in self._scale(figure, Fact(0.0, "value", column), self.reading.unit_of(figure))
-        )
+        return fact.column is not None and fact.column.index in columns and len(columns) <= 2
 
     def _op(self, figure: Figure) -> str:
         """Return "total", "average" or "median" where the sentence says that a figure is one."""
@@ -243,7 +266,8 @@ class Figures(Counts):
             yield from self._ratios_of_rows(figure, rows, columns)
         for column, subject, object_, how in self._pairs(figure, rows, columns, bound):
             yield from self._of_pair(figure, column, subject, object_, how)
-        if figure.kind == "percent" and (self.words.rest.search(self.text) or self.words.negation.search(self.text)):
+        patterns = (self.words.rest, self.words.negation, self.words.complement)
+        if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
             for at in columns:
                 for value in self.table.values(rows, at):
                     share = value if _SCALED.search(self.table.columns[at].name) else 100 * value
@@ -281,9 +305,7 @@ class Figures(Counts):
         listed = any(group.rows & rows == rows and rows & (rows - 1) for group in groups)
         single = len(values) == 1 or column.has("total") and op == "total" or column.has("average") and op == "average"
         if single or not op or (op == "average" and column.is_rate and bound and not listed):
-            if not (listed and len(set(values)) > 1 and not self.words.every.search(self.text)) or self._extreme_near(
-                figure
-            ):
+            if not (listed and len(set(values)) > 1 and not self.words.every.search(self.text)):
                 for value in values:
                     yield Fact(value, "value", column)
         if len(values) > 1 and not self._open_totals(rows):
@@ -319,14 +341,11 @@ class Figures(Counts):
         ]
         for sign in signs if len(signs) == 1 else ():
             masks.append(sum(1 << at for at in bits(rows) if sign * (column.values[at] or 0.0) > 0))
-        order_of_all = list(bits(rows)) if len(self.table.rows) <= _MOST_IN_RUNS and not self._of_all() else []
-        runs = self.table.is_ordered and not self._of_all() and len(self.table.rows) <= _MOST_IN_RUNS
-        order = list(bits(rows)) if runs else []
-        masks += [sum(1 << at for at in order[one:two]) for one, two in combinations(range(len(order) + 1), 2)]
-        named = {name.rows for name in self.reading.names}
-        digits = figure.text.strip("0").replace("0", "1")
-        if self.words.total.search(self.text) and len(named) < 2 and sum(map(str.isdigit, digits)) >= _EXACT:
-            masks += [sum(1 << at for at in each) for size in (2, 3) for each in combinations(order_of_all, size)]
+        sizes = self._sizes_said(figure)
+        order = list(bits(rows)) if self.table.is_ordered and not self._of_all() else []
+        masks += [
+            sum(1 << row for row in order[at : at + size]) for size in sizes for at in range(len(order) - size + 1)
+        ]
         for mask in dict.fromkeys(masks):
             values = self.table.values(mask, column.index)
             if len(values) > 1:
@@ -334,15 +353,15 @@ class Figures(Counts):
                     yield Fact(sum(values), "value", column)
                 yield Fact(fmean(values), "value", column)
 
+    def _sizes_said(self, figure: Figure) -> set[int]:
+        """Return the numbers of rows that the sentence says, as in "the last three months"."""
+        others = (other for other in self.reading.figures if other is not figure and other.is_whole)
+        return {int(other.value) for other in others if 2 <= other.value <= _MOST_IN_RUNS}
+
     def _of_all(self) -> bool:
         """Return whether the sentence says that it is of all rows, as "over the six quarters"."""
         rows = len(self.table.rows)
         return any(figure.value == rows for figure in self.reading.figures) or bool(self.words.every.search(self.text))
-
-    def _extreme_near(self, figure: Figure) -> bool:
-        del figure
-        words = self.words
-        return any(pattern.search(self.text) for pattern in (words.highest, words.lowest, words.best, words.worst))
 
     def _shares(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         wholes = {self.table.all}
@@ -353,7 +372,8 @@ class Figures(Counts):
         if len(self.table.time_steps) > 1:
             parts += [(rows & step, step) for _, step in self.table.time_steps]
         for at in columns:
-            if not self.table.columns[at].is_additive:
+            column = self.table.columns[at]
+            if not column.is_additive and not _DAILY.search(readable(column.name)):
                 continue
             for own, whole_rows in parts:
                 part, whole = sum(self.table.values(own, at)), sum(self.table.values(whole_rows, at))
@@ -369,6 +389,13 @@ class Figures(Counts):
         sums = {column.index: sum(self.table.values(rows, column.index)) for column in metrics}
         single = rows != 0 and rows & (rows - 1) == 0
         ratio = single or self._says_ratio()
+        for column in metrics if figure.kind == "percent" else ():
+            parts = [
+                one for one in metrics if one.is_additive and one.unit == column.unit and one.kinds == column.kinds
+            ]
+            whole = sum(sums[part.index] for part in parts)
+            if len(parts) > 2 and column in parts and whole:
+                yield Fact(100 * sums[column.index] / whole, "percent")
         counted = [column for column in metrics if column.is_additive and not column.unit and not column.periods]
         if len(counted) > 2 and figure.kind == "plain":
             yield Fact(sum(sums[column.index] for column in counted), "count")
@@ -377,7 +404,7 @@ class Figures(Counts):
                 continue
             if (
                 not single
-                and "price" in one.concepts
+                and "price" in one.kinds
                 and two.is_additive
                 and self.reading.unit_of(figure) in CURRENCIES
                 and not two.unit
@@ -399,7 +426,7 @@ class Figures(Counts):
                     ):
                         yield Fact(100 * sums[one.index] / (sums[one.index] + sums[two.index]), "percent")
                     if (
-                        one.stems & two.stems or one.concepts & two.concepts or one.unit and one.unit == two.unit
+                        one.stems & two.stems or one.kinds & two.kinds or one.unit and one.unit == two.unit
                     ) and self._difference_said(figure):
                         yield Fact(100 * (value - 1), "percent")
                         yield Fact(100 * (1 - value), "percent")
@@ -414,26 +441,21 @@ class Figures(Counts):
                         )
                     )
                 ):
-                    unscaled = Column(
-                        one.index,
-                        "",
-                        "metric",
-                        frozenset(),
-                        frozenset(),
-                        one.unit,
-                        one.factors,
-                        frozenset(),
-                        False,
-                        False,
-                        [],
-                    )
-                    yield Fact(value, "value", unscaled)
+                    per_unit = Column(one.index, "", "metric", unit=one.unit)
+                    yield from (Fact(value * scale, "value", per_unit) for scale in _scales_of_ratio(one, two))
                     yield Fact(value, "ratio")
+                    if (
+                        one.is_additive
+                        and two.is_additive
+                        and one.unit == two.unit
+                        and sums[one.index] >= 0 < sums[two.index]
+                    ):
+                        yield Fact(sums[one.index] / (sums[one.index] + sums[two.index]), "ratio")
                     per = next(
                         (each.value for each in self.reading.figures if _PER_MANY.search(self.text[: each.start])), 1
                     )
                     if single and per in {10, 100, 1000, 10_000}:
-                        yield Fact(per * value, "value", unscaled)
+                        yield Fact(per * value, "value", per_unit)
             if (
                 single
                 and one.index < two.index
@@ -450,10 +472,7 @@ class Figures(Counts):
             related = any(one in family and two in family for family in self.table.families)
             if figure.kind in {"plain", "points"} and not related and self._difference_said(figure):
                 alike = one.unit == two.unit and (
-                    one.unit
-                    or one.stems & two.stems
-                    or one.concepts & two.concepts
-                    or not (one.concepts and two.concepts)
+                    one.unit or one.stems & two.stems or one.kinds & two.kinds or not (one.kinds and two.kinds)
                 )
                 if alike and not (one.is_rate ^ two.is_rate):
                     difference = abs(sums[one.index] - sums[two.index])

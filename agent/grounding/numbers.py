@@ -174,9 +174,6 @@ def _zeros(digits: str) -> int:
     return len(bare) - len(bare.rstrip("0"))
 
 
-_CHINESE_UNIT = re.compile(r"[（(_]\s*(千|万|百万|千万|亿)(?=[^\W\d_])")
-
-
 def factors_named(texts: Iterable[str]) -> set[float]:
     """Return the factors of the words of scale that stand by themselves in `texts`, as in a column `revenue_mln`."""
     read = list(texts)

@@ -29,6 +29,7 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
             not missing
             and not words.cause_columns.search(f"{names} {question}")
             and not _in_cells(text[match.end() : match.end() + 60], cells)
+            and not (words.afterwards.match(match.group()) and _in_cells(match.group(), f"{names} {question}"))
         ):
             yield Objection(match.start(), match.end(), match.group(), "the rows give no cause")
     for pattern in (words.forecast, words.recommendation):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from agent.grounding.binding import Binding, Objection
-from agent.grounding.facts import bits, readable
+from agent.grounding.facts import bits
 from agent.grounding.reading import Group
 
 
@@ -61,6 +61,7 @@ class Rankings(Binding):
                 )
                 if (
                     compared
+                    or self._names_metric(match)
                     or words.not_superlative.search(before)
                     or any(
                         m.by_name
@@ -73,12 +74,52 @@ class Rankings(Binding):
                     continue
                 if any(rank.start() <= match.start() < rank.end() for rank in words.rank.finditer(self.text)):
                     continue
-                if self._changes_most(match, side):
+                if self._changes_most(match, side) or self._states_extreme(match, side):
                     continue
                 if words.negative.search(self.text[max(0, match.start() - 24) : match.end() + 24]):
                     side = 0
                 if not self._is_extreme(match.start(), match.end(), side, 1):
                     yield self._objection(match.start(), match.end(), "the rows do not show this")
+
+    def _names_metric(self, match: re.Match[str]) -> bool:
+        """Return whether a superlative belongs to a metric of the question, as in "lowest temperature"."""
+        behind = re.match(r"\s?(?:[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]{2})", self.text[match.end() :])
+        return behind is not None and f"{match.group()}{behind.group()}".lower() in self.table.question.lower()
+
+    def negated_comparisons(self) -> Iterator[Objection]:
+        """Check that what "no name has more than" is said of is the first."""
+        words, reading = self.words, self.reading
+        for object_ in reading.groups:
+            before = reading.plain[: object_.start]
+            none = words.none.search(before)
+            if object_.dimension < 0 or not none or not reading.is_object(object_):
+                continue
+            compared = [
+                (match.start(), sides)
+                for pattern, sides in ((words.more, [1]), (words.less, [-1]), (words.judged, [1, -1]))
+                for match in pattern.finditer(before, none.end())
+            ]
+            if not compared:
+                continue
+            place, sides = max(compared)
+            columns = self._superlative_columns(place, place)
+            if not any(self._is_at(object_, at, self.table.all, side, 1) for at in columns for side in sides):
+                yield self._objection(object_.start, object_.end, "the rows do not show this")
+
+    def _states_extreme(self, match: re.Match[str], side: int) -> bool:
+        """Return whether the figure beside a superlative is the highest or lowest value of a column."""
+        for figure in self.reading.figures:
+            if -16 <= figure.start - match.end() <= 16 or 0 <= match.start() - figure.end <= 8:
+                values = self.stated.get((figure.start, figure.end), ())
+                for column in self.table.metrics:
+                    known = [value for value in column.values if value is not None]
+                    if any(
+                        one in values and known
+                        for edge in self._sides(side, column.index)
+                        for one in [max(known, key=lambda each: edge * each)]
+                    ):
+                        return True
+        return False
 
     def _changes_most(self, match: re.Match[str], side: int) -> bool:
         """Return whether a superlative is of a change, as in "grew the most", and right or open."""
@@ -159,9 +200,6 @@ class Rankings(Binding):
         subjects = self._subjects(start, end)
         if not subjects or any(group.dimension == -1 and not group.rows for group in subjects):
             return True
-        if place > 1 or abs(side) != 1:
-            if any(self._has_rank(subject, place) for subject in subjects):
-                return True
         names = [group for group in subjects if group.dimension >= 0]
         periods = [group for group in subjects if group.dimension < 0]
         own = bool(self.words.own.search(self.text[max(0, start - 24) : end + 16]))
@@ -233,21 +271,10 @@ class Rankings(Binding):
             return [rows, *(rows & each for each in carried[-1:] if rows & each & subject.rows)]
         return [rows, *([self.table.all] if rows & (rows - 1) == 0 else [])] if others else [self.table.all]
 
-    def _has_rank(self, subject: Group, place: int) -> bool:
-        """Return whether a column of places has this place for the subject."""
-        for column in self.table.metrics:
-            if self.words.places.search(readable(column.name)):
-                rows = subject.rows
-                for group in self.reading.groups:
-                    rows &= group.rows if group.rows & rows else rows
-                if float(place) in self.table.values(rows, column.index):
-                    return True
-        return False
-
     def _ratio_is_at(self, subject: Group, column: int, sides: Sequence[int], place: int, start: int, end: int) -> bool:
         """Return whether the subject is first by a ratio of two columns, where the sentence speaks of one."""
         near = self.text[max(0, start - 40) : end + 40]
-        said = self.words.each.search(near) or self.words.rated.search(near)
+        said = any(pattern.search(near) for pattern in (self.words.each, self.words.rated, self.words.average))
         own = self.table.columns[column]
         if not said or place != 1 or own.is_rate or own.has("average"):
             return False
@@ -293,8 +320,6 @@ class Rankings(Binding):
             groups = list(table.groups(subject.dimension).values())
         else:
             groups = [mask for _, mask in table.time_steps]
-            if len([1 for mask in groups if mask & subject.rows]) > 1:
-                groups = self._like(subject)
         size = max(1, len(subject.members))
         for combine in (sum, fmean):
             others = [
@@ -328,17 +353,6 @@ class Rankings(Binding):
         best = sorted((value for value, _ in rows), reverse=True)[place - 1 : place]
         stated = {side * value for values in self.stated.values() for value in values}
         return any(value == best[0] and value in stated and subject.rows >> row & 1 for value, row in rows if best)
-
-    def _like(self, subject: Group) -> list[int]:
-        """Return the periods of the size of `subject`: years, halves or quarters."""
-        first = self.reading.periods_at(subject)
-        sizes: dict[tuple[int, int], int] = {}
-        for order, mask in self.table.time_steps:
-            part = (
-                0 if first is None or not first.order[1] else (order[1] + 5) // 6 if first.half else (order[1] + 2) // 3
-            )
-            sizes[order[0], part] = sizes.get((order[0], part), 0) | mask
-        return list(sizes.values())
 
     def _is_sorted(self, column: int, side: int) -> bool:
         values = [value for value in self.table.columns[column].values if value is not None]

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from agent.grounding.dates import Period, periods_of
-from agent.grounding.facts import Mention, Table, alike, stem, unit_patterns
+from agent.grounding.facts import Mention, Table, alike, unit_patterns
+from agent.grounding.measures import measure_words
 from agent.grounding.numbers import Figure, figures_of
+from agent.grounding.stems import stem
 from agent.grounding.vocabulary import Vocabulary
 
 _SENTENCE = re.compile(
@@ -275,10 +276,6 @@ class Reading:
         """The groups by their places."""
         return sorted(self.groups, key=lambda group: group.start)
 
-    def periods_at(self, group: Group) -> Period | None:
-        """Return the period that a group names, to tell years from halves and quarters."""
-        return next((period for period in periods_of(self.text) if period.start == group.start), None)
-
     def in_dimension(self, dimension: int) -> list[Group]:
         """Return the groups of one column."""
         return [group for group in self.groups if group.dimension == dimension]
@@ -350,12 +347,16 @@ class Reading:
     def _metrics(self) -> list[Metric]:
         found = [*self._metrics_by_words(), *self._metrics_in_chinese()]
         taken = [(metric.start, metric.end) for metric in found]
-        for concept, pattern in self.words.concepts.items():
-            columns = frozenset(column.index for column in self.table.metrics if concept in column.concepts)
-            for match in pattern.finditer(self.plain) if columns else ():
-                span = match.span()
-                if not any(start < span[1] and span[0] < end for start, end in taken):
-                    found.append(Metric(*span, columns))
+        figures = [(figure.start, figure.end) for figure in self.figures]
+        for word in measure_words(self.plain):
+            if any(start < word.end and word.start < end for start, end in figures):
+                continue
+            columns = frozenset(column.index for column in self.table.metrics if word.measures & column.measures)
+            counted = self.words.counters.fullmatch(self.plain, word.start, word.end) and any(
+                0 <= word.start - figure.end <= 1 for figure in self.figures
+            )
+            if columns and not counted and not any(start < word.end and word.start < end for start, end in taken):
+                found.append(Metric(word.start, word.end, columns))
         return self._merged(sorted(found, key=lambda metric: (metric.start, metric.end)))
 
     def _metrics_by_words(self) -> Iterator[Metric]:
@@ -471,7 +472,7 @@ class Reading:
         )
         if not chosen:
             after = [metric for metric in free if metric.start >= end and self.segment(metric.start) == segment]
-            earlier = [metric for metric in free if metric.end <= start]
+            earlier = [metric for metric in free if metric.end <= start and not self._is_superlative(metric)]
             chosen = [*earlier[-1:], *after[:1]] if earlier or after else []
             chosen += [
                 metric
@@ -484,6 +485,17 @@ class Reading:
         if not chosen or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
             return None
         columns = frozenset(column for metric in chosen for column in metric.columns)
+        beside = [
+            metric
+            for metric in free
+            if metric not in chosen and self.segment(metric.start) == segment and metric.columns & columns < columns
+        ]
+        if own:
+            predicate = [m for m in free if m.start >= own.end and self.segment(m.start) == segment and m is not own]
+            columns |= frozenset(column for metric in predicate[:1] for column in metric.columns)
+        elif beside:
+            for metric in beside:
+                columns = columns & metric.columns or columns
         own_unit = next((self.unit_of(figure) for figure in self.figures if figure.start == start), None)
         measured = own_unit is not None and any(self.table.columns[at].unit == own_unit for at in columns)
         if not own:
@@ -491,8 +503,20 @@ class Reading:
             if not any(self.table.columns[at].unit in units for at in columns):
                 columns |= {column.index for column in self.table.metrics if column.unit in units}
         if not measured and not any(metric.by_name for metric in chosen):
-            columns |= {column.index for column in self.table.metrics if not column.concepts}
+            columns |= {column.index for column in self.table.metrics if not column.measures}
         return columns
+
+    @cached_property
+    def _superlatives(self) -> list[tuple[int, int]]:
+        """The places of the superlatives."""
+        patterns = (self.words.highest, self.words.lowest)
+        return [match.span() for pattern in patterns for match in pattern.finditer(self.plain)]
+
+    def _is_superlative(self, metric: Metric) -> bool:
+        """Return whether a metric is only said by a superlative, such as "youngest"."""
+        return not metric.by_name and any(
+            start <= metric.start and metric.end <= end for start, end in self._superlatives
+        )
 
     def unit_of(self, figure: Figure) -> str | None:
         """Return the unit of measure of a figure, such as "usd" or "kg"."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from agent.grounding.facts import Column, Table, aggregates, bits
-from agent.sql.result import Result
+from agent.types import Result
 
 _MOST_METRICS = 6
 _MOST_GROUPS = 12

@@ -1,0 +1,1 @@
+"""Query specs: queries as JSON, checked and compiled to SQL."""

@@ -1,22 +1,42 @@
-"""What a spec means, checked against its datasets: names, types of values, what can be aggregated, sizes."""
+"""Check a spec against its datasets: names, types of values, aggregations, derived columns, and sizes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from agent.catalog.type_class import TypeClass
 from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.queryspec.check_derived import check_derived, made_of_aggregates
-from agent.queryspec.check_values import value_problems
-from agent.queryspec.datasets import Datasets, Place, Scope, nearest, scope_of
-from agent.queryspec.outputs import TIMES, base_outputs, filterable, outputs, parsed, row_level
-from agent.queryspec.spec import MAX_VALUES, Aggregation, Bucket, Filter, Join, QuerySpec, output_name
+from agent.queryspec.datasets import ColumnRef, Datasets, Scope, nearest, scope_of
+from agent.queryspec.dates import read_date, read_span
+from agent.queryspec.expressions import Call, Node, names_in, parse, walk, windows_in
+from agent.queryspec.outputs import (
+    TIMES,
+    base_outputs,
+    filterable_names,
+    outputs,
+    parse_derived,
+    row_level_names,
+    time_groups,
+)
+from agent.queryspec.spec import (
+    MAX_VALUES,
+    Between,
+    Bucket,
+    Contains,
+    Derived,
+    Filter,
+    IsNull,
+    Join,
+    QuerySpec,
+    output_name,
+)
+from agent.schema.catalog import TypeClass
+
+_COMPARED: tuple[TypeClass, ...] = ("number", "text", "date", "datetime")
+
 
 MAX_COLUMNS = 500
-"""Columns of a result."""
-
+"""Maximum number of columns of a result."""
 _NAME_BYTES = 63
-"""PostgreSQL tells names apart by so many bytes."""
-
+"""Length up to which PostgreSQL distinguishes names."""
 _GROUPED: tuple[TypeClass, ...] = ("number", "text", "date", "datetime", "boolean", "time")
 _TAKES: dict[str, tuple[TypeClass, ...]] = {
     "sum": ("number",),
@@ -25,14 +45,70 @@ _TAKES: dict[str, tuple[TypeClass, ...]] = {
     "max": ("number", "text", *TIMES),
     "nunique": _GROUPED,
 }
-"""Types that an aggregation takes; a count takes all."""
+"""Types that an aggregation accepts; a count accepts all."""
+
+
+MAX_EXPANDED = 300
+"""Maximum number of parts of a row-level expression after the derived columns in it are expanded."""
+MAX_LAYERS = 6
+"""Maximum depth of derived columns that use other derived columns of the result."""
+
+
+def value_problems(condition: Filter, kind: TypeClass, path: str) -> Iterator[SpecProblem]:
+    """Yield the problems of `condition`, at `path`, on a column of type `kind`."""
+    if isinstance(condition, IsNull):
+        return
+    if reason := _operator_problem(condition, kind):
+        yield SpecProblem(f"{path}.op", reason)
+        return
+    values = condition.value if isinstance(condition.value, list) else [condition.value]
+    problems = [(index, reason) for index, value in enumerate(values) if (reason := _value_problem(value, kind))]
+    for index, reason in problems:
+        place = f"{path}.value[{index}]" if isinstance(condition.value, list) else f"{path}.value"
+        yield SpecProblem(place, f"{condition.col} holds {kind}: {reason}")
+    if isinstance(condition, Between) and not problems and _is_reversed(condition, kind):
+        yield SpecProblem(f"{path}.value", "the lowest value comes first, then the highest")
+
+
+def _operator_problem(condition: Filter, kind: TypeClass) -> str | None:
+    if kind not in (*_COMPARED, "boolean"):
+        return f"{condition.col} holds {kind}, which supports only is_null"
+    if isinstance(condition, Contains) and kind != "text":
+        return f"{condition.col} holds {kind}, and contains applies only to text"
+    if kind == "boolean" and condition.op not in {"=", "!=", "in"}:
+        return f"{condition.col} holds true or false, which cannot be ordered"
+    return None
+
+
+def _value_problem(value: str | int | float | bool, kind: TypeClass) -> str | None:
+    if kind == "boolean":
+        return None if isinstance(value, bool) or value in (0, 1) else "true or false is expected"
+    if kind == "number":
+        return None if isinstance(value, int | float) and not isinstance(value, bool) else "a number is expected"
+    if not isinstance(value, str):
+        return "a text is expected" if kind == "text" else "a date as text, such as 2024-03-31, is expected"
+    try:
+        if kind != "text":
+            read_date(value) if kind == "date" else read_span(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _is_reversed(condition: Between, kind: TypeClass) -> bool:
+    low, high = condition.value
+    if kind == "text":
+        return False
+    if kind == "number":
+        return low > high  # type: ignore[operator]
+    return read_span(str(low)).start > read_span(str(high)).start
 
 
 def check(spec: QuerySpec, datasets: Datasets) -> None:
-    """Find out whether `spec` can be computed from `datasets`.
+    """Check that `spec` can be computed from `datasets`.
 
     Raises:
-        QuerySpecInvalid: with all that stands against it.
+        QuerySpecInvalid: With all problems.
     """
     scope = scope_of(spec, datasets)
     problems = [
@@ -52,67 +128,68 @@ def check(spec: QuerySpec, datasets: Datasets) -> None:
 
 
 def _joins(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
-    known = [datasets.main]
+    joined = [datasets.main]
     for index, join in enumerate(spec.joins):
         path = f"joins[{index}]"
         if join.dataset not in datasets.tables:
-            others = [name for name in datasets.tables if name not in known]
+            others = [name for name in datasets.tables if name not in joined]
             yield SpecProblem(f"{path}.dataset", f"there is no dataset {join.dataset}", nearest(join.dataset, others))
             continue
-        if join.dataset in known:
-            yield SpecProblem(f"{path}.dataset", f"the dataset {join.dataset} is read already")
+        if join.dataset in joined:
+            yield SpecProblem(f"{path}.dataset", f"the dataset {join.dataset} is already read")
             continue
-        yield from _keys(join, f"{path}.on", Scope(datasets, known), Scope(Datasets(join.dataset, datasets.tables)))
-        known.append(join.dataset)
+        yield from _keys(join, f"{path}.on", Scope(datasets, joined), Scope(Datasets(join.dataset, datasets.tables)))
+        joined.append(join.dataset)
 
 
-def _keys(join: Join, path: str, before: Scope, own: Scope) -> Iterator[SpecProblem]:
+def _keys(join: Join, path: str, left_scope: Scope, right_scope: Scope) -> Iterator[SpecProblem]:
     for left, right in join.on.items():
-        sides = [(left, before.places(left), before), (right, own.places(right), own)]
-        unknown = [problem for name, places, scope in sides for problem in _unknown(path, name, places, scope)]
+        unknown = [
+            problem
+            for name, scope in ((left, left_scope), (right, right_scope))
+            for problem in _unknown(path, name, scope.find_columns(name), scope)
+        ]
         yield from unknown
-        if not unknown and _class(before, left) != _class(own, right):
-            text = f"{left} ({_class(before, left)}) cannot equal {right} ({_class(own, right)}): the types differ"
+        if unknown:
+            continue
+        left_type, right_type = _class(left_scope, left), _class(right_scope, right)
+        if left_type != right_type:
+            text = f"{left} ({left_type}) cannot be compared with {right} ({right_type}): the types differ"
             yield SpecProblem(path, text)
 
 
 def _class(scope: Scope, name: str) -> TypeClass:
-    return scope.places(name)[0].column.type_class
+    return scope.find_columns(name)[0].column.type_class
 
 
 def _unknown(
-    path: str, name: str, places: Iterable[Place], scope: Scope, others: Iterable[str] = ()
+    path: str, name: str, places: Iterable[ColumnRef], scope: Scope, others: Iterable[str] = ()
 ) -> Iterator[SpecProblem]:
-    found = list(places)
-    if not found:
+    candidates = list(places)
+    if not candidates:
         yield SpecProblem(path, f"there is no column {name}", nearest(name, dict.fromkeys([*scope.columns, *others])))
-    elif len(found) > 1:
-        full = tuple(f"{place.dataset}.{name}" for place in found)
+    elif len(candidates) > 1:
+        full = tuple(f"{place.dataset}.{name}" for place in candidates)
         yield SpecProblem(path, f"more than one joined dataset has a column {name}", full)
 
 
 def _filters(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    others = filterable(spec, scope)
-    named = {each.name for each in spec.aggregations} | {each.name for each in spec.derived}
+    result_names = filterable_names(spec, scope)
+    spec_names = {part.name for part in spec.aggregations} | {part.name for part in spec.derived}
     for index, condition in enumerate(spec.filters):
         path, name = f"filters[{index}]", condition.col
-        places = scope.places(name)
-        if places and name in named:
-            text = (
-                f"{name} is a column of the rows and a name in this spec: give that another name, or say which is meant"
-            )
+        places = scope.find_columns(name)
+        if places and name in spec_names:
+            text = f"{name} is a column of the rows and a name in this spec: rename the latter, or name the dataset"
             yield SpecProblem(f"{path}.col", text, tuple(f"{place.dataset}.{name}" for place in places))
-        elif len(places) == 1 or (not places and name in others):
-            kind = places[0].column.type_class if places else others[name]
+        elif len(places) == 1 or (not places and name in result_names):
+            kind = places[0].column.type_class if places else result_names[name]
             yield from value_problems(condition, kind, path)
         else:
-            yield from _unknown(f"{path}.col", name, places, scope, others)
-    if sum(map(_values_of, spec.filters)) > MAX_VALUES:
-        yield SpecProblem("filters", f"they have more than {MAX_VALUES} values together")
-
-
-def _values_of(condition: Filter) -> int:
-    return len(condition.value) if isinstance(condition.value, list) else 1
+            yield from _unknown(f"{path}.col", name, places, scope, result_names)
+    lists = [condition.value for condition in spec.filters if isinstance(condition.value, list)]
+    if sum(map(len, lists)) + len(spec.filters) - len(lists) > MAX_VALUES:
+        yield SpecProblem("filters", f"the filters have more than {MAX_VALUES} values in total")
 
 
 def _groups(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
@@ -121,7 +198,7 @@ def _groups(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
         name, path = (
             (group.col, f"group_by[{index}].col") if isinstance(group, Bucket) else (group, f"group_by[{index}]")
         )
-        places = scope.places(name)
+        places = scope.find_columns(name)
         yield from _unknown(path, name, places, scope)
         kind = places[0].column.type_class if len(places) == 1 else None
         if kind and is_bucket and kind not in TIMES:
@@ -132,55 +209,188 @@ def _groups(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
 
 
 def _aggregations(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    nodes = parsed(spec)
-    made = made_of_aggregates(spec, nodes, scope)
-    rows = row_level(spec, nodes, scope)
-    for index, each in enumerate(spec.aggregations):
+    nodes = parse_derived(spec)
+    aggregate_names = names_over_aggregates(spec, nodes, scope)
+    row_names = row_level_names(spec, nodes, scope)
+    for index, aggregation in enumerate(spec.aggregations):
         path = f"aggregations[{index}].col"
-        if each.col == "*":
-            if each.agg != "count":
-                yield SpecProblem(path, f"{each.agg} needs a column; only count takes *")
-        elif each.col in made:
-            text = f"{each.col} is an aggregation already, and there is no aggregate of an aggregate"
-            yield SpecProblem(path, text, nearest(each.col, scope.columns))
-        elif each.col not in rows:
-            places = scope.places(each.col)
-            yield from _unknown(path, each.col, places, scope)
-            yield from _untaken(each, places, path) if len(places) == 1 else ()
-
-
-def _untaken(each: Aggregation, places: Iterable[Place], path: str) -> Iterator[SpecProblem]:
-    kind = next(iter(places)).column.type_class
-    if kind not in _TAKES.get(each.agg, (kind,)):
-        text = f"{each.col} holds {kind}, and {each.agg} takes {', '.join(_TAKES[each.agg])}"
-        yield SpecProblem(path, text)
+        if aggregation.col == "*":
+            if aggregation.agg != "count":
+                yield SpecProblem(path, f"{aggregation.agg} needs a column; only count takes *")
+        elif aggregation.col in aggregate_names:
+            text = f"{aggregation.col} is already an aggregation, and an aggregation of an aggregation is not supported"
+            yield SpecProblem(path, text, nearest(aggregation.col, scope.columns))
+        elif aggregation.col not in row_names:
+            places = scope.find_columns(aggregation.col)
+            yield from _unknown(path, aggregation.col, places, scope)
+            kind = places[0].column.type_class if len(places) == 1 else None
+            if kind and kind not in _TAKES.get(aggregation.agg, (kind,)):
+                text = (
+                    f"{aggregation.col} holds {kind}, and {aggregation.agg} takes {', '.join(_TAKES[aggregation.agg])}"
+                )
+                yield SpecProblem(path, text)
 
 
 def _sorts(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    known = {output.name: output.type_class for output in outputs(spec, scope)}
+    columns = {output.name: output.type_class for output in outputs(spec, scope)}
     for index, sort in enumerate(spec.sort):
         path = f"sort[{index}].by"
-        if sort.by not in known:
-            yield SpecProblem(path, f"the result has no column {sort.by}", nearest(sort.by, known))
-        elif not spec.is_grouped and known[sort.by] not in _GROUPED:
-            yield SpecProblem(path, f"{sort.by} holds {known[sort.by]}, which has no order")
+        if sort.by not in columns:
+            yield SpecProblem(path, f"the result has no column {sort.by}", nearest(sort.by, columns))
+        elif not spec.is_grouped and columns[sort.by] not in _GROUPED:
+            yield SpecProblem(path, f"{sort.by} holds {columns[sort.by]}, which cannot be ordered")
 
 
 def _duplicates(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    """No two columns of the result, or steps to it, have the same name to any engine."""
+    """Yield a problem for each duplicate name of a column or step, and for each repeated sort.
+
+    Names count as equal if any supported engine treats them as equal.
+    """
     named = [(f"group_by[{index}]", output_name(group)) for index, group in enumerate(spec.group_by)]
-    named += [(f"aggregations[{index}].as", each.name) for index, each in enumerate(spec.aggregations)]
-    named += [(f"derived[{index}].as", each.name) for index, each in enumerate(spec.derived)]
-    taken = Counter() if spec.is_grouped else Counter(_known_by(name) for name, _ in base_outputs(spec, scope))
+    named += [(f"aggregations[{index}].as", part.name) for index, part in enumerate(spec.aggregations)]
+    named += [(f"derived[{index}].as", part.name) for index, part in enumerate(spec.derived)]
+    taken: Counter[bytes] = (
+        Counter() if spec.is_grouped else Counter(_name_key(name) for name, _ in base_outputs(spec, scope))
+    )
     for path, name in named:
-        if taken[_known_by(name)]:
+        if taken[_name_key(name)]:
             yield SpecProblem(path, f"there is a column {name} already")
-        taken[_known_by(name)] += 1
+        taken[_name_key(name)] += 1
     sorts = Counter(sort.by for sort in spec.sort)
     for index, sort in enumerate(spec.sort):
         if sorts[sort.by] > 1:
-            yield SpecProblem(f"sort[{index}].by", f"it is sorted by {sort.by} more than once")
+            yield SpecProblem(f"sort[{index}].by", f"the sort names {sort.by} more than once")
 
 
-def _known_by(name: str) -> bytes:
+def _name_key(name: str) -> bytes:
     return name.casefold().encode("utf-8", "replace")[:_NAME_BYTES]
+
+
+def check_derived(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
+    """Yield the problems of the derived columns of `spec`."""
+    checker = _DerivedChecker(spec, scope)
+    for index, derived in enumerate(spec.derived):
+        yield from checker.problems(index, derived)
+
+
+def names_over_aggregates(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> set[str]:
+    """Return the names of aggregations and of columns derived from them, unless they name dataset columns."""
+    names = {aggregation.name for aggregation in spec.aggregations if not scope.find_columns(aggregation.name)}
+    for _ in nodes:
+        names |= {name for name, node in nodes.items() if names & set(names_in(node)) and not scope.find_columns(name)}
+    return names
+
+
+class _DerivedChecker:
+    """Checks the derived columns of one spec, in their order."""
+
+    def __init__(self, spec: QuerySpec, scope: Scope) -> None:
+        self._spec, self._scope = spec, scope
+        self._nodes = parse_derived(spec)
+        aggregates = names_over_aggregates(spec, self._nodes, scope)
+        self._rows = row_level_names(spec, self._nodes, scope) - aggregates
+        self._base = {output.name: output.type_class for output in base_outputs(spec, scope)}
+        self._size: dict[str, int] = {}
+        """Expanded sizes of the row-level columns checked so far."""
+        self._layer: dict[str, int] = {}
+        """Dependency depths of the result columns checked so far."""
+
+    def problems(self, index: int, derived: Derived) -> Iterator[SpecProblem]:
+        """Yield the problems of the derived column at `index`."""
+        path = f"derived[{index}].expr"
+        try:
+            node = parse(derived.expr)
+        except ValueError as error:
+            yield SpecProblem(path, str(error))
+            return
+        is_row = derived.name in self._rows
+        for name in names_in(node):
+            yield from self._in_row(name, derived, path) if is_row else self._in_result(name, derived, path)
+        yield from self._windows(node, derived, path, is_row)
+        yield from self._sizes(node, derived, path, is_row)
+
+    def _in_row(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
+        if name in self._size and not self._scope.find_columns(name):
+            return
+        places = self._scope.find_columns(name)
+        if len(places) == 1:
+            yield from _check_number(name, places[0].column.type_class, path)
+        elif places:
+            full = tuple(f"{place.dataset}.{name}" for place in places)
+            yield SpecProblem(path, f"more than one joined dataset has a column {name}", full)
+        else:
+            yield self._unknown(name, derived, path, {**dict.fromkeys(self._scope.columns), **self._size})
+
+    def _in_result(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
+        if name in self._layer and name not in self._base:
+            return
+        if name in self._base:
+            yield from _check_number(name, self._base[name], path)
+        elif name in self._rows:
+            yield SpecProblem(
+                path, f"{name} is computed for each row and is not in the result: aggregate it", tuple(self._base)
+            )
+        elif self._spec.is_grouped and self._scope.find_columns(name):
+            text = f"{name} is a column of the rows and not in the result: group by it or aggregate it"
+            yield SpecProblem(path, text, nearest(name, self._base))
+        else:
+            yield self._unknown(name, derived, path, {**self._base, **self._layer})
+
+    def _unknown(self, name: str, derived: Derived, path: str, candidates: Mapping[str, object]) -> SpecProblem:
+        if name == derived.name or derived.name in self._dependencies(name):
+            return SpecProblem(path, f"{derived.name} depends on itself")
+        if name in self._nodes:
+            return SpecProblem(path, f"{name} is derived later: put it before {derived.name}")
+        return SpecProblem(path, f"there is no column {name}", nearest(name, candidates))
+
+    def _dependencies(self, name: str) -> set[str]:
+        """Return all names that the derived column `name` depends on, directly or indirectly."""
+        names: set[str] = set()
+        todo = [name]
+        while todo:
+            node = self._nodes.get(todo.pop())
+            new = set(names_in(node)) - names if node else set()
+            names |= new
+            todo += new
+        return names
+
+    def _windows(self, node: Node, derived: Derived, path: str, is_row: bool) -> Iterator[SpecProblem]:
+        for call in windows_in(node):
+            if is_row:
+                text = (
+                    f"{call.function} applies to the result, but {derived.name} is aggregated, so computed for each row"
+                )
+                yield SpecProblem(path, text)
+            if any(inner is not call and inner in windows_in(call) for inner in windows_in(call)):
+                text = f"{call.function} contains a window function: derive that first, as a separate column"
+                yield SpecProblem(path, text)
+            if call.function == "change_from_previous" and not is_row:
+                yield from self._order(call, derived, path)
+
+    def _order(self, call: Call, derived: Derived, path: str) -> Iterator[SpecProblem]:
+        if time_groups(self._spec, self._scope):
+            return
+        later = [sort.by for sort in self._spec.sort if sort.by not in self._base and sort.by not in self._layer]
+        if not self._spec.sort:
+            yield SpecProblem(path, f"{call.function} needs a group that is a period, or a sort, for the order of rows")
+        elif later:
+            text = f"{call.function} uses the sort, but {later[0]} is not defined before {derived.name}"
+            yield SpecProblem(path, text)
+
+    def _sizes(self, node: Node, derived: Derived, path: str, is_row: bool) -> Iterator[SpecProblem]:
+        used = names_in(node)
+        if is_row:
+            size = sum(self._size.get(getattr(part, "name", ""), 1) for part in walk(node))
+            self._size[derived.name] = min(size, MAX_EXPANDED)
+            if size > MAX_EXPANDED:
+                yield SpecProblem(path, f"with its derived columns expanded it has more than {MAX_EXPANDED} parts")
+            return
+        layer = 1 + max((self._layer.get(name, 0) for name in used), default=0)
+        self._layer[derived.name] = layer
+        if layer > MAX_LAYERS:
+            yield SpecProblem(path, f"its chain of derived columns has more than {MAX_LAYERS} steps")
+
+
+def _check_number(name: str, kind: TypeClass, path: str) -> Iterator[SpecProblem]:
+    if kind != "number":
+        yield SpecProblem(path, f"{name} holds {kind}, but expressions use only numbers")

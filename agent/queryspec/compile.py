@@ -1,7 +1,7 @@
-"""Compiles a spec to one SELECT: a tree of sqlglot first, then text in which every name is quoted and no value stands.
+"""Compile a spec to one SELECT, with all names quoted and all values bound as `:v1`, `:v2` and so on.
 
-The same spec over the same datasets gives the same text. Values are bound as `:v1`, `:v2` and so on. What is derived
-of the result is a query around it, a further one where it is derived of what is derived.
+The same spec over the same datasets always gives the same text. Columns derived from the result are computed in a query
+around it; those derived from other derived columns, in a further query around that.
 """
 
 from collections.abc import Mapping
@@ -9,14 +9,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agent.queryspec.bound import Bound
 from agent.queryspec.check import check
-from agent.queryspec.conditions import condition
-from agent.queryspec.datasets import Datasets, Place, scope_of
-from agent.queryspec.dialect import SpecDialect, as_text, grouped_period, nullable, period
-from agent.queryspec.expressions import Node, names_in, windows_in
-from agent.queryspec.numbers import Numbers, Order, as_number, ordered
-from agent.queryspec.outputs import Output, outputs, parsed, row_level, times_of
+from agent.queryspec.clauses import BoundValues, ExpressionWriter, WindowOrder, as_number, condition, order_term
+from agent.queryspec.datasets import ColumnRef, Datasets, scope_of
+from agent.queryspec.dialect import SpecDialect, as_text, nullable, period, period_key
+from agent.queryspec.expressions import names_in, windows_in
+from agent.queryspec.outputs import Output, outputs, parse_derived, row_level_names, time_groups
 from agent.queryspec.spec import DEFAULT_LIMIT, Aggregation, Bucket, Filter, IsNull, Join, QuerySpec, output_name
 from agent.sql.dialects import print_statement
 from agent.sql.parameters import Value
@@ -28,7 +26,7 @@ _AGGREGATES: dict[str, type[exp.AggFunc]] = {
 
 @dataclass(frozen=True)
 class Compiled:
-    """A statement, the values of its parameters by name, and the columns of its result."""
+    """A statement, its parameter values by name, and its result columns."""
 
     sql: str
     parameters: Mapping[str, Value]
@@ -38,10 +36,10 @@ class Compiled:
 def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> Compiled:
     """Return the statement that computes `spec` in `dialect`.
 
-    Where the spec has no limit, the statement asks for one row more than the default, so that the cut can be seen.
+    If the spec has no limit, the statement requests one row more than the default, to detect truncation.
 
     Raises:
-        QuerySpecInvalid: the spec does not fit the datasets.
+        QuerySpecInvalid: The spec does not fit the datasets.
     """
     check(spec, datasets)
     compiler = _Compiler(spec, datasets, dialect)
@@ -50,78 +48,78 @@ def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> C
 
 
 class _Compiler:
-    """One spec on its way: the query so far, and what stands for each column of its result."""
+    """The compilation of one spec: the query so far, and the expression of each result column."""
 
     def __init__(self, spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> None:
         self.spec, self.dialect = spec, dialect
         self.scope = scope_of(spec, datasets)
-        self.bound = Bound(dialect)
-        self.nodes = parsed(spec)
-        self.rows = row_level(spec, self.nodes, self.scope)
+        self.bound = BoundValues(dialect)
+        self.nodes = parse_derived(spec)
+        self.rows = row_level_names(spec, self.nodes, self.scope)
         self.aliases = {name: f"t{index}" for index, name in enumerate(self.scope.tables)}
         self.columns: dict[str, exp.Expr] = {}
         self.query = exp.Select()
         self.layers = 0
         self.numbers: set[str] = set()
-        """Columns that are floating-point numbers already."""
+        """Columns that are already floating-point."""
 
     def statement(self) -> exp.Select:
-        """Return the whole."""
+        """Return the complete statement."""
         self._read()
         if self.spec.is_grouped:
             self._group()
         else:
             self.columns = {name: self._column(place) for name, place in self.scope.columns.items()}
         self._derive()
-        if not self._keep() and any(sort.by in self.nodes for sort in self.spec.sort):
+        if not self._filter_result() and any(sort.by in self.nodes for sort in self.spec.sort):
             self._wrap()
         query, terms = self._selected(), self._terms()
         if terms:
             query.order_by(*terms, copy=False)
         return query.limit(self.spec.limit or DEFAULT_LIMIT + 1, copy=False)
 
-    def _column(self, place: Place) -> exp.Expr:
+    def _column(self, place: ColumnRef) -> exp.Expr:
         return exp.column(place.column.name, table=self.aliases[place.dataset], quoted=True)
 
     def _read(self) -> None:
-        """Begin with the rows: datasets, joined, and filtered."""
+        """Start with the rows: the joined and filtered datasets."""
         self.query = exp.select().from_(self._table(self.scope.main), copy=False)
         for join in self.spec.joins:
             self._join(join)
-        of_rows = [each for each in self.spec.filters if not self._is_of_result(each)]
-        self.query.where(*map(self._condition, of_rows), copy=False)
+        row_filters = [part for part in self.spec.filters if not self._is_on_result(part)]
+        self.query.where(*map(self._condition, row_filters), copy=False)
 
-    def _is_of_result(self, each: Filter) -> bool:
-        return not self.scope.places(each.col) and each.col not in self.rows
+    def _is_on_result(self, spec_filter: Filter) -> bool:
+        return not self.scope.find_columns(spec_filter.col) and spec_filter.col not in self.rows
 
-    def _condition(self, each: Filter) -> exp.Expr:
-        if not self.scope.places(each.col):
-            return condition(each, self._row_number(each.col), "number", self.bound)
-        place = self._place(each.col)
+    def _condition(self, spec_filter: Filter) -> exp.Expr:
+        if not self.scope.find_columns(spec_filter.col):
+            return condition(spec_filter, self._row_number(spec_filter.col), "number", self.bound)
+        place = self._resolve(spec_filter.col)
         node, kind = self._column(place), place.column.type_class
-        if kind == "text" and not isinstance(each, IsNull):
+        if kind == "text" and not isinstance(spec_filter, IsNull):
             node = as_text(node, place.column, self.dialect)
-        return condition(each, node, kind, self.bound)
+        return condition(spec_filter, node, kind, self.bound)
 
     def _table(self, dataset: str) -> exp.Expr:
         table = self.scope.tables[dataset]
-        named = exp.table_(table.name, db=table.schema, quoted=True)
-        return exp.alias_(named, self.aliases[dataset], table=True, quoted=True)
+        node = exp.table_(table.name, db=table.schema, quoted=True)
+        return exp.alias_(node, self.aliases[dataset], table=True, quoted=True)
 
     def _join(self, join: Join) -> None:
-        own = self.scope.tables[join.dataset]
-        known = {column.name: Place(join.dataset, column) for column in own.columns}
+        table = self.scope.tables[join.dataset]
+        columns = {column.name: ColumnRef(join.dataset, column) for column in table.columns}
         pairs = [
-            exp.EQ(this=self._column(self._place(left)), expression=self._column(known[right]))
+            exp.EQ(this=self._column(self._resolve(left)), expression=self._column(columns[right]))
             for left, right in join.on.items()
         ]
         is_left = join.how == "left"
-        source = self._missing(join) if is_left and self.dialect == "clickhouse" else self._table(join.dataset)
+        source = self._nullable_table(join) if is_left and self.dialect == "clickhouse" else self._table(join.dataset)
         on = exp.and_(*pairs, copy=False)
         self.query.join(source, on=on, join_type="left" if is_left else "inner", copy=False)
 
-    def _missing(self, join: Join) -> exp.Expr:
-        """Return the dataset such that a row without a match has NULL also on ClickHouse."""
+    def _nullable_table(self, join: Join) -> exp.Expr:
+        """Return the dataset with nullable columns: ClickHouse otherwise fills unmatched rows with 0 or ''."""
         columns = self.scope.tables[join.dataset].columns
         source = self._table(join.dataset)
         alias = exp.to_identifier(self.aliases[join.dataset], quoted=True)
@@ -129,12 +127,12 @@ class _Compiler:
             exp.alias_(
                 nullable(self._column(place), place.column.type_class, self.dialect), place.column.name, quoted=True
             )
-            for place in (Place(join.dataset, column) for column in columns)
+            for place in (ColumnRef(join.dataset, column) for column in columns)
         ]
         return exp.select(*outer).from_(source, copy=False).subquery(alias)
 
-    def _place(self, name: str) -> Place:
-        place = self.scope.place(name)
+    def _resolve(self, name: str) -> ColumnRef:
+        place = self.scope.find_column(name)
         if place is None:
             raise KeyError(name)
         return place
@@ -143,96 +141,97 @@ class _Compiler:
         groups: dict[str, exp.Expr] = {}
         keys = []
         for group in self.spec.group_by:
-            key = self._column(self._place(group.col if isinstance(group, Bucket) else group))
+            key = self._column(self._resolve(group.col if isinstance(group, Bucket) else group))
             if isinstance(group, Bucket):
-                key = grouped_period(key, group.by, self.dialect)
+                key = period_key(key, group.by, self.dialect)
             keys.append(key.copy())
             groups[output_name(group)] = period(key, group.by, self.dialect) if isinstance(group, Bucket) else key
-        figures = {each.name: self._aggregate(each) for each in self.spec.aggregations}
-        self.columns = {**groups, **figures}
-        self.numbers = {each.name for each in self.spec.aggregations if each.agg == "avg" or each.col in self.rows}
+        aggregates = {aggregation.name: self._aggregate(aggregation) for aggregation in self.spec.aggregations}
+        self.columns = {**groups, **aggregates}
+        self.numbers = {
+            aggregation.name
+            for aggregation in self.spec.aggregations
+            if aggregation.agg == "avg" or aggregation.col in self.rows
+        }
         self.query.group_by(*keys, copy=False)
 
-    def _aggregate(self, each: Aggregation) -> exp.Expr:
-        if each.col == "*":
+    def _aggregate(self, aggregation: Aggregation) -> exp.Expr:
+        if aggregation.col == "*":
             return exp.Count(this=exp.Star())
-        if each.col in self.rows:
-            return _aggregate(each.agg, self._row_number(each.col).unnest())
-        place = self._place(each.col)
+        if aggregation.col in self.rows:
+            return _aggregate(aggregation.agg, self._row_number(aggregation.col).unnest())
+        place = self._resolve(aggregation.col)
         node, kind = self._column(place), place.column.type_class
-        if each.agg == "avg":
-            # Engines keep few digits of the average of whole numbers, each another number of them.
+        if aggregation.agg == "avg":
+            # Engines differ in the precision of an average of integers.
             node = as_number(node, self.bound)
-        elif each.agg not in {"count", "nunique"}:
-            plain = as_text(node, place.column, self.dialect) if kind == "text" else node
-            node = nullable(plain, kind, self.dialect)
-        return _aggregate(each.agg, node)
+        elif aggregation.agg not in {"count", "nunique"}:
+            text = as_text(node, place.column, self.dialect) if kind == "text" else node
+            node = nullable(text, kind, self.dialect)
+        return _aggregate(aggregation.agg, node)
 
     def _row_number(self, name: str) -> exp.Expr:
-        """Return a column of the rows, or what is derived of them, as a number."""
-        if name in self.rows and not self.scope.places(name):
-            written = Numbers(self._row_number, self.bound).written(self.nodes[name])
-            return exp.Paren(this=written) if isinstance(written, exp.Binary | exp.Neg) else written
-        return as_number(self._column(self._place(name)), self.bound)
+        """Return a column of the rows, or one derived from them, as a number."""
+        if name in self.rows and not self.scope.find_columns(name):
+            sql = ExpressionWriter(self._row_number, self.bound).to_sql(self.nodes[name])
+            return exp.Paren(this=sql) if isinstance(sql, exp.Binary | exp.Neg) else sql
+        return as_number(self._column(self._resolve(name)), self.bound)
 
     def _derive(self) -> None:
-        """Put what is derived of the result around it, one layer for each step."""
-        fresh: set[str] = set()
-        wanted = [each for each in self.spec.derived if each.name not in self.rows]
-        if wanted and self.spec.is_grouped:
+        """Add the columns derived from the result, with one query around it for each level of dependency."""
+        added: set[str] = set()
+        result_columns = [derived for derived in self.spec.derived if derived.name not in self.rows]
+        if result_columns and self.spec.is_grouped:
             self._wrap()
-        for each in wanted:
-            node = self.nodes[each.name]
-            if fresh & self._needed(node):
+        for derived in result_columns:
+            node = self.nodes[derived.name]
+            is_ordered = any(call.function == "change_from_previous" for call in windows_in(node))
+            sorts = [sort.by for sort in self.spec.sort if is_ordered]
+            if added & {*names_in(node), *sorts}:
                 self._wrap()
-                fresh = set()
-            column, is_float = Numbers(self._number, self.bound, self._order()).column(node)
-            self.columns[each.name] = column
-            self.numbers |= {each.name} if is_float else set()
-            fresh.add(each.name)
+                added = set()
+            column, is_float = ExpressionWriter(self._number, self.bound, self._order()).column(node)
+            self.columns[derived.name] = column
+            self.numbers |= {derived.name} if is_float else set()
+            added.add(derived.name)
 
-    def _keep(self) -> bool:
-        """Leave those rows of the result that the filters on it allow; True where that took a query around it."""
+    def _filter_result(self) -> bool:
+        """Apply the filters on the result; return whether that needed a query around it."""
         kinds = {output.name: output.type_class for output in outputs(self.spec, self.scope)}
-        wanted = [each for each in self.spec.filters if self._is_of_result(each)]
-        figures = {each.name for each in self.spec.aggregations}
-        # MariaDB knows no groups in HAVING.
-        is_plain = not self.layers and all(each.col in figures for each in wanted)
-        if wanted and not is_plain:
+        filters = [part for part in self.spec.filters if self._is_on_result(part)]
+        aggregates = {aggregation.name for aggregation in self.spec.aggregations}
+        # MariaDB does not allow grouping expressions in HAVING.
+        is_plain = not self.layers and all(part.col in aggregates for part in filters)
+        if filters and not is_plain:
             self._wrap()
-        kept = [condition(each, self.columns[each.col].copy(), kinds[each.col], self.bound) for each in wanted]
-        self.query = (self.query.having if is_plain else self.query.where)(*kept, copy=False)
-        return bool(wanted) and not is_plain
-
-    def _needed(self, node: Node) -> set[str]:
-        """Return the columns of the result that `node` speaks of, also by the order that it goes by."""
-        is_ordered = any(call.function == "change_from_previous" for call in windows_in(node))
-        return {*names_in(node), *(sort.by for sort in self.spec.sort if is_ordered)}
+        conditions = [condition(part, self.columns[part.col].copy(), kinds[part.col], self.bound) for part in filters]
+        self.query = (self.query.having if is_plain else self.query.where)(*conditions, copy=False)
+        return bool(filters) and not is_plain
 
     def _number(self, name: str) -> exp.Expr:
         node = self.columns[name].copy()
         return node if name in self.numbers else as_number(node, self.bound)
 
-    def _order(self) -> Order:
-        """Return what is before a row, as far as it is known: by times, or else by the sort."""
-        times = times_of(self.spec, self.scope)
+    def _order(self) -> WindowOrder:
+        """Return the order of rows for `change_from_previous`: by the time groups, or else by the sort."""
+        times = time_groups(self.spec, self.scope)
         if not times:
-            return Order(self._terms())
+            return WindowOrder(self._terms())
         others = [output_name(group) for group in self.spec.group_by if output_name(group) not in times]
-        terms = [ordered(self.columns[name].copy(), is_descending=False) for name in times]
-        return Order(terms, [self.columns[name].copy() for name in others])
+        terms = [order_term(self.columns[name].copy(), is_descending=False) for name in times]
+        return WindowOrder(terms, [self.columns[name].copy() for name in others])
 
     def _terms(self) -> list[exp.Expr]:
-        """Return the sort; groups that it leaves equal follow their columns, for one order each time."""
+        """Return the terms of the sort, followed by the groups, so that the order is unique."""
         sorts = {sort.by: sort.desc for sort in self.spec.sort}
         for group in self.spec.group_by:
             sorts.setdefault(output_name(group), False)
-        known = {name: desc for name, desc in sorts.items() if name in self.columns}
-        return [ordered(self.columns[name].copy(), is_descending=desc) for name, desc in known.items()]
+        available = {name: desc for name, desc in sorts.items() if name in self.columns}
+        return [order_term(self.columns[name].copy(), is_descending=desc) for name, desc in available.items()]
 
     def _selected(self) -> exp.Select:
-        named = [exp.alias_(node.copy(), name, quoted=True) for name, node in self.columns.items()]
-        return self.query.select(*named, copy=False)
+        columns = [exp.alias_(node.copy(), name, quoted=True) for name, node in self.columns.items()]
+        return self.query.select(*columns, copy=False)
 
     def _wrap(self) -> None:
         """Make the query so far the source of the next one."""

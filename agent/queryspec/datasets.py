@@ -1,12 +1,12 @@
-"""The datasets that a spec speaks of, and what the names in it mean."""
+"""The datasets that a spec reads, and the columns its names refer to."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agent.catalog import spelling
-from agent.catalog.schema import Column, Table
 from agent.queryspec.spec import QuerySpec
+from agent.schema import spelling
+from agent.schema.catalog import Column, Table
 
 _CUTOFF = 50.0
 _SHOWN = 12
@@ -14,13 +14,13 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Datasets:
-    """Tables by the names that specs have for them; `main` is the one that is asked, the others can be joined."""
+    """Tables by their names in specs. `main` is the dataset that is queried; the others can be joined."""
 
     main: str
     tables: Mapping[str, Table]
 
 
-class Place(NamedTuple):
+class ColumnRef(NamedTuple):
     """A column of a dataset that a spec reads."""
 
     dataset: str
@@ -28,50 +28,50 @@ class Place(NamedTuple):
 
 
 class Scope:
-    """The datasets that a spec reads, in their order, and their columns by name."""
+    """The datasets that a spec reads, in order, and their columns by name."""
 
     def __init__(self, datasets: Datasets, joined: Iterable[str] = ()) -> None:
-        """Read the main dataset, and after it those of `joined` that exist."""
+        """Read the main dataset, then those of `joined` that exist."""
         names = dict.fromkeys([datasets.main, *(name for name in joined if name in datasets.tables)])
         self.tables = {name: datasets.tables[name] for name in names}
         self.main = datasets.main
 
-    def places(self, name: str) -> Sequence[Place]:
-        """Return what `name` may mean: one place, none where it is unknown, several where joined datasets have it."""
-        in_main = self._in(self.main, name)
-        if in_main:
-            return in_main
+    def find_columns(self, name: str) -> Sequence[ColumnRef]:
+        """Return the columns that `name` can refer to: none if unknown, several if joined datasets share it."""
+        main_columns = self._in(self.main, name)
+        if main_columns:
+            return main_columns
         for dataset in self.tables:
             if name.startswith(f"{dataset}."):
-                found = self._in(dataset, name.removeprefix(f"{dataset}."))
-                if found:
-                    return found
+                columns = self._in(dataset, name.removeprefix(f"{dataset}."))
+                if columns:
+                    return columns
         return [place for dataset in self.tables for place in self._in(dataset, name)]
 
-    def place(self, name: str) -> Place | None:
-        """Return the one place that `name` means; None where there is none, or more than one."""
-        places = self.places(name)
-        return places[0] if len(places) == 1 else None
+    def find_column(self, name: str) -> ColumnRef | None:
+        """Return the column that `name` refers to; None if unknown or ambiguous."""
+        columns = self.find_columns(name)
+        return columns[0] if len(columns) == 1 else None
 
     @property
-    def columns(self) -> dict[str, Place]:
-        """Every column by the name it has in a result that shows the rows as they are."""
+    def columns(self) -> dict[str, ColumnRef]:
+        """All columns, by their names in a result of ungrouped rows."""
         return {
-            column.name if dataset == self.main else f"{dataset}.{column.name}": Place(dataset, column)
+            column.name if dataset == self.main else f"{dataset}.{column.name}": ColumnRef(dataset, column)
             for dataset, table in self.tables.items()
             for column in table.columns
         }
 
-    def _in(self, dataset: str, name: str) -> list[Place]:
-        return [Place(dataset, column) for column in self.tables[dataset].columns if column.name == name]
+    def _in(self, dataset: str, name: str) -> list[ColumnRef]:
+        return [ColumnRef(dataset, column) for column in self.tables[dataset].columns if column.name == name]
 
 
 def scope_of(spec: QuerySpec, datasets: Datasets) -> Scope:
-    """Return the datasets that `spec` reads."""
+    """Return the scope of the datasets that `spec` reads."""
     return Scope(datasets, (join.dataset for join in spec.joins))
 
 
-def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three of `known` whose spelling is closest to `name`; the first twelve where none is close."""
-    names = list(known)
+def nearest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """Return up to three of `candidates` with a spelling similar to `name`; the first twelve if none is similar."""
+    names = list(candidates)
     return spelling.nearest(name, names, _CUTOFF) or tuple(names[:_SHOWN])

@@ -1,17 +1,15 @@
-"""How each engine says what specs need and SQL has no one word for."""
+"""SQL constructs that differ between engines."""
 
 import re
-from collections.abc import Callable
 from datetime import datetime
 from typing import Literal, get_args
 
 from sqlglot import exp
 
-from agent.catalog.schema import Column
-from agent.catalog.type_class import TypeClass
 from agent.errors import ConfigurationError
 from agent.queryspec import sqlite
 from agent.queryspec.spec import Period
+from agent.schema.catalog import Column, TypeClass
 
 SpecDialect = Literal["duckdb", "postgres", "mysql", "sqlite", "clickhouse"]
 DIALECTS: tuple[SpecDialect, ...] = get_args(SpecDialect)
@@ -50,52 +48,52 @@ _BACKSLASH = "\\"
 
 
 def spec_dialect(dialect: str) -> SpecDialect:
-    """Return the dialect of a source as one that specs are compiled to.
+    """Return the dialect of a source as one that specs can be compiled to.
 
     Raises:
-        ConfigurationError: they are not compiled to it.
+        ConfigurationError: Specs cannot be compiled to this dialect.
     """
-    known = next((each for each in DIALECTS if each == dialect), None)
-    if known is None:
-        raise ConfigurationError(
-            "DATASPHINX_SOURCES", f"query specs can be asked of {', '.join(DIALECTS)}, not of {dialect}"
-        )
-    return known
+    supported = next((name for name in DIALECTS if name == dialect), None)
+    if supported is None:
+        raise ConfigurationError("DATASPHINX_SOURCES", f"query specs run on {', '.join(DIALECTS)}, not on {dialect}")
+    return supported
 
 
-def called(name: str, *arguments: exp.Expr) -> exp.Expr:
-    """Return a call of the engine's own function `name`."""
+def function_call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """Return a call of the engine-specific function `name`."""
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def cast(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
-    """Return `node` as the engine's floating-point number, date, time or text, where it has a type for that."""
+    """Return `node` cast to the engine's type for `kind`; unchanged if the engine has none."""
     name = _TYPES[dialect].get(kind)
     return exp.cast(node, exp.DataType.build(name, dialect=dialect), copy=False) if name else node
 
 
-def comparable(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
-    """Return `node` such that a value can be compared with it."""
-    return sqlite.comparable(node, kind) if dialect == "sqlite" else node
+def as_comparable(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
+    """Return `node` in a form that can be compared with a bound value."""
+    return sqlite.as_comparable(node, kind) if dialect == "sqlite" else node
 
 
-def moment_text(moment: datetime, dialect: SpecDialect) -> str:
-    """Return a time as it is bound."""
-    return sqlite.moment_text(moment) if dialect == "sqlite" else moment.isoformat(sep=" ")
+def datetime_text(time: datetime, dialect: SpecDialect) -> str:
+    """Return a time as the text to bind."""
+    return sqlite.datetime_text(time) if dialect == "sqlite" else time.isoformat(sep=" ")
 
 
 def as_text(node: exp.Expr, column: Column, dialect: SpecDialect) -> exp.Expr:
-    """Return a column of text as text also where the engine has a type of its own for it, as for enums and UUIDs."""
+    """Return a text column cast to text if the engine has another type for it, such as an enum or a UUID."""
     return node if _PLAIN_TEXT.search(column.type) else cast(node, "text", dialect)
 
 
-def grouped_period(node: exp.Expr, by: Period, dialect: SpecDialect) -> exp.Expr:
-    """Return what rows of one period share: its text, or its first day where the text takes much longer to write."""
-    return called("DATE_TRUNC", exp.Literal.string(by), node) if dialect == "duckdb" else _period(node, by, dialect)
+def period_key(node: exp.Expr, by: Period, dialect: SpecDialect) -> exp.Expr:
+    """Return the expression to group by: the period's text, or on DuckDB its first day, which is faster."""
+    return (
+        function_call("DATE_TRUNC", exp.Literal.string(by), node) if dialect == "duckdb" else _period(node, by, dialect)
+    )
 
 
 def period(node: exp.Expr, by: Period, dialect: SpecDialect) -> exp.Expr:
-    """Return the period as text, `2024-03` for a month, made of what `grouped_period` returned; NULL of NULL."""
+    """Return the period as text, such as `2024-03`, from the result of `period_key`; NULL for NULL."""
     return _period(node, by, dialect) if dialect == "duckdb" else node
 
 
@@ -104,28 +102,28 @@ def _period(node: exp.Expr, by: Period, dialect: SpecDialect) -> exp.Expr:
         return sqlite.period(node, by)
     formats = _FORMATS[dialect]
     if by in formats:
-        return called(_FORMATTERS[dialect], node, exp.Literal.string(formats[by]))
-    year = called(_FORMATTERS[dialect], node.copy(), exp.Literal.string("%Y"))
-    parts = [year, exp.Literal.string("-Q"), called("QUARTER", node)]
+        return function_call(_FORMATTERS[dialect], node, exp.Literal.string(formats[by]))
+    year = function_call(_FORMATTERS[dialect], node.copy(), exp.Literal.string("%Y"))
+    parts = [year, exp.Literal.string("-Q"), function_call("QUARTER", node)]
     if dialect == "mysql":
-        return called("CONCAT", *parts)
-    # CONCAT of DuckDB leaves NULL out.
+        return function_call("CONCAT", *parts)
+    # DuckDB's CONCAT skips NULL.
     return exp.DPipe(this=exp.DPipe(this=parts[0], expression=parts[1]), expression=parts[2])
 
 
 def contains(node: exp.Expr, pattern: exp.Expr, dialect: SpecDialect) -> exp.Expr:
-    """Return whether `node` is like `pattern`, which `escaped` has made, in whatever case."""
-    lower: Callable[[exp.Expr], exp.Expr] = lambda side: exp.Lower(this=side)  # noqa: E731 - one of two
+    """Return a case-insensitive match of `node` with `pattern`, which `contains_pattern` has made."""
     if dialect == "clickhouse":
-        # Its LOWER knows ASCII alone, and its LIKE has no ESCAPE.
-        return exp.Like(this=called("lowerUTF8", node), expression=called("lowerUTF8", pattern))
+        # ClickHouse's LOWER handles only ASCII, and its LIKE has no ESCAPE.
+        return exp.Like(this=function_call("lowerUTF8", node), expression=function_call("lowerUTF8", pattern))
     if dialect == "sqlite":
         return exp.Glob(this=node, expression=pattern)
-    return exp.Escape(this=exp.Like(this=lower(node), expression=lower(pattern)), expression=exp.Literal.string("!"))
+    like = exp.Like(this=exp.Lower(this=node), expression=exp.Lower(this=pattern))
+    return exp.Escape(this=like, expression=exp.Literal.string("!"))
 
 
-def escaped(text: str, dialect: SpecDialect) -> str:
-    """Return the pattern that finds `text` anywhere."""
+def contains_pattern(text: str, dialect: SpecDialect) -> str:
+    """Return the pattern that matches `text` anywhere."""
     if dialect == "sqlite":
         return sqlite.pattern(text)
     sign = _BACKSLASH if dialect == "clickhouse" else "!"
@@ -134,15 +132,15 @@ def escaped(text: str, dialect: SpecDialect) -> str:
     return f"%{text}%"
 
 
-def rounded(node: exp.Expr, digits: int, dialect: SpecDialect) -> exp.Expr:
-    """Return `node` rounded half away from zero: engines round binary fractions each in its own way."""
+def round_number(node: exp.Expr, digits: int, dialect: SpecDialect) -> exp.Expr:
+    """Return `node` rounded half away from zero, since engines differ in rounding binary fractions."""
     if dialect == "sqlite":
-        return sqlite.rounded(node, digits)
+        return sqlite.round_number(node, digits)
     name = _EXACT_CLICKHOUSE if dialect == "clickhouse" else _EXACT[dialect]
     exact = exp.cast(node, exp.DataType.build(name, dialect=dialect), copy=False)
     return cast(exp.Round(this=exact, decimals=exp.Literal.number(digits)), "number", dialect)
 
 
 def nullable(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
-    """Return `node` such that nothing is NULL: ClickHouse has 0 or '' where a column that is never NULL is missing."""
-    return called("toNullable", node) if dialect == "clickhouse" and kind in _NULLABLE else node
+    """Return `node` as nullable: ClickHouse otherwise has 0 or '' instead of NULL for missing values."""
+    return function_call("toNullable", node) if dialect == "clickhouse" and kind in _NULLABLE else node

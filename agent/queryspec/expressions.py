@@ -1,4 +1,4 @@
-"""The language of `derived`: arithmetic on numbers and names, and a few named functions, read by a parser of its own.
+"""The expression language of `derived`: arithmetic on numbers and names, and a few functions.
 
     expression = term {("+" | "-") term}
     term       = factor {("*" | "/") factor}
@@ -6,13 +6,13 @@
     call       = function "(" expression {"," expression} ")"
 
 A name is written bare, as letters, digits and underscores of any script with dots between, or in double quotes, where
-two of them mean one. Whatever is divided by zero is NULL. All numbers are floating-point.
+a doubled quote stands for one. Division by zero gives NULL. All numbers are floating-point.
 
 - `nullif(x, y)`, `coalesce(x, y, ...)`, `abs(x)`, `round(x)`, `round(x, digits)`, with 0 to 10 digits.
-- `share_of_total(x)`: the part that x has in the sum of x over all rows of the result before its limit, from 0 to 1.
-- `rank(x)`: 1 for the largest x, equal ranks for equal values, and gaps after them; NULL has none.
-- `change_from_previous(x)`: x less the x of the row before, by the first group that is a period, among rows that are
-  equal in all other groups; without such a group by the sort. The first row has NULL.
+- `share_of_total(x)`: x divided by the sum of x over all rows of the result before its limit, from 0 to 1.
+- `rank(x)`: 1 for the largest x; equal values share a rank, followed by a gap; NULL for NULL.
+- `change_from_previous(x)`: x minus the x of the previous row. Rows are ordered by the time groups, among rows that are
+  equal in all other groups; without time groups by the sort. The first row has NULL.
 """
 
 import math
@@ -25,7 +25,7 @@ from agent.queryspec.spec import MAX_EXPRESSION
 
 MAX_DEPTH = 20
 MAX_NODES = 100
-"""Numbers, names, operators and functions of one expression."""
+"""Numbers, names, operators and functions in one expression."""
 
 MAX_DIGITS = 10
 WINDOWS = ("share_of_total", "rank", "change_from_previous")
@@ -42,7 +42,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Number:
-    """A number that is written out."""
+    """A numeric literal."""
 
     value: int | float
 
@@ -56,14 +56,14 @@ class Name:
 
 @dataclass(frozen=True)
 class Negative:
-    """Minus something."""
+    """A negated expression."""
 
     of: "Node"
 
 
 @dataclass(frozen=True)
 class Binary:
-    """`+`, `-`, `*` or `/` of two."""
+    """`+`, `-`, `*` or `/` with two operands."""
 
     operator: str
     left: "Node"
@@ -72,7 +72,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Call:
-    """One of the functions."""
+    """A call of one of the functions."""
 
     function: str
     arguments: tuple["Node", ...]
@@ -82,10 +82,10 @@ Node: TypeAlias = Number | Name | Negative | Binary | Call
 
 
 def parse(text: str) -> Node:
-    """Return what `text` says.
+    """Return the syntax tree of `text`.
 
     Raises:
-        ValueError: it is not of the language; the text says what and where.
+        ValueError: The text is not a valid expression; the message gives the reason and the position.
     """
     if len(text) > MAX_EXPRESSION:
         raise ValueError(f"an expression has at most {MAX_EXPRESSION} characters")
@@ -93,14 +93,14 @@ def parse(text: str) -> Node:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield `node` and all that it is made of."""
+    """Yield `node` and all its descendants."""
     yield node
     for part in parts_of(node):
         yield from walk(part)
 
 
 def parts_of(node: Node) -> tuple[Node, ...]:
-    """Return what `node` is directly made of."""
+    """Return the children of `node`."""
     if isinstance(node, Negative):
         return (node.of,)
     if isinstance(node, Binary):
@@ -109,31 +109,31 @@ def parts_of(node: Node) -> tuple[Node, ...]:
 
 
 def names_in(node: Node) -> tuple[str, ...]:
-    """Return the names in `node`, each once."""
+    """Return the distinct names in `node`."""
     return tuple(dict.fromkeys(part.name for part in walk(node) if isinstance(part, Name)))
 
 
 def windows_in(node: Node) -> tuple[Call, ...]:
-    """Return the calls in `node` that look at other rows."""
+    """Return the window function calls in `node`."""
     return tuple(part for part in walk(node) if isinstance(part, Call) and part.function in WINDOWS)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield kind, text and place (from 1) of each token, and an end."""
+    """Yield kind, text and position (from 1) of each token, then an end token."""
     text, at = text.rstrip(), 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             start = at + len(text[at:]) - len(text[at:].lstrip())
-            raise ValueError(f"{text[start]!r} at character {start + 1} is not of the language")
-        kind = found.lastgroup or ""
-        yield kind, found[kind], found.start(kind) + 1
-        at = found.end()
+            raise ValueError(f"{text[start]!r} at character {start + 1} is not valid in an expression")
+        kind = match.lastgroup or ""
+        yield kind, match[kind], match.start(kind) + 1
+        at = match.end()
     yield "end", "the end", len(text) + 1
 
 
 class _Parser:
-    """Recursive descent with one token of lookahead."""
+    """A recursive descent parser with one token of lookahead."""
 
     def __init__(self, text: str) -> None:
         self._tokens = list(_tokens(text))
@@ -145,7 +145,7 @@ class _Parser:
         if self._kind != "end":
             raise self._unexpected("an operator or the end")
         if sum(1 for _ in walk(node)) > MAX_NODES:
-            raise ValueError(f"it is made of more than {MAX_NODES} numbers, names, operators and functions")
+            raise ValueError(f"it has more than {MAX_NODES} numbers, names, operators and functions")
         return node
 
     @property
@@ -169,14 +169,14 @@ class _Parser:
             raise self._unexpected(f"{sign!r}")
         self._at += 1
 
-    def _unexpected(self, wanted: str) -> ValueError:
+    def _unexpected(self, expected: str) -> ValueError:
         _, text, place = self._tokens[self._at]
-        return ValueError(f"{wanted} is expected at character {place}, not {text}")
+        return ValueError(f"{expected} is expected at character {place}, not {text}")
 
     def _sum(self) -> Node:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
         node = self._product()
         while self._is("+", "-"):
             node = Binary(self._next(), node, self._product())
@@ -210,7 +210,7 @@ class _Parser:
         self._at += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
         node = Negative(self._factor())
         self._depth -= 1
         return node
@@ -243,5 +243,5 @@ def _checked(call: Call) -> Call:
     if call.function == "round" and len(call.arguments) == 2:
         digits = call.arguments[1]
         if not isinstance(digits, Number) or not isinstance(digits.value, int) or digits.value > MAX_DIGITS:
-            raise ValueError(f"the digits of round are a whole number from 0 to {MAX_DIGITS}, written out")
+            raise ValueError(f"the digits of round must be a literal whole number from 0 to {MAX_DIGITS}")
     return call

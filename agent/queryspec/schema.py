@@ -1,11 +1,11 @@
-"""The JSON Schema of query specs, for whoever writes them, and for the grammar that holds a model to one dataset."""
+"""The JSON Schema of query specs, for clients and for the grammar that restricts a model to one dataset."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from agent.catalog.schema import Column, Table
 from agent.queryspec.outputs import TIMES
 from agent.queryspec.spec import QuerySpec
+from agent.schema.catalog import Column, Table
 
 Json = dict[str, Any]
 
@@ -13,7 +13,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> Json:
-    """Return the JSON Schema (draft 2020-12) of every query spec."""
+    """Return the JSON Schema (draft 2020-12) of query specs."""
     schema = _untitled(QuerySpec.model_json_schema(by_alias=True))
     limit = schema["properties"]["limit"]
     schema["properties"]["limit"] = next(kind for kind in limit["anyOf"] if kind.get("type") == "integer")
@@ -21,10 +21,10 @@ def json_schema() -> Json:
 
 
 def schema_for(table: Table) -> Json:
-    """Return the schema of specs over `table` alone: a `col` is one of its columns, there is nothing to join.
+    """Return the schema of specs over `table` alone: a `col` is one of its columns, and there are no joins.
 
-    Periods are offered of dates alone, and `contains` of text. An aggregation takes a column, not what is derived of
-    the rows, and names made up in the spec stay free.
+    Only date columns have periods, and only text columns `contains`. An aggregation takes a column of the table, not a
+    derived one. New names in the spec are unrestricted.
     """
     schema = json_schema()
     definitions = schema["$defs"]
@@ -34,8 +34,8 @@ def schema_for(table: Table) -> Json:
             definitions[name]["properties"]["col"] = {"enum": columns, "type": "string"}
         else:
             del definitions[name]
-    _offer(schema, "filters", definitions)
-    _offer(schema, "group_by", definitions)
+    _remove_undefined(schema, "filters", definitions)
+    _remove_undefined(schema, "group_by", definitions)
     names = next(kind for kind in schema["properties"]["group_by"]["items"]["oneOf"] if "$ref" not in kind)
     names.clear()
     names.update(enum=list(table.column_names), type="string")
@@ -43,16 +43,16 @@ def schema_for(table: Table) -> Json:
 
 
 def _columns_of(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """Return the columns that each part of a spec may name."""
-    every = [column.name for column in columns]
+    """Return the columns allowed in each part of a spec."""
+    names = [column.name for column in columns]
     times = [column.name for column in columns if column.type_class in TIMES]
     texts = [column.name for column in columns if column.type_class == "text"]
-    parts = {"Compared": every, "In": every, "Between": every, "IsNull": every, "Contains": texts}
-    return {**parts, "Bucket": times, "Aggregation": ["*", *every]}
+    parts = {"Compared": names, "In": names, "Between": names, "IsNull": names, "Contains": texts}
+    return {**parts, "Bucket": times, "Aggregation": ["*", *names]}
 
 
-def _offer(schema: Json, part: str, definitions: Json) -> None:
-    """Leave the kinds out of a list that are not defined any more."""
+def _remove_undefined(schema: Json, part: str, definitions: Json) -> None:
+    """Remove references to undefined kinds from the items of a list."""
     items = schema["properties"][part]["items"]
     items.pop("discriminator", None)
     items["oneOf"] = [
@@ -61,7 +61,7 @@ def _offer(schema: Json, part: str, definitions: Json) -> None:
 
 
 def _untitled(node: Any) -> Any:
-    """Return `node` without the titles that pydantic makes of the names of fields."""
+    """Return `node` without the titles that pydantic generates from field names."""
     if isinstance(node, list):
         return [_untitled(item) for item in node]
     if not isinstance(node, dict):

@@ -1,22 +1,24 @@
-"""The query spec: a question about rows as JSON, which a model writes in place of SQL.
+"""The query spec: a query as JSON, which a model writes instead of SQL.
 
-What the result is stands in `agent.models.training.query_specs`. In short: the columns of `group_by`, then the
-aggregations, then what is derived; with neither groups nor aggregations the rows as they are, then what is derived.
+The result is defined in `training.query_specs`. In short: the columns of `group_by`, then the aggregations, then the
+derived columns; without groups and aggregations the rows unchanged, then the derived columns.
 
-- A group or filter names a column of the main dataset, of the one joined dataset that has it, or `dataset.column`.
-- A `derived` expression (see `agent.queryspec.expressions`) speaks of the columns of the result and of what is derived
-  before it. Where an aggregation has the derived name as its `col`, it is of each row, speaks of the dataset's columns,
-  and is no column of the result.
-- All filters are met. One that names a column, or what is derived of each row, holds of single rows. One that names an
-  aggregation, a period or what is derived of the result holds of its rows, when all has been derived and before the
-  limit: shares and ranks are among all groups, also those that a filter then leaves out.
-- NULL meets no filter but `is_null`. A date without a time, compared with a column that has times, is that whole day.
-- `contains` looks into text in whatever case. All else compares text as the database does by the column's collation:
-  code by code in files, on PostgreSQL, SQLite and ClickHouse by default, in whatever case on MariaDB by default.
-- NULL comes last in whichever direction is sorted. Groups that the sort leaves equal follow their own columns.
+- A group or filter names a column of the main dataset, of the only joined dataset with this column, or
+  `dataset.column`.
+- A `derived` expression (see `agent.queryspec.expressions`) uses columns of the result and columns derived before it.
+  If an aggregation has the derived name as its `col`, the expression is computed for each row from the dataset's
+  columns, and is not a column of the result.
+- All filters must hold. A filter on a column, or on a value derived for each row, selects rows. A filter on an
+  aggregation, a period or a value derived from the result selects rows of the result, after all derived columns and
+  before the limit: shares and ranks include the groups that the filter removes.
+- NULL satisfies no filter except `is_null`. A date compared with a column of times stands for the whole day.
+- `contains` ignores case. Other comparisons of text follow the column's collation: by code point in files, and by
+  default on PostgreSQL, SQLite and ClickHouse; case-insensitive by default on MariaDB.
+- NULL sorts last in both directions. Groups that are equal in the sort are ordered by their own columns.
 """
 
 import math
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, WithJsonSchema
@@ -26,9 +28,10 @@ MAX_LIMIT = 10_000
 MAX_EXPRESSION = 500
 MAX_NAME = 60
 MAX_VALUES = 500
-"""Values of all filters together."""
+"""Maximum number of values in all filters together."""
 
 _MAX_INTEGER = 2**63 - 1
+_UNBINDABLE = re.compile("[\0\ud800-\udfff]")
 _SCALARS = {"type": ["string", "number", "boolean"]}
 
 Period = Literal["day", "week", "month", "quarter", "year"]
@@ -42,18 +45,14 @@ def _scalar(value: Any) -> Any:
         raise ValueError("the number is not finite")
     if isinstance(value, int) and abs(value) > _MAX_INTEGER:
         raise ValueError("the number is beyond 64 bits")
-    if isinstance(value, str) and not (len(value) <= 1_000 and _is_bindable(value)):
-        raise ValueError("a text has at most 1,000 characters, NUL and lone surrogates not among them")
+    if isinstance(value, str) and (len(value) > 1_000 or _UNBINDABLE.search(value)):
+        raise ValueError("a text has at most 1,000 characters and contains no NUL and no lone surrogates")
     return value
-
-
-def _is_bindable(text: str) -> bool:
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _name(text: str) -> str:
     if text != text.strip() or not text.isprintable():
-        raise ValueError("a name is printable and has no blank at its ends")
+        raise ValueError("a name is printable and does not start or end with a blank")
     return text
 
 
@@ -170,10 +169,10 @@ class QuerySpec(_Part):
 
     @property
     def is_grouped(self) -> bool:
-        """True where a row of the result is a group of rows."""
+        """True if each row of the result stands for a group of rows."""
         return bool(self.group_by or self.aggregations)
 
 
 def output_name(group: str | Bucket) -> str:
-    """Return the name that a group has in the result."""
+    """Return the name of a group in the result."""
     return f"{group.col}_{group.by}" if isinstance(group, Bucket) else group

@@ -1,0 +1,1 @@
+"""The sample shop, a SQLite database, and two sample spreadsheets."""

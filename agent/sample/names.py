@@ -1,4 +1,4 @@
-"""Names that the sample shop is filled with. Mail domains are the reserved ones, so no address reaches anybody."""
+"""Names and places in the sample shop. Email domains are reserved ones, so no address is real."""
 
 FIRST_NAMES = tuple(
     """
@@ -170,5 +170,5 @@ Writing | Calligraphy Set | 27.80
 
 
 def table(text: str) -> list[list[str]]:
-    """Return the cells of each line of one of the tables above, trimmed."""
+    """Return the trimmed cells of each line of one of the tables above."""
     return [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]

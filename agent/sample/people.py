@@ -1,7 +1,7 @@
-"""Regions, employees, customers and goods of the sample shop.
+"""Regions, employees, customers and products of the sample shop.
 
-Only draws that are whole-number or plain division are used: functions of the C library (logarithms, powers) may differ
-in the last digit between machines, and the rows must not. The order of the fields is that of the columns.
+Random draws use only integer arithmetic and division: functions of the C library (logarithms, powers) may differ in the
+last digit between machines, and the rows must not. Fields are in the order of the columns.
 """
 
 import re
@@ -91,7 +91,7 @@ def make_regions() -> list[Region]:
 
 
 def make_employees(rng: Random) -> list[Employee]:
-    """Return the staff, each after the manager they report to."""
+    """Return the employees, each after their manager."""
     people = iter(_person_names(rng))
     return [
         Employee(number, next(people), title, manager, region, _hired_on(rng, early), _salary(rng, title))
@@ -100,11 +100,13 @@ def make_employees(rng: Random) -> list[Employee]:
 
 
 def make_customers(rng: Random) -> list[Customer]:
-    """Return the customers, in the order in which they signed up."""
+    """Return the customers in the order of registration."""
     first_sign_up = date(2021, 1, 1)
     span = (LAST_DAY - first_sign_up).days + 1
     days = sorted(rng.randrange(span) for _ in range(CUSTOMER_COUNT))
-    people, companies = iter(_person_names(rng)), iter(_company_names(rng))
+    people = iter(_person_names(rng))
+    company_names = [f"{last} {ending}" for last, ending in product(names.LAST_NAMES, names.COMPANY_ENDINGS)]
+    companies = iter(rng.sample(company_names, len(company_names)))
     customers = []
     for number, day in enumerate(days, start=1):
         segment = rng.choices(("Consumer", "Small Business", "Enterprise"), (62, 29, 9))[0]
@@ -124,13 +126,13 @@ def make_categories() -> list[Category]:
 
 
 def make_products(rng: Random, categories: list[Category]) -> list[Product]:
-    """Return the products; a price is a multiple of 20 cents, so every discount gives whole cents."""
+    """Return the products. Prices are multiples of 20 cents, so discounts yield whole cents."""
     numbers = {category.name: category.category_id for category in categories}
     products = []
     for number, (category, name, price) in enumerate(names.table(names.PRODUCTS), start=1):
         cost = round(float(price) * rng.randint(42, 74) / 100, 2)
-        gone = int(name in DISCONTINUED_PRODUCTS)
-        products.append(Product(number, name, numbers[category], float(price), cost, gone))
+        discontinued = int(name in DISCONTINUED_PRODUCTS)
+        products.append(Product(number, name, numbers[category], float(price), cost, discontinued))
     return products
 
 
@@ -143,7 +145,7 @@ def _positions() -> Iterator[tuple[str, int | None, int | None, bool]]:
     for region in region_ids:
         yield "Regional Manager", 2, region, True
     for place, region in product(range(REPRESENTATIVES_PER_REGION), region_ids):
-        # Managers of the regions are numbered 4, 5, 6 and so on: after the three at head office.
+        # Regional managers have ids from 4, after the three employees at head office.
         yield "Sales Representative", 3 + region, region, place < 2
     for _ in range(5):
         yield "Support Specialist", 3, None, False
@@ -164,11 +166,6 @@ def _person_names(rng: Random) -> list[str]:
     return rng.sample(full, CUSTOMER_COUNT)
 
 
-def _company_names(rng: Random) -> list[str]:
-    full = [f"{last} {ending}" for last, ending in product(names.LAST_NAMES, names.COMPANY_ENDINGS)]
-    return rng.sample(full, len(full))
-
-
 def _email(name: str, segment: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = re.sub(r"[^a-z]+", ".", plain)
@@ -176,10 +173,10 @@ def _email(name: str, segment: str) -> str:
 
 
 def _home(rng: Random) -> tuple[str | None, str, str, int]:
-    """Return phone, city, country and region of somebody."""
-    region, country, dial, _, cities = rng.choices(PLACES, PLACE_WEIGHTS)[0]
-    towns = cities.split(", ")
-    # The first town of a country is the largest: it has as many people as two others.
-    city = rng.choice([towns[0], *towns])
+    """Return the phone number, city, country and region id of a customer."""
+    region, country, dial, _, city_list = rng.choices(PLACES, PLACE_WEIGHTS)[0]
+    cities = city_list.split(", ")
+    # The first city of a country is twice as likely as each of the others.
+    city = rng.choice([cities[0], *cities])
     phone = f"{dial} 555 {rng.randrange(10_000):04d}" if rng.random() < 0.83 else None
     return phone, city, country, names.REGIONS.index(region) + 1

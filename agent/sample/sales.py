@@ -1,6 +1,6 @@
-"""Orders, their items and returns of the sample shop. Money is counted in whole cents until a row is made.
+"""Orders, order items and returns of the sample shop. Amounts are computed in cents.
 
-The state of an order is what it would be at the end of the last day, so the newest ones are still on their way.
+The status of each order is that at the end of the last day, so the newest orders have not arrived.
 """
 
 from bisect import bisect, bisect_right
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from agent.sample import names
 from agent.sample.people import FIRST_DAY, LAST_DAY, UNSOLD_PRODUCTS, Category, Customer, Employee, Product
 
-# Not a round number: an answer of 10,000 could not be told from a limit on rows.
+# Not a round number: a count of 10,000 could be mistaken for a row limit.
 ORDER_COUNT = 10_127
 CHANNELS = (("W", "web"), ("S", "store"), ("P", "phone"))
 CHANNEL_SHARES = {2023: (50, 36, 14), 2024: (57, 31, 12), 2025: (64, 27, 9)}
@@ -20,8 +20,8 @@ YEAR_WEIGHTS = {2023: 100, 2024: 121, 2025: 144}
 MONTH_WEIGHTS = (80, 76, 88, 92, 98, 96, 88, 84, 100, 106, 142, 168)
 PRICE_PERCENT = {2023: 92, 2024: 96, 2025: 100}
 SEGMENT_WEIGHTS = {"Consumer": 2, "Small Business": 3, "Enterprise": 5}
-MOST_CHEAP_UNITS = {"Consumer": 3, "Small Business": 6, "Enterprise": 14}
-MOST_DEAR_UNITS = {"Consumer": 1, "Small Business": 3, "Enterprise": 6}
+MAX_CHEAP_UNITS = {"Consumer": 3, "Small Business": 6, "Enterprise": 14}
+MAX_EXPENSIVE_UNITS = {"Consumer": 1, "Small Business": 3, "Enterprise": 6}
 DISCOUNTS = (0, 5, 10, 15, 20)
 DISCOUNT_WEIGHTS = {
     "Consumer": (76, 6, 11, 3, 4),
@@ -66,7 +66,7 @@ class Return(NamedTuple):
 
 
 class Sales:
-    """Draws orders one after another; `orders`, `items` and `returns` hold the rows once `run` has ended."""
+    """Generates orders; after `run`, `orders`, `items` and `returns` contain the rows."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Sales:
         self._representatives = [person for person in employees if person.job_title == "Sales Representative"]
         self._return_rates = _return_rates(categories, products)
         ranked = rng.sample(products, len(products))
-        # A few products make most of the sales, as in any shop.
+        # A few products account for most of the sales.
         self._popularity = {
             product: 0.0 if product.name in UNSOLD_PRODUCTS else 1 / (rank + 4) for rank, product in enumerate(ranked)
         }
@@ -95,14 +95,13 @@ class Sales:
         }
 
     def run(self) -> None:
-        """Draw all orders, oldest first."""
-        for day in self._order_days():
-            self._place_order(day)
-
-    def _order_days(self) -> list[date]:
+        """Generate all orders, oldest first."""
         days = [FIRST_DAY + timedelta(days=number) for number in range((LAST_DAY - FIRST_DAY).days + 1)]
-        weights = [YEAR_WEIGHTS[day.year] * MONTH_WEIGHTS[day.month - 1] * _weekday_weight(day) for day in days]
-        return sorted(self._rng.choices(days, weights, k=ORDER_COUNT))
+        weights = [
+            YEAR_WEIGHTS[day.year] * MONTH_WEIGHTS[day.month - 1] * (8 if day.weekday() >= 5 else 10) for day in days
+        ]
+        for day in sorted(self._rng.choices(days, weights, k=ORDER_COUNT)):
+            self._place_order(day)
 
     def _place_order(self, day: date) -> None:
         order_id = len(self.orders) + 1
@@ -121,26 +120,26 @@ class Sales:
             self._draw_returns(items, arrived)
 
     def _customer_weight(self, customer: Customer) -> float:
-        """Return how often somebody buys: some of those who signed up never do, a few do all the time."""
+        """Return the relative frequency of orders: 9 % of customers never buy, a few buy very often."""
         never = self._rng.random() < 0.09
         return 0.0 if never else SEGMENT_WEIGHTS[customer.segment] / (0.06 + self._rng.random())
 
     def _pick_customer(self, day: date) -> Customer:
-        known = bisect_right(self._sign_ups, day.isoformat())
-        point = self._rng.random() * self._customer_weights[known - 1]
-        return self._customers[bisect(self._customer_weights, point, 0, known - 1)]
+        signed_up = bisect_right(self._sign_ups, day.isoformat())
+        point = self._rng.random() * self._customer_weights[signed_up - 1]
+        return self._customers[bisect(self._customer_weights, point, 0, signed_up - 1)]
 
     def _pick_representative(self, customer: Customer, day: date) -> int:
         today = day.isoformat()
-        able = [
+        available = [
             person.employee_id
             for person in self._representatives
             if person.region_id == customer.region_id and person.hired_on <= today
         ]
-        return self._rng.choice(able)
+        return self._rng.choice(available)
 
     def _progress(self, day: date) -> tuple[str, date | None, date | None]:
-        """Return the status, when the order left and when it arrived."""
+        """Return the status, shipping date and arrival date of an order."""
         if self._rng.random() < 0.055:
             return "cancelled", None, None
         shipped = day + timedelta(days=self._rng.choice((0, 1, 1, 1, 2, 2, 3, 5)))
@@ -151,9 +150,9 @@ class Sales:
 
     def _draw_items(self, order_id: int, customer: Customer, day: date) -> list[OrderItem]:
         popularity = self._popularity_now if day.year == LAST_DAY.year else self._popularity
-        wanted = self._rng.choices((1, 2, 3, 4, 5), (30, 30, 20, 12, 8))[0]
-        # The same product drawn twice is one line, so an order may have fewer lines than it wanted.
-        chosen = dict.fromkeys(self._rng.choices(list(popularity), list(popularity.values()), k=wanted))
+        draws = self._rng.choices((1, 2, 3, 4, 5), (30, 30, 20, 12, 8))[0]
+        # A product drawn twice is one line, so an order may have fewer lines than draws.
+        chosen = dict.fromkeys(self._rng.choices(list(popularity), list(popularity.values()), k=draws))
         first = len(self.items) + 1
         return [
             self._draw_item(first + place, order_id, product, customer.segment, day)
@@ -161,7 +160,7 @@ class Sales:
         ]
 
     def _draw_item(self, item_id: int, order_id: int, product: Product, segment: str, day: date) -> OrderItem:
-        most = MOST_CHEAP_UNITS if product.price < 60 else MOST_DEAR_UNITS
+        most = MAX_CHEAP_UNITS if product.price < 60 else MAX_EXPENSIVE_UNITS
         quantity = self._rng.randint(1, most[segment])
         percent = self._rng.choices(DISCOUNTS, DISCOUNT_WEIGHTS[segment])[0]
         unit = _cents(product.price) * PRICE_PERCENT[day.year] // 2000 * 20
@@ -185,10 +184,6 @@ def _return_rates(categories: list[Category], products: list[Product]) -> dict[i
     rates = {name: float(rate) for _, name, rate in names.table(names.CATEGORIES) if name}
     by_category = {category.category_id: rates.get(category.name, 0.0) for category in categories}
     return {product.product_id: by_category[product.category_id] for product in products}
-
-
-def _weekday_weight(day: date) -> int:
-    return 8 if day.weekday() >= 5 else 10
 
 
 def _cents(amount: float) -> int:

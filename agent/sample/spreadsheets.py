@@ -1,7 +1,7 @@
-"""The sample spreadsheets, to ask questions of before bringing one's own.
+"""Paths of the sample spreadsheets.
 
-One has Chinese headers below a title: what each account of a web shop got back in each month, and why. The other has
-English ones: units and revenue of stores by week.
+`returns.xlsx` has Chinese headers below a title: monthly refunds of each account of a web shop, with the reasons.
+`stores.xlsx` is in English: weekly units and revenue of stores.
 """
 
 from pathlib import Path

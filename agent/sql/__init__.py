@@ -1,0 +1,1 @@
+"""SQL: dialects, execution, worker processes, row-level security, repair and checks."""

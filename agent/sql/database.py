@@ -1,4 +1,4 @@
-"""A database, opened for reading: its engine, its dialect, and connections to it."""
+"""Read access to a database: engine, dialect and connections."""
 
 import sqlite3
 import weakref
@@ -13,14 +13,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
+from agent.core.redact import without_paths
 from agent.errors import SourceBusy, SourceNotFound, SourceUnreachable
-from agent.sql.duckdb_walls import LOCKED
 from agent.sql.engines import EngineKind, parse_url
-from agent.sql.known_results import KnownResults
-from agent.sql.redact import without_paths
-from agent.sql.sessions import read_by_default_rules, reset_on_return
-from agent.sql.sqlite_walls import connect_read_only
-from agent.sql.workers import File
+from agent.sql.read_only import LOCKED_CONFIG, connect_read_only
+from agent.sql.result_cache import ResultCache
+from agent.sql.sessions import reset_on_checkin, set_parser_defaults
+from agent.sql.workers import DatabaseFile
 
 _CONNECT_TIMEOUT_S = 10
 _POOL_SIZE = 5
@@ -29,44 +28,44 @@ _POOL_WAIT_S = 10.0
 
 
 class Database:
-    """One database. `name` is what users see: the URL without its password."""
+    """A database. `name` is its URL without the password, for display."""
 
-    known_results: KnownResults | None = None
-    """What it has given already, where it never changes."""
+    result_cache: ResultCache | None = None
+    """Cache of results, only for a database that never changes."""
 
     def __init__(self, url: str) -> None:
-        """Prepare an engine for `url`, without connecting to a server yet.
+        """Prepare an engine for `url`, without connecting to a server.
 
         Raises:
-            SourceNotFound: the URL cannot be read, or its file does not exist.
+            SourceNotFound: the URL is invalid, or its file does not exist.
             DriverMissing: the driver of this engine is not installed.
-            ConfigurationError: no read-only connection is known for this engine.
+            ConfigurationError: this kind of database is not supported.
         """
         self.url, self.kind = parse_url(url)
         self.name = self.url.render_as_string(hide_password=True)
         self.engine = _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind)
-        # A database that nobody holds any more leaves no session behind.
+        # Close the pooled sessions once the database is garbage-collected.
         weakref.finalize(self, self.engine.dispose)
 
     @property
     def dialect(self) -> str:
-        """The name that sqlglot has for the SQL of this database."""
+        """The SQL dialect, by its sqlglot name."""
         return self.kind.dialect
 
     @property
     def default_schema(self) -> str | None:
-        """The schema of unqualified names, for engines whose inspector does not say it; None for the others."""
+        """The schema of unqualified names; None for engines whose inspector reports it."""
         if self.dialect == "clickhouse" and self.kind.scheme == "chdb":
             return "default"
         return self.url.database or "default" if self.dialect in {"clickhouse", "spark"} else None
 
     @cached_property
-    def file(self) -> File:
-        """The file, for an engine whose statements run in workers."""
-        return File(self.kind.scheme, str(_path_of(self.url).absolute()), self.name)
+    def file(self) -> DatabaseFile:
+        """The database file, for engines that run in worker processes."""
+        return DatabaseFile(self.kind.scheme, str(Path(self.url.database or "").absolute()), self.name)
 
     def quote(self, name: str) -> str:
-        """Return `name` as an identifier of this database, quoted where it has to be."""
+        """Return `name` as an identifier of this database, quoted if necessary."""
         return self.engine.dialect.identifier_preparer.quote(name)
 
     @contextmanager
@@ -75,14 +74,14 @@ class Database:
 
         Raises:
             SourceUnreachable: the database does not answer.
-            SourceBusy: every connection of the pool stayed in use.
+            SourceBusy: no pooled connection became free in time.
         """
         try:
             connection = self.engine.connect()
         except PoolExhausted as error:
             raise SourceBusy(self.name, _POOL_SIZE + _POOL_OVERFLOW) from error
         except (SQLAlchemyError, sqlite3.Error, RuntimeError) as error:
-            raise SourceUnreachable(self.name, reason_of(error)) from error
+            raise SourceUnreachable(self.name, driver_message(error)) from error
         with connection:
             yield connection
 
@@ -97,21 +96,17 @@ class Database:
             try:
                 yield inspect(connection)
             except (SQLAlchemyError, RuntimeError) as error:
-                raise SourceUnreachable(self.name, reason_of(error)) from error
+                raise SourceUnreachable(self.name, driver_message(error)) from error
 
 
 def _file_engine(url: URL) -> Engine:
-    path = _path_of(url)
+    path = Path(url.database or "")
     if not path.is_file():
         raise SourceNotFound(str(url), "the file does not exist")
     if url.drivername == "sqlite":
         return create_engine("sqlite://", creator=lambda: connect_read_only(str(path)), poolclass=NullPool)
-    options = {"read_only": True, "config": LOCKED}
+    options = {"read_only": True, "config": LOCKED_CONFIG}
     return create_engine(URL.create("duckdb", database=str(path)), connect_args=options, poolclass=NullPool)
-
-
-def _path_of(url: URL) -> Path:
-    return Path(url.database or "")
 
 
 def _server_engine(url: URL, kind: EngineKind) -> Engine:
@@ -120,20 +115,20 @@ def _server_engine(url: URL, kind: EngineKind) -> Engine:
     if kind.dialect in {"postgres", "mysql"}:
         arguments["connect_timeout"] = _CONNECT_TIMEOUT_S
     if kind.dialect == "mysql":
-        # In character sets such as gbk a backslash may be the second byte of a character.
+        # In character sets such as gbk, a backslash may be the second byte of a character.
         arguments["charset"] = "utf8mb4"
     if kind.dialect == "postgres":
-        # Prepared plans would not outlive the reset of the session.
+        # DISCARD ALL at check-in (see `reset_on_checkin`) would drop prepared statements.
         arguments["prepare_threshold"] = None
         options["pool_reset_on_return"] = None
     if url.drivername == "chdb":
         options = {"poolclass": NullPool}
     engine = create_engine(url, pool_pre_ping=url.drivername != "chdb", connect_args=arguments, **options)
-    read_by_default_rules(engine, kind.dialect)
-    reset_on_return(engine, kind.dialect)
+    set_parser_defaults(engine, kind.dialect)
+    reset_on_checkin(engine, kind.dialect)
     return engine
 
 
-def reason_of(error: Exception) -> str:
-    """Return the driver's message of `error`, in one line and without the directories of this machine."""
+def driver_message(error: Exception) -> str:
+    """Return the first line of the driver's message, without local directories."""
     return without_paths(str(getattr(error, "orig", None) or error).strip().splitlines()[0])

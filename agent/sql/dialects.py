@@ -1,8 +1,8 @@
-"""Dialects that write down what they have read: sqlglot's, but for spellings that would change what a statement says.
+"""SQL dialects that parse and print a statement without changing its meaning.
 
-sqlglot translates between engines, and so reads some functions into one form for all. Within one engine that can lose
-something (SQLite's `mod` of fractions is not its `%`) or make what another version of the engine does not know
-(MariaDB has no REGEXP_LIKE). Each exception stands here; a test runs statements of every dialect in both spellings.
+sqlglot normalises functions to translate between engines. Within one engine this can change a result (SQLite's `mod` of
+fractions is not its `%`) or print a function that another version lacks (MariaDB has no REGEXP_LIKE). The classes below
+disable such normalisations; a test runs statements of every dialect in both spellings.
 """
 
 import re
@@ -36,11 +36,11 @@ _STRINGS = {
 _INTERVAL = re.compile(r"[-+]?[\d.]+\s*[a-z]+")
 _FORMAT = re.compile(r"(?=.*%[a-z])[\w\s%:/.,-]+")
 _FROM_STRING = "from_string"
-"""Mark on an alias that was written as a string: `AS 'Number of orders'`."""
+"""Meta key of an alias written as a string, such as `AS 'Number of orders'`."""
 
 
 def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str, Callable[..., Any]]:
-    """Return `functions` without `names`, which are then kept as they are written."""
+    """Return `functions` without `names`, so that sqlglot keeps these functions unchanged."""
     return {name: build for name, build in functions.items() if name not in names}
 
 
@@ -53,7 +53,7 @@ def _current_timestamp(generator: PostgresGenerator, node: exp.CurrentTimestamp)
 
 
 class _StringAliases(Parser):
-    """Marks aliases written as strings, which MySQL, SQLite and DuckDB accept, and prints as quoted names."""
+    """Parser that marks aliases written as strings (MySQL, SQLite, DuckDB), which are printed as quoted names."""
 
     def _parse_string_as_identifier(self) -> exp.Identifier | None:
         identifier = super()._parse_string_as_identifier()
@@ -69,42 +69,42 @@ class _StringAliases(Parser):
         return identifier
 
 
-class _FaithfulMySQLParser(_StringAliases, MySQLParser):
+class _ExactMySQLParser(_StringAliases, MySQLParser):
     FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME", "TO_CHAR")
 
 
-class _FaithfulMySQLGenerator(MySQLGenerator):
+class _ExactMySQLGenerator(MySQLGenerator):
     TRANSFORMS = {
         **MySQLGenerator.TRANSFORMS,
         exp.RegexpLike: lambda generator, node: generator.binary(node, "REGEXP"),
     }
 
 
-class _FaithfulMySQL(MySQL):
-    Parser = _FaithfulMySQLParser
-    Generator = _FaithfulMySQLGenerator
+class _ExactMySQL(MySQL):
+    Parser = _ExactMySQLParser
+    Generator = _ExactMySQLGenerator
 
 
-class _FaithfulPostgresParser(PostgresParser):
+class _ExactPostgresParser(PostgresParser):
     FUNCTIONS = _without(PostgresParser.FUNCTIONS, "DATE_BIN")
     FUNCTION_PARSERS = _without(PostgresParser.FUNCTION_PARSERS, "DATE_PART")
 
 
-class _FaithfulPostgresGenerator(PostgresGenerator):
+class _ExactPostgresGenerator(PostgresGenerator):
     TRANSFORMS = {**PostgresGenerator.TRANSFORMS, exp.CurrentTimestamp: _current_timestamp}
 
 
-class _FaithfulPostgres(Postgres):
-    Parser = _FaithfulPostgresParser
-    Generator = _FaithfulPostgresGenerator
+class _ExactPostgres(Postgres):
+    Parser = _ExactPostgresParser
+    Generator = _ExactPostgresGenerator
 
 
-class _FaithfulSQLiteParser(_StringAliases, SQLiteParser):
+class _ExactSQLiteParser(_StringAliases, SQLiteParser):
     FUNCTIONS = _without(SQLiteParser.FUNCTIONS, "MOD", "LOG10", "LOG2")
 
 
-class _FaithfulSQLiteGenerator(SQLiteGenerator):
-    # The type names decide the affinity of a CAST in SQLite, so NUMERIC and REAL are not the same.
+class _ExactSQLiteGenerator(SQLiteGenerator):
+    # In SQLite the type name of a CAST decides its affinity, so NUMERIC and REAL differ.
     TYPE_MAPPING = {
         **SQLiteGenerator.TYPE_MAPPING,
         exp.DataType.Type.DECIMAL: "DECIMAL",
@@ -113,90 +113,87 @@ class _FaithfulSQLiteGenerator(SQLiteGenerator):
     TRANSFORMS = {**SQLiteGenerator.TRANSFORMS, exp.Cast: _plain_cast}
 
 
-class _FaithfulSQLite(SQLite):
-    Parser = _FaithfulSQLiteParser
-    Generator = _FaithfulSQLiteGenerator
+class _ExactSQLite(SQLite):
+    Parser = _ExactSQLiteParser
+    Generator = _ExactSQLiteGenerator
 
 
-class _FaithfulClickHouseParser(ClickHouseParser):
+class _ExactClickHouseParser(ClickHouseParser):
     FUNCTIONS = _without(ClickHouseParser.FUNCTIONS, "RAND", "RANDCANONICAL")
 
 
-class _FaithfulClickHouse(ClickHouse):
-    Parser = _FaithfulClickHouseParser
+class _ExactClickHouse(ClickHouse):
+    Parser = _ExactClickHouseParser
 
 
-class _FaithfulDuckDBParser(_StringAliases, DuckDBParser):
+class _ExactDuckDBParser(_StringAliases, DuckDBParser):
     FUNCTIONS = _without(DuckDBParser.FUNCTIONS, "TIME_BUCKET", "DATE_BIN")
 
 
-class _FaithfulDuckDB(DuckDB):
-    Parser = _FaithfulDuckDBParser
+class _ExactDuckDB(DuckDB):
+    Parser = _ExactDuckDBParser
 
 
-_FAITHFUL: dict[str, type[Dialect]] = {
-    "clickhouse": _FaithfulClickHouse,
-    "duckdb": _FaithfulDuckDB,
-    "mysql": _FaithfulMySQL,
-    "postgres": _FaithfulPostgres,
-    "sqlite": _FaithfulSQLite,
+_EXACT_DIALECTS: dict[str, type[Dialect]] = {
+    "clickhouse": _ExactClickHouse,
+    "duckdb": _ExactDuckDB,
+    "mysql": _ExactMySQL,
+    "postgres": _ExactPostgres,
+    "sqlite": _ExactSQLite,
 }
 
 
-def faithful(dialect: str) -> Dialect:
-    """Return the dialect that reads and writes the SQL of `dialect` without changing what it says.
+def exact_dialect(dialect: str) -> Dialect:
+    """Return the sqlglot dialect that parses and prints the SQL of `dialect` without changing its meaning.
 
     Raises:
-        ValueError: sqlglot knows no such dialect.
+        ValueError: sqlglot does not support this dialect.
     """
-    return Dialect.get_or_raise(_FAITHFUL.get(dialect, dialect))
+    return Dialect.get_or_raise(_EXACT_DIALECTS.get(dialect, dialect))
 
 
 def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr) -> bool:
-    """Return whether a string or number of the tokens `before` is missing in `after`, the tokens of the printed `tree`.
+    """Return whether printing lost a string or number: compare the tokens `before` and `after` printing `tree`.
 
-    A string that a generator prints without its quotes would become SQL. Allowed to change are aliases that were
-    written as strings, the spelling of intervals and of date formats, and keys that become JSON paths.
+    A string that is printed without its quotes would become SQL. Aliases written as strings, intervals, date formats,
+    and keys that become JSON paths may change their spelling.
     """
     aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
     if _literals_in(after) + aliases.total() < _literals_in(before):
         return True
     kept = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)
     lost = Counter(token.text.casefold() for token in before if token.token_type in _STRINGS) - kept - aliases
-    return not all(_INTERVAL.fullmatch(text) or _FORMAT.fullmatch(text) or _is_key(text, kept) for text in lost)
-
-
-def _is_key(text: str, kept: Counter[str]) -> bool:
-    return bool(re.fullmatch(r"\w+", text)) and f"$.{text}" in kept
+    keys = {text for text in lost if re.fullmatch(r"\w+", text) and f"$.{text}" in kept}
+    return not all(_INTERVAL.fullmatch(text) or _FORMAT.fullmatch(text) for text in lost.keys() - keys)
 
 
 def _literals_in(tokens: Sequence[Token]) -> int:
-    """Return how many strings and numbers are among `tokens`.
+    """Return the number of string and number tokens.
 
-    Numbers of a type, as in CHAR(20), do not count: an engine without lengths of types loses nothing with them.
+    Type lengths such as CHAR(20) do not count: some engines have none, and nothing is lost there.
     """
-    count, of_type, before = 0, False, TokenType.BREAK
+    count, in_type, before = 0, False, TokenType.BREAK
     for token in tokens:
         kind = token.token_type
-        of_type = (before in Parser.TYPE_TOKENS) if kind == TokenType.L_PAREN else of_type and kind in _IN_TYPE
-        count += kind == TokenType.STRING or (kind == TokenType.NUMBER and not of_type)
+        in_type = (before in Parser.TYPE_TOKENS) if kind == TokenType.L_PAREN else in_type and kind in _IN_TYPE
+        count += kind == TokenType.STRING or (kind == TokenType.NUMBER and not in_type)
         before = kind
     return count
 
 
 def print_statement(tree: exp.Expr, dialect: str) -> str:
-    """Return `tree` as SQL of `dialect` without remarks, names and strings as they were, parameters as `:name`.
+    """Return `tree` as SQL of `dialect`, without comments and with parameters as `:name`.
 
     Raises:
-        sqlglot.errors.SqlglotError: a node has no spelling in this dialect.
+        sqlglot.errors.SqlglotError: `dialect` cannot express a node of the tree.
     """
-    generator = faithful(dialect).generator(
+    generator = exact_dialect(dialect).generator(
         comments=False, unsupported_level=ErrorLevel.RAISE, normalize_functions=False
     )
-    return generator.generate(tree.transform(_spelt) if tree.find(exp.Placeholder) else tree)
+    return generator.generate(tree.transform(_named_placeholder) if tree.find(exp.Placeholder) else tree)
 
 
-def _spelt(node: exp.Expr) -> exp.Expr:
-    """Return a named parameter as it is written here in every dialect; what has a type or no name stays as it is."""
+def _named_placeholder(node: exp.Expr) -> exp.Expr:
+    """Print a named parameter as `:name`; leave typed or unnamed placeholders unchanged."""
     is_named = isinstance(node, exp.Placeholder) and bool(node.name) and not node.args.get("kind")
     return exp.Var(this=f":{node.name}") if is_named else node

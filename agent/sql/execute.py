@@ -1,19 +1,20 @@
-"""The choke point: the one function through which a statement reaches a database."""
+"""Execution of statements: the only function that sends a generated statement to a database."""
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from agent.audit.canonical import result_hashes
-from agent.audit.step import StatementRun, current_step
-from agent.catalog.schema import Catalog
+from agent.core.cancellation import Cancellation
+from agent.core.canonical import result_hashes
+from agent.core.text import valid_text
 from agent.errors import (
     DatasphinxError,
     PermissionDenied,
@@ -24,28 +25,29 @@ from agent.errors import (
     StatementTimeout,
     StatementTooCostly,
 )
-from agent.sql.database import Database, reason_of
-from agent.sql.equal_rows import is_ordered
-from agent.sql.failures import database_text, kind_of, without_database_text
-from agent.sql.finding import Finding
+from agent.record.step import StatementRun, current_step
+from agent.schema.catalog import Catalog
+from agent.sql.compare import is_ordered
+from agent.sql.database import Database, driver_message
+from agent.sql.failures import driver_text, kind_of, without_database_text
 from agent.sql.guard import parse
-from agent.sql.limits import Cancellation, Limits
-from agent.sql.parameters import Value, escape, mark, place
-from agent.sql.plan import EXPLAIN, planned_rows
-from agent.sql.preflight import approved
-from agent.sql.result import Result, masked
+from agent.sql.guard.finding import Finding
+from agent.sql.parameters import Value, escape, insert_markers, insert_parameters
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
 from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
-from agent.sql.sessions import opening_statements, stop_on_server, stopped_in_time
+from agent.sql.sessions import enforce_time_limit, setup_statements, stop_on_server
+from agent.sql.validation import validated_sql
 from agent.sql.workers import shared_workers
-from agent.text import valid_text
+from agent.types import Limits, Result, masked
 
-logger = logging.getLogger("datasphinx")
+_logger = logging.getLogger("datasphinx")
 
-Parameters = Sequence[Any] | Mapping[str, Any]
-"""Values of a statement's parameters, by place or by name."""
+_Parameters = Sequence[Any] | Mapping[str, Any]
+"""Parameter values, by position or by name."""
 
+_EXPLAIN = {"postgres": "EXPLAIN (FORMAT JSON) ", "mysql": "EXPLAIN "}
+"""EXPLAIN prefix of each dialect whose plans are read."""
 
 _SECRET_NAMES = Finding(
     "secret_names",
@@ -56,12 +58,12 @@ _SECRET_NAMES = Finding(
 
 @dataclass(frozen=True)
 class RowAccess:
-    """The row rules of a source, and the values of their parameters for whoever asks."""
+    """The row rules of a source and the parameter values of the current user."""
 
     rules: RowRules
     parameters: Mapping[str, Any]
     log_database_errors: bool = False
-    """Whether the log gets the text of database errors, which may quote values of rows."""
+    """Whether to log the text of database errors, which may quote values of hidden rows."""
 
 
 def execute(
@@ -74,41 +76,41 @@ def execute(
     access: RowAccess | None = None,
     cancellation: Cancellation | None = None,
 ) -> Result:
-    """Run one query and return its rows, within `limits`.
+    """Run one query within `limits` and return its rows.
 
-    The guard and the catalog look first; what they have read is written down anew, with the row rules of `access` on
-    it, and only that text runs, where it can only read. It can be stopped from another thread by `cancellation`, left
-    out: that of the run.
-    `parameters` are bound to the places that `sql` names as `:name`, in every dialect; they share no name with those
-    of row rules.
+    The guard and the catalog check `sql` first. The SQL is then regenerated from its parse tree, with the row rules of
+    `access` applied, and only that text runs, in a read-only session.
+
+    `parameters` are bound to the places that `sql` names as `:name`, in every dialect; their names differ from those of
+    row-rule parameters. `cancellation` stops the statement from another thread; it defaults to that of the current run.
 
     Raises:
-        StatementRefused: the guard found something, or a PIVOT would name columns after values of a secret column; the
-            database was not asked.
-        NamesUnknown: a column does not exist; the database was not asked.
-        StatementUnsound: the database would refuse it; it was not asked.
-        NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: as the row rules say; the database was not asked.
-        StatementFailed: the database refused it. With `access`, and where `sql` reads a table with a secret column, the
-            text of this and of every other error has the class of the error and its position only.
-        PermissionDenied: the account may not read what it needs.
-        StatementTimeout: it was stopped at its time limit.
-        StatementTooCostly: the server expects too many rows on the way; it did not run.
+        StatementRefused: the guard rejects it, or a PIVOT would name columns after values of a secret column. It did
+            not run.
+        NamesUnknown: a column does not exist. The statement did not run.
+        StatementUnsound: the static checks reject it. It did not run.
+        NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: a row rule rejects it. It did not run.
+        StatementFailed: the database rejected it. With `access`, or if `sql` reads a table with a secret column, this
+            and every other error contains only an error class and a position instead of the database's message.
+        PermissionDenied: the account lacks a privilege.
+        StatementTimeout: it exceeded its time limit.
+        StatementTooCostly: the estimated row count exceeds the limit. It did not run.
         StatementCancelled: it was cancelled.
-        SourceUnreachable: the database does not answer, or stopped answering.
-        SourceBusy: no connection or worker became free.
+        SourceUnreachable: the database does not answer, or the connection was lost.
+        SourceBusy: no connection or worker became free in time.
     """
     started = time.perf_counter()
     step = current_step.get()
     cancellation = cancellation or (step.cancellation if step else None)
     written, printed = "", sql
     try:
-        printed = approved(sql, catalog, parameters)
+        printed = validated_sql(sql, catalog, parameters)
         if names_columns_after_secrets(printed, catalog):
             raise StatementRefused((str(_SECRET_NAMES),))
         written, bound = _bound(printed, parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        result = _known_or_run(written, bound, database, limits, cancellation)
+        result = _run_cached(written, bound, database, limits, cancellation)
         secret = secret_outputs(printed, catalog, len(result["columns"]))
         if secret:
             result["secret"] = secret
@@ -124,53 +126,51 @@ def execute(
         _record(sql, printed, database, parameters, started, result)
         return result
     _record(sql, printed, database, parameters, started, failure)
-    # Raised outside of the handler, it has neither the driver's error nor its text as its context.
+    # Raise outside the handler, so that the driver's error is not attached as context.
     raise failure
 
 
 def _log_database_text(error: DatasphinxError, database: Database) -> None:
-    text = " ".join(database_text(error).split())
+    text = " ".join(driver_text(error).split())
     if text:
         step = current_step.get()
-        trace_id = step.spent["trace_id"] if step else None
-        logger.warning("[SQL] source=%s trace_id=%s the database said: %s", database.name, trace_id, text)
+        trace_id = step.previous_audit["trace_id"] if step else None
+        _logger.warning("[SQL] source=%s trace_id=%s database error: %s", database.name, trace_id, text)
 
 
-def _known_or_run(
-    written: str, bound: Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
+def _run_cached(
+    written: str, bound: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Result:
-    """Return the rows, without asking a database that never changes for what it has given already."""
-    known = database.known_results
-    if known is None:
+    """Return the rows, from the result cache if the database has one."""
+    cache = database.result_cache
+    if cache is None:
         return _run(written, bound, database, limits, cancellation)
     key = (written, repr(bound), limits.row_limit, limits.byte_limit)
-    result = known.get(key)
+    result = cache.get(key)
     if result is None:
         result = _run(written, bound, database, limits, cancellation)
-        known.keep(key, result)
+        cache.put(key, result)
     return result
 
 
 def _bound(
-    sql: str, given: Mapping[str, Value], access: RowAccess | None, database: Database
-) -> tuple[str, Parameters]:
-    """Return `sql` with the row rules on it, and the values of both as the driver wants them."""
-    if not given and not access:
+    sql: str, parameters: Mapping[str, Value], access: RowAccess | None, database: Database
+) -> tuple[str, _Parameters]:
+    """Return `sql` with the row rules applied, and all parameter values in the form that the driver expects."""
+    if not parameters and not access:
         return sql, ()
     values: dict[str, Any] = {}
-    if given:
+    if parameters:
         (tree,) = parse(sql, database.dialect)
-        sql, values = mark(sql, tree, database.dialect, given)
-    text_, ruled = restrict(sql, access.rules, access.parameters) if access else (escape(sql), {})
-    if not values and not ruled:
-        return text_.replace("\\:", ":"), ()
-    return _compiled(place(text_, {name: name for name in values}), {**values, **ruled}, database)
-
-
-def _compiled(sql: str, values: Mapping[str, Any], database: Database) -> tuple[str, Parameters]:
-    compiled = text(sql).bindparams(**values).compile(dialect=database.engine.dialect)
+        sql, values = insert_markers(sql, tree, database.dialect, parameters)
+    template, rule_values = restrict(sql, access.rules, access.parameters) if access else (escape(sql), {})
+    if not values and not rule_values:
+        return template.replace("\\:", ":"), ()
+    template = insert_parameters(template, {name: name for name in values})
+    values |= rule_values
+    compiled = text(template).bindparams(**values).compile(dialect=database.engine.dialect)
     positions = getattr(compiled, "positiontup", None)
-    return compiled.string, tuple(values[name] for name in positions) if positions else dict(values)
+    return compiled.string, tuple(values[name] for name in positions) if positions else values
 
 
 def _record(
@@ -181,10 +181,10 @@ def _record(
     started: float,
     outcome: Result | DatasphinxError,
 ) -> None:
-    """Put the statement on the audit and the record; of its rows only their number and their hash.
+    """Add the statement to the audit and the record; of its rows only their number and hash.
 
-    `printed` is the text that the guard has approved in place of `sql`.
-    Values of secret columns are masked in the hash too: those that are short could be found by trying.
+    `printed` is the text that the guard produced from `sql`. Values of secret columns are masked before hashing: short
+    values could be found by trying.
     """
     step = current_step.get()
     if step is None:
@@ -205,7 +205,7 @@ def _record(
 
 
 def _run(
-    sql: str, parameters: Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
+    sql: str, parameters: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Result:
     if database.kind.in_worker:
         return shared_workers(limits.memory_mb).run(database.file, sql, parameters, limits, cancellation)
@@ -215,20 +215,20 @@ def _run(
     except DatasphinxError:
         raise
     except Exception as error:
-        # Drivers raise errors of their own beside those that SQLAlchemy knows: chDB's, Thrift's, OverflowError.
+        # Some drivers raise errors that SQLAlchemy does not wrap: chDB, Thrift, OverflowError.
         raise _failure(error, started, database, limits, cancellation) from error
-    # MariaDB ends some functions at the time limit with a value instead of an error.
+    # MariaDB interrupts some functions at the time limit and returns a value instead of an error.
     if time.perf_counter() - started >= limits.timeout_s:
         raise StatementTimeout(limits.timeout_s)
     return result
 
 
 def _run_on_server(
-    sql: str, parameters: Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
+    sql: str, parameters: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Result:
     options = {"no_parameters": not parameters, "stream_results": True}
-    with database.connect() as connection, stopped_in_time(connection, limits, cancellation):
-        for statement in opening_statements(connection, database.dialect, limits):
+    with database.connect() as connection, enforce_time_limit(connection, limits, cancellation):
+        for statement in setup_statements(connection, database.dialect, limits):
             connection.exec_driver_sql(statement)
         _refuse_costly(connection, sql, parameters, database.dialect, limits)
         with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
@@ -236,19 +236,39 @@ def _run_on_server(
             reader = RowReader(len(columns), limits.row_limit, limits.byte_limit)
             rows = [row for chunk in reader.read(cursor.fetchmany) for row in chunk]
             if reader.truncated and database.dialect == "mysql":
-                # Its cursor reads all that is left before it closes.
+                # Closing the cursor would read all remaining rows.
                 stop_on_server(connection.engine, connection.connection.driver_connection)
         return Result(columns=columns, types=reader.types, rows=rows, truncated=reader.truncated)
 
 
-def _refuse_costly(connection: Connection, sql: str, parameters: Parameters, dialect: str, limits: Limits) -> None:
-    if limits.max_planned_rows is None or dialect not in EXPLAIN:
+def _refuse_costly(connection: Connection, sql: str, parameters: _Parameters, dialect: str, limits: Limits) -> None:
+    if limits.max_planned_rows is None or dialect not in _EXPLAIN:
         return
     options = connection.execution_options(no_parameters=not parameters)
-    plan = options.exec_driver_sql(f"{EXPLAIN[dialect]}{sql}", parameters or None).fetchall()
-    rows = planned_rows(dialect, plan)
+    plan = options.exec_driver_sql(f"{_EXPLAIN[dialect]}{sql}", parameters or None).fetchall()
+    rows = _planned_rows(dialect, plan)
     if rows > limits.max_planned_rows:
         raise StatementTooCostly(rows, limits.max_planned_rows)
+
+
+def _planned_rows(dialect: str, plan: Sequence[Any]) -> float:
+    """Return the largest number of rows that the plan estimates for any step.
+
+    `plan` holds the rows of EXPLAIN: on PostgreSQL one row with a JSON tree; on MySQL and MariaDB one row per table,
+    whose estimates are multiplied within a SELECT.
+    """
+    if dialect == "postgres":
+        return max(float(node["Plan Rows"]) for node in _plan_nodes(plan[0][0][0]["Plan"]))
+    selects: dict[Any, list[float]] = {}
+    for row in plan:
+        selects.setdefault(row.id, []).append(float(row.rows or 1))
+    return max(map(prod, selects.values()), default=0.0)
+
+
+def _plan_nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
+    for child in node.get("Plans", ()):
+        yield from _plan_nodes(child)
 
 
 def _failure(
@@ -260,7 +280,7 @@ def _failure(
         return StatementTimeout(limits.timeout_s)
     kind = kind_of(error)
     if kind == "connection" or (isinstance(error, DBAPIError) and error.connection_invalidated):
-        return SourceUnreachable(database.name, reason_of(error))
+        return SourceUnreachable(database.name, driver_message(error))
     if kind == "permission":
-        return PermissionDenied(database.name, reason_of(error))
-    return StatementTimeout(limits.timeout_s) if kind == "timeout" else StatementFailed(reason_of(error), kind)
+        return PermissionDenied(database.name, driver_message(error))
+    return StatementTimeout(limits.timeout_s) if kind == "timeout" else StatementFailed(driver_message(error), kind)

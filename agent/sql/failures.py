@@ -1,7 +1,7 @@
-"""Errors of databases by class, which decides what may be done next.
+"""Classification of database errors, which decides how to proceed, and removal of data from their messages.
 
-SQLSTATE classes are those of the SQL standard and of PostgreSQL's appendix A; numbers are MySQL's and MariaDB's server
-error reference. Engines without codes are told by the words of their messages.
+SQLSTATE classes follow the SQL standard and appendix A of the PostgreSQL manual; error numbers follow the server error
+references of MySQL and MariaDB. Errors without codes are classified by keywords in their messages.
 """
 
 import re
@@ -9,13 +9,7 @@ from difflib import SequenceMatcher
 from os.path import commonprefix
 from typing import Literal
 
-from agent.errors import (
-    DatasphinxError,
-    PermissionDenied,
-    SourceUnreachable,
-    StatementFailed,
-    StatementTooCostly,
-)
+from agent.errors import DatasphinxError, PermissionDenied, SourceUnreachable, StatementFailed, StatementTooCostly
 
 Kind = Literal["unknown name", "type", "syntax", "permission", "timeout", "connection", "resource", "other"]
 
@@ -28,7 +22,7 @@ _SQLSTATE: tuple[tuple[str, Kind], ...] = (
     ("08", "connection"), ("57P", "connection"),
     ("53", "resource"), ("54", "resource"),
 )  # fmt: skip
-"""Beginnings of SQLSTATE, the longer ones before the classes that they are in."""
+"""SQLSTATE prefixes; longer prefixes come before their classes."""
 
 _ERRNO: dict[int, Kind] = {
     **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1370, 1410), "permission"),
@@ -63,11 +57,11 @@ _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ),
     ("syntax", re.compile(r"syntax|parser error|unrecognized token|incomplete input|misuse of|not_an_aggregate")),
 )  # fmt: skip
-"""In the order in which they are tried."""
+"""Patterns of messages, in the order in which they are tried."""
 
 
 _TYPES: dict[str, Kind] = {
-    # What a connection refuses that can only read its file; there is no account that lacks a privilege.
+    # Refused by the read-only connection to a file; no account lacks a privilege.
     **dict.fromkeys(("PermissionException", "SQLITE_AUTH", "SQLITE_PERM"), "other"),
     **dict.fromkeys(("InterruptException", "SQLITE_INTERRUPT"), "timeout"),
     **dict.fromkeys(("OutOfMemoryException", "SQLITE_NOMEM", "SQLITE_TOOBIG", "SQLITE_FULL"), "resource"),
@@ -76,34 +70,12 @@ _TYPES: dict[str, Kind] = {
     **dict.fromkeys(("ParserException", "SyntaxException"), "syntax"),
     **dict.fromkeys(("InvalidInputException", "OutOfRangeException", "ConstraintException"), "other"),
 }
-"""Exceptions of DuckDB and result codes of SQLite whose class does not depend on the message, which may quote data."""
+"""DuckDB exceptions and SQLite result codes with a fixed class. Their messages are ignored, since they may quote
+data.
+"""
 
 _QUOTED = re.compile(r"""(?<!\w)'.*'|"[^"]*"|`[^`]*`""", re.DOTALL)
-"""What a message quotes; a value may itself have single quotes."""
-
-
-def kind_of(error: Exception) -> Kind:
-    """Return the class of what a driver raised, by its code where it has one and else by its words."""
-    original = getattr(error, "orig", None) or error
-    first = original.args[0] if original.args else None
-    if isinstance(first, int):
-        # MySQL's numbers say more than the SQLSTATE that comes with them.
-        return _ERRNO.get(first, "other")
-    state = getattr(original, "sqlstate", None)
-    if isinstance(state, str):
-        return next((kind for start, kind in _SQLSTATE if state.startswith(start)), "other")
-    return kind_of_text(str(original), type(original).__name__)
-
-
-def kind_of_text(text: str, name: str = "") -> Kind:
-    """Return the class of an error by `name`, the type or code that the driver gave it, and else by its words.
-
-    Quoted parts of `text` do not count: they may be values of rows.
-    """
-    if name in _TYPES:
-        return _TYPES[name]
-    said = f"{name} {_QUOTED.sub('', text)}".lower()
-    return next((kind for kind, pattern in _WORDS if pattern.search(said)), "other")
+"""Quoted parts of a message; a quoted value may itself contain single quotes."""
 
 
 _STATE_CAUSES: tuple[tuple[str, str], ...] = (
@@ -115,9 +87,8 @@ _STATE_CAUSES: tuple[tuple[str, str], ...] = (
     ("22025", "a LIKE pattern is invalid"), ("22019", "a LIKE pattern is invalid"),
     ("2203", "a JSON value or path is invalid"),
     ("21000", "a subquery returned more than one row"),
-    ("22", "a function got a value that it does not take"),
+    ("22", "a function received an invalid argument"),
 )  # fmt: skip
-
 _ERRNO_CAUSES: dict[int, str] = {
     1365: "a number was divided by zero",
     **dict.fromkeys((1264, 1690), "a number is out of range"),
@@ -125,9 +96,8 @@ _ERRNO_CAUSES: dict[int, str] = {
     **dict.fromkeys((1139, *range(3685, 3700)), "a regular expression is invalid"),
     **dict.fromkeys((*range(3140, 3160), *range(4035, 4043)), "a JSON value or path is invalid"),
     **dict.fromkeys((1242,), "a subquery returned more than one row"),
-    **dict.fromkeys((1210, 1367, 1416, 3037, 3055, 4079), "a function got a value that it does not take"),
+    **dict.fromkeys((1210, 1367, 1416, 3037, 3055, 4079), "a function received an invalid argument"),
 }
-
 _WORD_CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a number was divided by zero", re.compile(r"divi(sion|de) by zero|divided by zero|divide_by_zero")),
     ("a subquery returned more than one row", re.compile(r"more than one row|more than 1 row|multiple rows")),
@@ -137,33 +107,55 @@ _WORD_CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(r"^conversion error|cannot parse|cannot cast|cast_invalid|malformed"),
     ),
     ("a regular expression is invalid", re.compile(r"regexp?\b|regular expression")),
-    ("a function got a value that it does not take", re.compile(r"^invalid input error|invalid argument|^bad ")),
+    ("a function received an invalid argument", re.compile(r"^invalid input error|invalid argument|^bad ")),
 )
-
 _KIND_CAUSES: dict[Kind, str] = {
-    "unknown name": "a table, column or function is not known",
-    "type": "a function or operator does not fit the types of its arguments",
+    "unknown name": "a table, column or function does not exist",
+    "type": "a function or operator does not accept the types of its arguments",
     "syntax": "it has a syntax error",
-    "permission": "the account may not read what it needs",
+    "permission": "the account lacks a privilege",
     "timeout": "it was stopped",
     "connection": "the database does not answer",
-    "resource": "it needs more memory or space than it may have",
+    "resource": "it exceeds the limit of memory or disk space",
     "other": "it could not be evaluated",
 }
-
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\w+|\S")
 _CARET = re.compile(r"(LINE \d+: )(.*)\n( *)\^")
 
 
-def without_database_text(error: DatasphinxError, sql: str, sent: str) -> DatasphinxError:
-    """Return `error` with the text of the database replaced by its class and, where the engine tells it, its position.
+def kind_of(error: Exception) -> Kind:
+    """Return the class of a driver's error, by its code if it has one, otherwise by its message."""
+    original = getattr(error, "orig", None) or error
+    first = original.args[0] if original.args else None
+    if isinstance(first, int):
+        # MySQL's error numbers are more specific than its SQLSTATE values.
+        return _ERRNO.get(first, "other")
+    state = getattr(original, "sqlstate", None)
+    if isinstance(state, str):
+        return next((kind for start, kind in _SQLSTATE if state.startswith(start)), "other")
+    return kind_of_text(str(original), type(original).__name__)
 
-    `sql` is the statement as it was given, to which the position refers, counted in characters from 1; `sent` is what
-    the database got. The result has no cause, no context and no fact that quotes the database. An error that quotes
-    nothing is returned itself, without cause and context.
+
+def kind_of_text(text: str, name: str = "") -> Kind:
+    """Return the class of an error by `name`, its exception type or result code, otherwise by keywords in `text`.
+
+    Quoted parts of `text` are ignored: they may be values from rows.
+    """
+    if name in _TYPES:
+        return _TYPES[name]
+    message = f"{name} {_QUOTED.sub('', text)}".lower()
+    return next((kind for kind, pattern in _WORDS if pattern.search(message)), "other")
+
+
+def without_database_text(error: DatasphinxError, sql: str, sent: str) -> DatasphinxError:
+    """Return `error` with the database's message replaced by an error class and, if known, a position.
+
+    The position is the 1-based character offset in `sql`, the original statement; `sent` is the text that the database
+    received. The returned error has no cause and no context, and none of its attributes quotes the database. An error
+    without such text is returned unchanged, without cause and context.
     """
     if isinstance(error, StatementTooCostly):
-        # The plan's number of rows is made of statistics, which count hidden rows too.
+        # The estimate of the plan is based on statistics that include hidden rows.
         return StatementTooCostly(error.limit, error.limit)
     raised = error.__cause__
     error.__cause__ = error.__context__ = None
@@ -180,8 +172,8 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
     return error
 
 
-def database_text(error: DatasphinxError) -> str:
-    """Return all that the database said of `error`; empty where it said nothing."""
+def driver_text(error: DatasphinxError) -> str:
+    """Return the database's full message for `error`; empty if there is none."""
     raised = error.__cause__
     return str(getattr(raised, "orig", None) or raised).strip() if isinstance(raised, Exception) else ""
 
@@ -189,47 +181,49 @@ def database_text(error: DatasphinxError) -> str:
 def _cause(raised: Exception, kind: str) -> str:
     original = getattr(raised, "orig", None) or raised
     first = original.args[0] if original.args else None
-    found: str | None = None
+    cause: str | None = None
     if isinstance(first, int):
-        found = _ERRNO_CAUSES.get(first)
+        cause = _ERRNO_CAUSES.get(first)
     elif isinstance(state := getattr(original, "sqlstate", None), str):
-        found = next((cause for start, cause in _STATE_CAUSES if state.startswith(start)), None)
+        cause = next((text for start, text in _STATE_CAUSES if state.startswith(start)), None)
     else:
-        text = _QUOTED.sub("", str(original)).lower()
-        found = next((cause for cause, pattern in _WORD_CAUSES if pattern.search(text)), None)
-    return found or next((cause for known, cause in _KIND_CAUSES.items() if known == kind), _KIND_CAUSES["other"])
+        message = _QUOTED.sub("", str(original)).lower()
+        cause = next((text for text, pattern in _WORD_CAUSES if pattern.search(message)), None)
+    return cause or next((text for name, text in _KIND_CAUSES.items() if name == kind), _KIND_CAUSES["other"])
 
 
 def _position(raised: Exception, sql: str, sent: str) -> int | None:
-    """Return where in `sql` the token stands at which the database stopped in `sent`; None where that is not known.
+    """Return the 1-based offset in `sql` of the token that caused the error in `sent`; None if unknown.
 
-    PostgreSQL and DuckDB show a part of the line with a caret below it. What stands before `sent`, such as DECLARE, is
-    not known here, so that the part is looked up in it.
+    PostgreSQL and DuckDB quote part of the line with a caret below it. Since they may add text before `sent`, such as
+    DECLARE, the quoted part is searched for in `sent`.
     """
     caret = _CARET.search(str(getattr(raised, "orig", None) or raised))
     if caret is None:
         return None
     column = len(caret[3]) - len(caret[1])
     before, after = caret[2][:column].rpartition("...")[2], caret[2][column:].partition("...")[0]
-    sent = _as_postgres_reads_it(sent)
-    places = [found.start() for found in re.finditer(re.escape(after), sent)] if after else []
+    sent = _psycopg_text(sent)
+    places = [match.start() for match in re.finditer(re.escape(after), sent)] if after else []
     at = max(places, key=lambda place: len(commonprefix((sent[:place][::-1], before[::-1]))), default=None)
-    theirs, ours = list(_TOKEN.finditer(sent)), list(_TOKEN.finditer(sql))
-    index = next((number for number, token in enumerate(theirs) if token.start() == at), None)
+    sent_tokens, tokens = list(_TOKEN.finditer(sent)), list(_TOKEN.finditer(sql))
+    index = next((number for number, token in enumerate(sent_tokens) if token.start() == at), None)
     if index is None:
         return None
-    matcher = SequenceMatcher(None, [token[0].lower() for token in ours], [token[0].lower() for token in theirs], False)
+    matcher = SequenceMatcher(
+        None, [token[0].lower() for token in tokens], [token[0].lower() for token in sent_tokens], False
+    )
     for block in matcher.get_matching_blocks():
         if block.b <= index < block.b + block.size:
-            return ours[block.a + index - block.b].start() + 1
+            return tokens[block.a + index - block.b].start() + 1
     return None
 
 
-def _as_postgres_reads_it(sent: str) -> str:
-    """Return `sent` as psycopg passes it on: parameters numbered, per cent signs single."""
+def _psycopg_text(sent: str) -> str:
+    """Return `sent` as psycopg transmits it: numbered parameters, single per cent signs."""
     numbers: dict[str, int] = {}
 
-    def numbered(found: re.Match[str]) -> str:
-        return "%" if found[1] is None else f"${numbers.setdefault(found[1], len(numbers) + 1)}"
+    def numbered(match: re.Match[str]) -> str:
+        return "%" if match[1] is None else f"${numbers.setdefault(match[1], len(numbers) + 1)}"
 
     return re.sub(r"%%|%\((\w+)\)s", numbered, sent) if "%(" in sent else sent

@@ -1,4 +1,4 @@
-"""What the account of a source may do beyond reading. The statements here are constants and read catalogs only."""
+"""Privileges of a database account beyond reading. The statements here are constants that read only system catalogs."""
 
 import re
 from dataclasses import dataclass
@@ -7,14 +7,15 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from agent.errors import SourceUnreachable
-from agent.sql.database import Database, reason_of
+from agent.sql.database import Database, driver_message
 
 
 @dataclass(frozen=True)
 class Grants:
-    """`beyond_reading`: rights that can change data, settings or files. `open_to_all`: what every account may do there.
+    """Privileges of an account beyond reading.
 
-    `known` is False for an engine that cannot be asked.
+    `beyond_reading` are those that can change data, settings or files; `open_to_all` are those that every account on
+    the server has. `known` is False for engines that do not report privileges.
     """
 
     beyond_reading: tuple[str, ...] = ()
@@ -52,14 +53,14 @@ _GRANTED_ROLE = re.compile(r"GRANT (?P<role>[`'\w][^,]*?) TO ")
 
 
 def grants_of(database: Database) -> Grants:
-    """Return what the account of `database` may do beyond reading.
+    """Return the privileges of the account of `database` beyond reading.
 
-    A SQLite or DuckDB file is opened for reading, whatever its permissions.
+    SQLite and DuckDB files are always opened read-only and have none.
 
     Raises:
         SourceUnreachable, SourceBusy: the database does not answer.
     """
-    readers = {"postgres": _postgres, "mysql": _granted, "clickhouse": _granted}
+    readers = {"postgres": _postgres_grants, "mysql": _show_grants, "clickhouse": _show_grants}
     if database.kind.in_worker or database.kind.scheme == "chdb":
         return Grants()
     if database.dialect not in readers:
@@ -68,41 +69,37 @@ def grants_of(database: Database) -> Grants:
         try:
             return readers[database.dialect](connection)
         except SQLAlchemyError as error:
-            raise SourceUnreachable(database.name, reason_of(error)) from error
+            raise SourceUnreachable(database.name, driver_message(error)) from error
 
 
 def _column(connection: Connection, sql: str) -> list[str]:
     return [str(row[0]) for row in connection.execution_options(no_parameters=True).exec_driver_sql(sql)]
 
 
-def _postgres(connection: Connection) -> Grants:
+def _postgres_grants(connection: Connection) -> Grants:
     flags = connection.exec_driver_sql(_POSTGRES_ROLE).one()
-    found = [right for right, has in zip(_POSTGRES_ROLE_RIGHTS, flags, strict=True) if has]
-    if "superuser" not in found:
-        found += [f"member of {role}" for role in _column(connection, _POSTGRES_MEMBERSHIPS)]
-        found += _column(connection, _POSTGRES_TABLES) + _column(connection, _POSTGRES_CREATE)
-    return Grants(tuple(found), tuple(_column(connection, _POSTGRES_FUNCTIONS)))
+    privileges = [right for right, has in zip(_POSTGRES_ROLE_RIGHTS, flags, strict=True) if has]
+    if "superuser" not in privileges:
+        privileges += [f"member of {role}" for role in _column(connection, _POSTGRES_MEMBERSHIPS)]
+        privileges += _column(connection, _POSTGRES_TABLES) + _column(connection, _POSTGRES_CREATE)
+    return Grants(tuple(privileges), tuple(_column(connection, _POSTGRES_FUNCTIONS)))
 
 
-def _granted(connection: Connection) -> Grants:
+def _show_grants(connection: Connection) -> Grants:
     lines = _column(connection, "SHOW GRANTS")
-    lines += [line for role in _roles(lines) for line in _column(connection, f"SHOW GRANTS FOR {role}")]
-    found = [f"{right} on {on}" for line in lines for right, on in beyond_reading(line)]
+    # Granted roles, quoted as the server quotes them.
+    roles = [match["role"] for line in lines if " ON " not in line and (match := _GRANTED_ROLE.match(line))]
+    lines += [line for role in roles for line in _column(connection, f"SHOW GRANTS FOR {role}")]
+    privileges = [f"{right} on {on}" for line in lines for right, on in beyond_reading(line)]
     open_to_all = ("named locks (GET_LOCK)",) if connection.dialect.name in {"mysql", "mariadb"} else ()
-    return Grants(tuple(dict.fromkeys(found)), open_to_all)
-
-
-def _roles(lines: list[str]) -> list[str]:
-    """Return the roles that the lines grant, quoted as the server quotes them."""
-    granted = (_GRANTED_ROLE.match(line) for line in lines if " ON " not in line)
-    return [match["role"] for match in granted if match]
+    return Grants(tuple(dict.fromkeys(privileges)), open_to_all)
 
 
 def beyond_reading(line: str) -> list[tuple[str, str]]:
-    """Return the rights of one line of SHOW GRANTS that are more than reading, each with what it is for."""
+    """Return the privileges beyond reading in one line of SHOW GRANTS, each with its object."""
     match = _GRANT.match(line)
     if not match:
         return []
     rights = [re.sub(r"\s*\(.*?\)", "", right).strip().upper() for right in re.split(r",(?![^(]*\))", match["rights"])]
-    also = ["GRANT OPTION"] if "WITH GRANT OPTION" in line.upper() else []
-    return [(right, match["on"]) for right in [*rights, *also] if right not in _READING]
+    grant_option = ["GRANT OPTION"] if "WITH GRANT OPTION" in line.upper() else []
+    return [(right, match["on"]) for right in [*rights, *grant_option] if right not in _READING]

@@ -1,84 +1,270 @@
-"""Names in a statement, resolved against the catalog before the database sees it."""
+"""Resolution of the table and column names in a statement against the catalog."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
+from string import ascii_lowercase, ascii_uppercase
+from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 from sqlglot import exp
-from sqlglot.optimizer.scope import Scope
+from sqlglot.errors import OptimizeError, SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
+from sqlglot.schema import MappingSchema
 
-from agent.catalog.schema import Catalog
 from agent.errors import NamesUnknown
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.guard import parse
-from agent.sql.resolved import Resolved, resolved, table_of
 
+_ASCII_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
+_OUTER = {"LEFT", "RIGHT", "FULL"}
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
 _CANDIDATES = 200
 _COMPARISONS = (exp.Binary, exp.In, exp.Between)
 
 
-def resolve(sql: str, catalog: Catalog) -> Resolved | None:
-    """Check that every column of one parsable query exists in the tables that the query reads; return it resolved.
+class ColumnReference(NamedTuple):
+    """A catalog table and one of its columns."""
 
-    A construct that sqlglot cannot follow is left to the database, and None returned.
+    table: Table
+    column: Column
+
+    def __str__(self) -> str:
+        return f"{self.table.key}.{self.column.name}"
+
+
+@dataclass(frozen=True)
+class ResolvedQuery:
+    """A query with qualified names and its scopes, innermost first."""
+
+    catalog: Catalog
+    scopes: tuple[Scope, ...]
+
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect, by its sqlglot name."""
+        return self.catalog.dialect
+
+    def selects(self) -> Iterator[tuple[Scope, exp.Select]]:
+        """Return the SELECTs, each with its scope."""
+        return ((scope, scope.expression) for scope in self.scopes if isinstance(scope.expression, exp.Select))
+
+    def table(self, source: exp.Expr | Scope | None) -> Table | None:
+        """Return the catalog table that `source` refers to; None for subqueries and functions."""
+        return table_of(source, self.catalog) if isinstance(source, exp.Table) else None
+
+    def column_of(self, node: exp.Expr | None, scope: Scope) -> ColumnReference | None:
+        """Return the catalog column that `node` refers to in `scope`; None if it is not a column of a catalog table."""
+        ancestor: Scope | None = scope
+        if not isinstance(node, exp.Column) or not node.table:
+            return None
+        while ancestor is not None and node.table not in ancestor.sources:
+            ancestor = ancestor.parent
+        table = self.table(ancestor.sources[node.table]) if ancestor else None
+        columns = table.columns if table else ()
+        column = next((column for column in columns if column.name.lower() == node.name.lower()), None)
+        return ColumnReference(table, column) if table and column else None
+
+
+def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
+    """Qualify every column in a copy of `tree` with its table, using sqlglot's `qualify`; return None if that fails.
+
+    With `expand_stars`, stars are replaced by the columns of catalog tables. Scopes, aliases, common table expressions
+    and correlated subqueries follow the rules of the dialect.
+    """
+    if any(isinstance(subquery.this, exp.Pivot) for subquery in tree.find_all(exp.Subquery)):
+        # sqlglot has no scope for a PIVOT in parentheses.
+        return None
+    default = catalog.default_schema if catalog.has_schemas else None
+    try:
+        qualified = qualify(
+            tree.copy(),
+            dialect=catalog.dialect,
+            # An unqualified table is in the session's schema, even if another schema has a table of this name.
+            db=default,
+            schema=_mapping(tree, catalog),
+            expand_stars=expand_stars,
+            quote_identifiers=False,
+            validate_qualify_columns=False,
+            allow_partial_qualification=True,
+        )
+        return ResolvedQuery(catalog, tuple(traverse_scope(qualified)))
+    except (OptimizeError, SqlglotError, RecursionError):
+        return None
+
+
+def table_of(source: exp.Table, catalog: Catalog) -> Table | None:
+    """Return the catalog table that `source` names, ignoring case."""
+    key = key_of(source, catalog)
+    return None if key is None else catalog.tables[key]
+
+
+def key_of(source: exp.Table, catalog: Catalog) -> str | None:
+    """Return the key of the catalog table that `source` names, ignoring case."""
+    name, schema = source.name.lower(), source.db.lower()
+    return catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}")
+
+
+def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
+    """Return the tables named in `tree` as a sqlglot schema, with names in the case to which `qualify` folds them."""
+    names = dict.fromkeys(table.name.lower() for table in tree.find_all(exp.Table))
+    # sqlglot would infer columns from an empty schema; any table prevents that.
+    keys = [key for name in names for key in catalog.keys_named(name)] or list(islice(catalog.tables, 1))
+    folds = catalog.dialect in {"sqlite", "duckdb"}
+    schema = MappingSchema(dialect=catalog.dialect, normalize=False)
+    # All names need the same depth: if some tables have a schema, the others get the default one.
+    default = catalog.default_schema if catalog.has_schemas else None
+    for table in map(catalog.tables.__getitem__, keys):
+        columns = {_folded(column) if folds else column: "text" for column in table.column_names}
+        name = exp.table_(_folded(table.name) if folds else table.name, db=table.schema or default, quoted=True)
+        schema.add_table(name, columns, match_depth=False)
+    return schema
+
+
+def _folded(name: str) -> str:
+    """Return `name` in lower case as SQLite and DuckDB fold it: ASCII letters only."""
+    return name.translate(_ASCII_CASE)
+
+
+def connected_groups(names: Iterable[str], conditions: Iterable[set[str]]) -> list[set[str]]:
+    """Partition `names` into groups connected by `conditions`; each condition is the set of names that it mentions."""
+    groups = [{name} for name in names]
+    for condition in conditions:
+        touched = [group for group in groups if group & condition]
+        if len(touched) > 1:
+            groups = [group for group in groups if not group & condition] + [set().union(*touched)]
+    return groups
+
+
+def inner_join_equalities(select: exp.Expr) -> Iterator[exp.EQ]:
+    """Yield the equalities of two columns that hold for every row of `select`; nothing if it has an outer join."""
+    joins = select.args.get("joins") or ()
+    if any(join.side in _OUTER for join in joins):
+        return
+    where = select.args.get("where")
+    for condition in [*(join.args.get("on") for join in joins), where.this if where else None]:
+        parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
+        for part in parts:
+            if (
+                isinstance(part, exp.EQ)
+                and isinstance(part.this, exp.Column)
+                and isinstance(part.expression, exp.Column)
+            ):
+                yield part
+
+
+@dataclass(frozen=True)
+class ReferencedNames:
+    """Table keys, and columns as `table.column`, in the spelling of the catalog."""
+
+    tables: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+
+
+def referenced_names(sql: str, catalog: Catalog) -> ReferencedNames:
+    """Return all tables and columns of `catalog` that `sql` names; none if it cannot be parsed.
+
+    Names are resolved in their scope, through aliases, subqueries and common table expressions. A `*` refers to every
+    column of its tables, except in `COUNT(*)`.
+    """
+    try:
+        (tree,) = parse(sql, catalog.dialect)
+    except ValueError:
+        return ReferencedNames()
+    query = qualify_names(tree, catalog)
+    if query is None:
+        return ReferencedNames()
+
+    tables = {table.key for scope in query.scopes for table in map(query.table, scope.sources.values()) if table}
+    return ReferencedNames(
+        frozenset(tables), frozenset(name for scope in query.scopes for name in _referenced_columns(query, scope))
+    )
+
+
+def _referenced_columns(query: ResolvedQuery, scope: Scope) -> Iterator[str]:
+    for column in scope.find_all(exp.Column):
+        if isinstance(column.this, exp.Star):
+            yield from _all_columns(query, scope.sources.get(column.table))
+        elif place := query.column_of(column, scope):
+            yield str(place)
+
+    select = scope.expression
+    if isinstance(select, exp.Select) and any(isinstance(output, exp.Star) for output in select.selects):
+        for _, source in scope.selected_sources.values():
+            yield from _all_columns(query, source)
+
+
+def _all_columns(query: ResolvedQuery, source: exp.Expr | Scope | None) -> Iterator[str]:
+    table = query.table(source)
+    return (f"{table.key}.{name}" for name in table.column_names) if table else iter(())
+
+
+def resolve(sql: str, catalog: Catalog) -> ResolvedQuery | None:
+    """Check that every column of a query exists in the tables that it reads; return the resolved query.
+
+    Return None for constructs that sqlglot cannot resolve; the database then checks the names.
 
     Raises:
-        NamesUnknown: with each unknown column and the nearest real names, and each ambiguous one.
+        NamesUnknown: a column is unknown or ambiguous; the error suggests the nearest names.
     """
     (tree,) = parse(sql, catalog.dialect)
-    query = examined = resolved(tree, catalog)
+    query = checked = qualify_names(tree, catalog)
     if catalog.dialect == "postgres" and any(
         not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)
     ):
-        # Behind a star, PostgreSQL takes a name that is no column for a function of the row.
-        examined = resolved(tree, catalog, expand_stars=True)
-    unknown = [_explain(column, scope, catalog) for scope, column in unresolved(examined)] if examined else []
+        # With a star, PostgreSQL interprets a name that is not a column as a function of the row.
+        checked = qualify_names(tree, catalog, expand_stars=True)
+    unknown = [_explain(column, scope, catalog) for scope, column in unresolved_columns(checked)] if checked else []
     if unknown:
         raise NamesUnknown("; ".join(dict.fromkeys(unknown)))
-    return query if examined else None
+    return query if checked else None
 
 
-def unresolved(query: Resolved) -> Iterator[tuple[Scope, exp.Column]]:
-    """Return the columns of `query` that no table in sight has, or that more than one has, each with its scope."""
+def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column]]:
+    """Yield the columns of `query` that no table in scope has, or more than one, each with its scope."""
     for scope in query.scopes:
         for column in _unresolved(scope, query.catalog):
             yield scope, column
 
 
 def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
-    """Return up to `limit` columns (`table.column`) and tables whose name is closest to `name`, best first."""
-    known: dict[str, list[str]] = {}
+    """Return up to `limit` columns (`table.column`) and tables with the names closest to `name`, best first."""
+    full_names: dict[str, list[str]] = {}
     for key, columns in catalog.selection().items():
-        known.setdefault(catalog.full_names[key].name.lower(), []).append(key)
+        full_names.setdefault(catalog.full_names[key].name.lower(), []).append(key)
         for column in columns:
-            known.setdefault(column.lower(), []).append(f"{key}.{column}")
-    # A quick bound first: what difflib finds alike is by rapidfuzz's ratio at least as much so.
-    alike = process.extract(name.lower(), known.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=_CANDIDATES)
-    close = get_close_matches(name.lower(), [found for found, _, _ in alike], n=limit, cutoff=0.5)
-    return [full for match in close for full in known[match]][:limit]
+            full_names.setdefault(column.lower(), []).append(f"{key}.{column}")
+    # Preselect with rapidfuzz, which is faster and whose ratio is never below that of difflib.
+    alike = process.extract(name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=_CANDIDATES)
+    close = get_close_matches(name.lower(), [candidate for candidate, _, _ in alike], n=limit, cutoff=0.5)
+    return [full for match in close for full in full_names[match]][:limit]
 
 
 def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     if not isinstance(scope.expression, exp.Select):
         return
     outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
-    # The columns of a subquery with a star are not known here.
-    has_star = any(isinstance(each, Scope) and "*" in columns_of(each, catalog) for each in scope.sources.values())
+    # The columns of a subquery with a star are unknown.
+    has_star = any(
+        isinstance(source, Scope) and "*" in columns_of(source, catalog) for source in scope.sources.values()
+    )
     for column in [*scope.unqualified_columns, *outside, *_missing_in_source(scope, catalog)]:
         if not _is_tolerated(column, catalog.dialect) and not (has_star and not column.table):
             yield column
 
 
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
-    """Columns that say which table they are of, where that table has no such column."""
+    """Yield the columns qualified with a table that has no such column."""
     for column in scope.columns:
-        known = columns_of(scope.sources.get(column.table), catalog)
-        if known and "*" not in known and column.name.lower() not in known:
+        names = columns_of(scope.sources.get(column.table), catalog)
+        if names and "*" not in names and column.name.lower() not in names:
             yield column
 
 
 def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
-    """Return the columns of a table or subquery in lower case; none where they are not known."""
+    """Return the column names of a table or subquery in lower case; empty if unknown."""
     if isinstance(source, Scope):
         query = source.expression
         return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
@@ -87,7 +273,7 @@ def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
 
 
 def _is_tolerated(column: exp.Column, dialect: str) -> bool:
-    """True for what SQLite accepts beyond columns: row ids, and a string in double quotes where a value is compared."""
+    """Return whether SQLite accepts an unknown `column`: row ids, and compared strings in double quotes."""
     if dialect != "sqlite":
         return False
     as_string = not column.table and bool(column.this.args.get("quoted")) and isinstance(column.parent, _COMPARISONS)
@@ -95,9 +281,9 @@ def _is_tolerated(column: exp.Column, dialect: str) -> bool:
 
 
 def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> str:
-    having = [name for name, source in scope.sources.items() if column.name.lower() in columns_of(source, catalog)]
-    if not column.table and len(having) > 1:
-        return f"the column {column.name} is ambiguous: it is in {', '.join(having)}"
+    sources = [name for name, source in scope.sources.items() if column.name.lower() in columns_of(source, catalog)]
+    if not column.table and len(sources) > 1:
+        return f"the column {column.name} is ambiguous: it is in {', '.join(sources)}"
     nearest = nearest_names(column.name, catalog)
     hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
     return f"there is no column {column.sql(dialect=catalog.dialect)}{hint}"

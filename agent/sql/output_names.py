@@ -1,8 +1,8 @@
-"""Names for outputs that an engine would name by their text, so that no text of a row rule becomes a column header.
+"""Aliases for output columns that an engine would name by their text, so that no column header shows a row rule.
 
-SQLite, DuckDB, MySQL and MariaDB name an output without an alias by its expression as it runs. That would be the text
-with the row rules on it; MariaDB's driver writes the values of parameters into it too. PostgreSQL, ClickHouse, Trino
-and Spark name an output that contains a subquery without its text.
+SQLite, DuckDB, MySQL and MariaDB name an output without an alias by its expression. After row rules are applied that
+text would contain them; the MariaDB driver also inserts parameter values. PostgreSQL, ClickHouse, Trino and Spark name
+outputs with subqueries without their text.
 """
 
 from collections.abc import Collection
@@ -14,12 +14,12 @@ from agent.sql.parameters import without_markers
 
 _NAMED_BY_TEXT = {"sqlite", "duckdb", "mysql"}
 _MAX_LENGTHS = {"mysql": 64}
-"""Longest column name of a derived table, in characters, where there is a limit."""
+"""Maximum length of column names in derived tables, in characters."""
 _BASIC_PLANE = 0xFFFF
 
 
 def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) -> None:
-    """Give each unnamed output of `tree` that contains one of `tables` an alias: its text as it is now, maybe cut."""
+    """Give each unnamed output of `tree` that contains one of `tables` an alias: its current text, cut if too long."""
     if dialect not in _NAMED_BY_TEXT:
         return
     restricted = {id(table) for table in tables}
@@ -32,7 +32,7 @@ def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) ->
                 taken.add(name)
                 names.append((output, name))
     for output, name in names:
-        # Nothing is replaced before every text is printed: an output may contain others.
+        # Print all texts before replacing any output: outputs may be nested.
         alias = exp.Alias(alias=exp.to_identifier(name, quoted=True))
         output.replace(alias)
         alias.set("this", output)
@@ -43,7 +43,7 @@ def _has_text_as_name(output: exp.Expr) -> bool:
 
 
 def _name(output: exp.Expr, taken: Collection[str], dialect: str) -> str:
-    """Return the text of `output` as a name; where it has to be cut, one that is not `taken`."""
+    """Return the text of `output` as a name; if it has to be cut, a name that is not `taken`."""
     text = " ".join(print_statement(without_markers(output), dialect).split())
     if dialect == "mysql":
         text = "".join(character if ord(character) <= _BASIC_PLANE else "?" for character in text)

@@ -1,6 +1,6 @@
-"""Values that are bound to the named places of a statement, `:name` in every dialect, and never written into it.
+"""Named parameters of statements, `:name` in every dialect, bound and never inserted into the text.
 
-The guard judges a statement as if the values stood in it, so that no wall is lower for a value that is bound.
+The guard checks a statement with the values in place of the parameters, so binding a value bypasses no rule.
 """
 
 import re
@@ -13,16 +13,16 @@ from sqlglot import exp
 from agent.sql.dialects import print_statement
 
 Value: TypeAlias = str | int | float | bool | None
-"""What can be bound on every engine, and sent to a worker as it is."""
+"""Types that every engine can bind and that can be sent to a worker as JSON."""
 
 _MARKER = re.compile(r"bound_[0-9a-f]{16}_\d+")
 
 
 def with_literals(tree: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
-    """Return `tree` with the values in their places; a place without a value is left as it is.
+    """Return `tree` with parameters replaced by their values; a parameter without a value is unchanged.
 
     Raises:
-        ValueError: a value is of a kind that cannot be bound.
+        ValueError: a value has an unsupported type.
     """
     for name, value in values.items():
         if not isinstance(value, str | int | float | bool | None):
@@ -30,10 +30,10 @@ def with_literals(tree: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
     return _replaced(tree, {name: exp.convert(value) for name, value in values.items()})
 
 
-def mark(sql: str, tree: exp.Expr, dialect: str, values: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:
-    """Return `sql`, whose tree is `tree`, with a column in each place, and the values by the names of these columns.
+def insert_markers(sql: str, tree: exp.Expr, dialect: str, values: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:
+    """Replace each parameter with a marker column; return the new text, and the values by marker name.
 
-    The names cannot be guessed, so that nothing else in the statement has one of them.
+    `tree` is the tree of `sql`. Marker names are random, so nothing else in the statement has one.
     """
     markers = {name: f"bound_{token_hex(8)}_{index}" for index, name in enumerate(values)}
     used = {node.name for node in tree.find_all(exp.Placeholder)}
@@ -44,23 +44,23 @@ def mark(sql: str, tree: exp.Expr, dialect: str, values: Mapping[str, Value]) ->
 
 
 def without_markers(tree: exp.Expr) -> exp.Expr:
-    """Return a copy of `tree` with a question mark in the place of each column that `mark` has made."""
+    """Return a copy of `tree` with a question mark in place of each marker column of `insert_markers`."""
 
-    def shown(node: exp.Expr) -> exp.Expr:
+    def hide_marker(node: exp.Expr) -> exp.Expr:
         is_marker = isinstance(node, exp.Column) and _MARKER.fullmatch(node.name)
         return exp.Var(this="?") if is_marker else node
 
-    changed: exp.Expr = tree.transform(shown)
+    changed: exp.Expr = tree.transform(hide_marker)
     return changed
 
 
 def escape(sql: str) -> str:
-    """Return `sql` for SQLAlchemy's `text()`, no colon of it beginning a parameter."""
+    """Return `sql` for SQLAlchemy's `text()`, with all colons escaped so that none begins a parameter."""
     return sql.replace(":", "\\:")
 
 
-def place(sql: str, names: Mapping[str, str]) -> str:
-    """Return `sql` with a parameter in the place of each marker, named as `names` says."""
+def insert_parameters(sql: str, names: Mapping[str, str]) -> str:
+    """Return `sql` with the marker columns replaced by parameters; `names` maps markers to parameter names."""
     for marker, name in names.items():
         sql = re.sub(rf"[\"`]?{marker}[\"`]?", f":{name}", sql)
     return sql

@@ -1,64 +1,82 @@
-"""Repair of a statement without a model: names that can mean only one thing, and the syntax of another dialect."""
+"""Repair of statements without a model: unambiguous names, and syntax of other dialects."""
 
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.optimizer.scope import Scope
+from sqlglot.tokenizer_core import TokenType
 
-from agent.catalog.schema import Catalog
+from agent.schema.catalog import IGNORES_CASE, Catalog, Table
+from agent.sql.compare import canonical_sql
 from agent.sql.dialects import print_statement
-from agent.sql.guard import approve, parse
-from agent.sql.name_repair import mend_names
-from agent.sql.preflight import objection
-from agent.sql.same import same_form
-from agent.sql.sources import system_names
-from agent.sql.translate import is_foreign, readings, written
+from agent.sql.guard import parse, sanitize
+from agent.sql.guard.tables import names_cte, system_names
+from agent.sql.names import connected_groups, inner_join_equalities, qualify_names, table_of, unresolved_columns
+from agent.sql.validation import find_problem
 
-_log = logging.getLogger(__name__)
+_DIALECTS = ("mysql", "postgres", "sqlite", "tsql", "bigquery", "snowflake", "duckdb")
+"""Dialects that models confuse most often, in the order in which they are tried."""
 
+_DOUBLE_QUOTED_STRINGS = {"mysql", "bigquery"}
+_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between)
+_DOUBLE_QUOTED_TABLE = re.compile(r'(?i)\b(from|join)\s+"')
+_LITERAL_TOKENS = {TokenType.STRING, TokenType.NUMBER}
+_LITERAL_NODES = (exp.Literal, exp.Var, exp.Interval)
+
+_FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S", "DOW": "%w"}
+_STARTS = {"YEAR": "%Y-01-01", "MONTH": "%Y-%m-01", "DAY": "%Y-%m-%d"}
+
+_INDEX = "index"
 _REPAIRABLE = {"parsable", "round_trip", "harmless_functions", "known_syntax", "catalog_tables"}
-"""Rules of the guard that a statement of another dialect, or with a misspelt name, runs into."""
+"""Guard rules that a statement with foreign syntax or a misspelt name may violate."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A statement that can run in place of another, and in words what was done."""
+    """A replacement for a statement, and a description of the change."""
 
     sql: str
     how: str
 
 
 def repair(sql: str, catalog: Catalog, *, was_refused: bool = False) -> Repair | None:
-    """Return a repair of `sql` that the guard, the catalog and the static checks accept; None where none is sure.
+    """Return a repair of `sql` that passes validation; None if there is none.
 
-    The first that is accepted is taken: with its names mended, then read as another dialect, in a fixed order. Where
-    nothing speaks against `sql` there is none, unless `was_refused` says that the database has refused it.
+    `sql` is parsed in its own dialect and then in others, and each result is also tried with corrected names. A valid
+    `sql` is not repaired, unless `was_refused` states that the database has rejected it.
     """
     try:
         return _repair(sql, catalog, was_refused)
     except Exception:
-        # Whatever the parser trips over, the statement can still go back to the model.
+        # A parser failure must not stop the run: the statement can still go back to the model.
         _log.exception("the repair of a statement failed")
         return None
 
 
 def _repair(sql: str, catalog: Catalog, was_refused: bool) -> Repair | None:
-    text, findings = approve(sql, catalog.dialect, catalog.readable)
+    text, findings = sanitize(sql, catalog.dialect, catalog.readable)
     if any(finding.rule not in _REPAIRABLE for finding in findings) or system_names(findings):
         return None
-    if not (was_refused or is_foreign(sql, catalog.dialect) or objection(sql, catalog)):
+    if not (was_refused or _is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
         return None
-    before = same_form(text or sql, catalog.dialect)
-    for found in _candidates(sql, catalog):
-        if objection(found.sql, catalog) is None and same_form(found.sql, catalog.dialect) != before:
-            return found
+    before = canonical_sql(text or sql, catalog.dialect)
+
+    for candidate in _candidates(sql, catalog):
+        changed = canonical_sql(candidate.sql, catalog.dialect) != before
+        if changed and find_problem(candidate.sql, catalog) is None:
+            return candidate
     return None
 
 
 def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
-    for dialect, tree in readings(sql, catalog.dialect):
-        text = written(tree, catalog.dialect)
+    for dialect, tree in _parse_in_dialects(sql, catalog.dialect):
+        text = _to_sql(tree, catalog.dialect)
         how = [] if dialect == catalog.dialect else [f"read as {dialect}"]
         if text:
             yield Repair(text, "; ".join(how) or "rewritten")
@@ -67,9 +85,11 @@ def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
 
 def _with_names(sql: str, how: list[str], catalog: Catalog) -> Iterator[Repair]:
     tree = _parsed(sql, catalog.dialect)
-    changes = mend_names(tree, catalog) if tree is not None else []
+    changes = _repair_names(tree, catalog) if tree is not None else []
     if tree is not None and changes:
-        yield Repair(print_statement(tree, catalog.dialect), "; ".join([*how, *(f"took {each}" for each in changes)]))
+        yield Repair(
+            print_statement(tree, catalog.dialect), "; ".join([*how, *(f"took {change}" for change in changes)])
+        )
 
 
 def _parsed(sql: str, dialect: str) -> exp.Expr | None:
@@ -78,3 +98,223 @@ def _parsed(sql: str, dialect: str) -> exp.Expr | None:
     except ValueError:
         return None
     return tree
+
+
+def _parse_in_dialects(sql: str, dialect: str) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the dialects in which `sql` can be parsed, each with its tree adapted to `dialect`.
+
+    `dialect` itself comes first, unless table names in double quotes show that another one was meant. sqlglot
+    translates the functions; for SQLite, date parts and LEFT and RIGHT are rewritten here. Dialects in which a literal
+    would be lost are skipped.
+    """
+    ansi = dialect in _DOUBLE_QUOTED_STRINGS and _DOUBLE_QUOTED_TABLE.search(sql)
+    first = [] if ansi else [dialect]
+    for name in [
+        *first,
+        *(name for name in _DIALECTS if name != dialect and not (ansi and name in _DOUBLE_QUOTED_STRINGS)),
+    ]:
+        tree = _read(sql, name, dialect)
+        if tree is not None:
+            yield name, tree.transform(_for_sqlite) if dialect == "sqlite" else tree
+
+
+def _is_foreign(sql: str, dialect: str) -> bool:
+    """Return whether quoted table names show that `sql` is in another dialect, which sqlglot would misread."""
+    return dialect in _DOUBLE_QUOTED_STRINGS and bool(_DOUBLE_QUOTED_TABLE.search(sql))
+
+
+def _to_sql(tree: exp.Expr, dialect: str) -> str | None:
+    """Return `tree` as SQL of `dialect`; None if it cannot be expressed."""
+    try:
+        return tree.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.RAISE)
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+
+
+def _read(sql: str, name: str, dialect: str) -> exp.Expr | None:
+    if name == "mysql" and dialect != "mysql" and "||" in sql:
+        # In MySQL || is OR.
+        return None
+    try:
+        trees = sqlglot.parse(sql, dialect=name)
+        literals = sum(token.token_type in _LITERAL_TOKENS for token in Dialect.get_or_raise(name).tokenize(sql))
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        return None
+    literal_nodes = sum(1 for _ in trees[0].find_all(*_LITERAL_NODES))
+    return (
+        trees[0] if literals <= literal_nodes and (name == dialect or _quotes_are_values(sql, trees[0], name)) else None
+    )
+
+
+def _quotes_are_values(sql: str, tree: exp.Expr, name: str) -> bool:
+    """Return whether all texts in double quotes are compared with something, and so are values rather than names."""
+    if name not in _DOUBLE_QUOTED_STRINGS:
+        return True
+    quoted = set(re.findall(r'"([^"]*)"', sql))
+    texts = (node for node in tree.find_all(exp.Literal) if node.is_string and node.name in quoted)
+    return all(isinstance(node.parent, _COMPARED) for node in texts)
+
+
+def _for_sqlite(node: exp.Expr) -> exp.Expr:
+    rewrite = _SQLITE.get(type(node))
+    return (rewrite(node) if rewrite else None) or node
+
+
+def _call(name: str, *arguments: exp.Expr | str) -> exp.Expr:
+    expressions = [exp.Literal.string(argument) if isinstance(argument, str) else argument for argument in arguments]
+    return exp.Anonymous(this=name, expressions=expressions)
+
+
+def _date_part(node: exp.Expr) -> exp.Expr | None:
+    """Rewrite EXTRACT(part FROM x), YEAR(x) and similar functions with STRFTIME."""
+    is_extract = isinstance(node, exp.Extract)
+    pattern = _FORMATS.get(node.name.upper() if is_extract else node.key.upper())
+    value = node.expression if is_extract else node.this
+    return exp.cast(_call("STRFTIME", pattern, value), "INTEGER") if pattern else None
+
+
+def _date_start(node: exp.Expr) -> exp.Expr | None:
+    """Rewrite DATE_TRUNC to the first day of the year or month, as SQLite formats dates."""
+    unit = node.args.get("unit")
+    pattern = _STARTS.get(unit.name.upper() if unit else "")
+    return _call("STRFTIME", pattern, node.this) if pattern else None
+
+
+def _left(node: exp.Expr) -> exp.Expr:
+    return _call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
+
+
+def _right(node: exp.Expr) -> exp.Expr:
+    return _call("SUBSTR", node.this, exp.Neg(this=node.expression))
+
+
+_SQLITE: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
+    **dict.fromkeys((exp.Extract, exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second), _date_part),
+    **dict.fromkeys((exp.DateTrunc, exp.TimestampTrunc), _date_start),
+    exp.Left: _left,
+    exp.Right: _right,
+}
+
+
+def _repair_names(tree: exp.Expr, catalog: Catalog) -> list[str]:
+    """Replace unknown names in `tree` by the only catalog name that each can mean; return the changes, none if unsure.
+
+    Names match if they differ only in case, plural or underscores. A column qualified with the wrong table matches the
+    only table of the same FROM that has it. An ambiguous column matches any of the columns that an inner join sets
+    equal, or the one that is grouped.
+    """
+    changes = [*_repair_tables(tree, catalog)]
+    columns = _repair_columns(tree, catalog)
+    return [] if columns is None else list(dict.fromkeys([*changes, *columns]))
+
+
+def _is_same_name(one: str, other: str) -> bool:
+    """Return whether two names differ only in case, plural, underscores and spaces."""
+    return bool(_forms(one) & _forms(other))
+
+
+def _forms(name: str) -> set[str]:
+    plain = re.sub(r"[\W_]+", "", name.lower())
+    endings = ((r"s$", ""), (r"es$", ""), (r"ies$", "y"))
+    return {plain} | {re.sub(ending, singular, plain) for ending, singular in endings if len(plain) > 3}
+
+
+def _repair_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
+    for node in list(tree.find_all(exp.Table)):
+        if isinstance(node.this, exp.Func) or names_cte(node, catalog.dialect) or _is_exact(node, catalog):
+            continue
+        exact = table_of(node, catalog)
+        tables = [exact] if exact else [table for table in catalog.tables.values() if _may_mean(node, table, catalog)]
+        if len(tables) == 1:
+            yield f"{node.name} as {tables[0].key}"
+            _rename(tree, node, tables[0])
+
+
+def _is_exact(node: exp.Table, catalog: Catalog) -> bool:
+    table = table_of(node, catalog)
+    if table is None or catalog.dialect in IGNORES_CASE:
+        return table is not None
+    folds = catalog.dialect == "postgres" and not node.this.args.get("quoted")
+    return table.name == (node.name.lower() if folds else node.name)
+
+
+def _may_mean(node: exp.Table, table: Table, catalog: Catalog) -> bool:
+    schema = table.schema or catalog.default_schema or ""
+    return _is_same_name(node.name, table.name) and node.db.lower() in {"", schema.lower()} and not node.catalog
+
+
+def _rename(tree: exp.Expr, node: exp.Table, table: Table) -> None:
+    old = node.name
+    if not node.alias:
+        for column in tree.find_all(exp.Column):
+            if column.table.lower() == old.lower():
+                column.set("table", exp.to_identifier(table.name, quoted=True))
+    node.set("this", exp.to_identifier(table.name, quoted=True))
+    node.set("db", exp.to_identifier(table.schema, quoted=True) if table.schema else None)
+
+
+def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
+    """Return the changes; None if a column stays unknown."""
+    columns = list(tree.find_all(exp.Column))
+    for number, column in enumerate(columns):
+        column.meta[_INDEX] = number
+    query = qualify_names(tree, catalog)
+    changes: dict[int, tuple[str, str]] = {}
+    for scope, column in unresolved_columns(query) if query else ():
+        intended = _intended_column(column, scope, catalog)
+        if _INDEX not in column.meta or intended is None:
+            return None
+        changes[column.meta[_INDEX]] = intended
+    descriptions = [
+        f"{columns[number].sql(comments=False)} as {source}.{name}" for number, (source, name) in changes.items()
+    ]
+    for number, (source, name) in changes.items():
+        columns[number].set("table", exp.to_identifier(source, quoted=True))
+        columns[number].set("this", exp.to_identifier(name, quoted=True))
+    return descriptions
+
+
+def _intended_column(column: exp.Column, scope: Scope, catalog: Catalog) -> tuple[str, str] | None:
+    """Return the source and column that `column` must mean, or None."""
+    columns = {name: _columns(source, catalog) for name, (_, source) in scope.selected_sources.items()}
+    exact = [
+        (source, name) for source, names in columns.items() for name in names if name.lower() == column.name.lower()
+    ]
+    if not column.table and len(exact) > 1:
+        return _any_equal_column(column, exact, scope)
+    near = [
+        (source, name)
+        for source, names in columns.items()
+        for name in names
+        if source == (column.table or source) and _is_same_name(name, column.name)
+    ]
+    options = list(dict.fromkeys([*exact, *near]))
+    return options[0] if len(options) == 1 else None
+
+
+def _columns(source: exp.Expr | Scope, catalog: Catalog) -> list[str]:
+    if isinstance(source, Scope):
+        return list(source.expression.named_selects) if isinstance(source.expression, exp.Query) else []
+    table = table_of(source, catalog) if isinstance(source, exp.Table) else None
+    return list(table.column_names) if table else []
+
+
+def _any_equal_column(column: exp.Column, exact: list[tuple[str, str]], scope: Scope) -> tuple[str, str] | None:
+    sources = {source for source, _ in exact}
+    select = scope.expression
+    equal = [
+        {condition.this.table, condition.expression.table}
+        for condition in inner_join_equalities(select)
+        if condition.this.name.lower() == condition.expression.name.lower() == column.name.lower()
+    ]
+    if any(sources <= group for group in connected_groups(sources, equal)):
+        return exact[0]
+    group = select.args.get("group")
+    grouped = {item.table for item in (group.expressions if group else ()) if item.name.lower() == column.name.lower()}
+    candidates = [(source, name) for source, name in exact if source in grouped]
+    return candidates[0] if len(candidates) == 1 and not column.find_ancestor(exp.Group) else None
+
+
+_log = logging.getLogger(__name__)

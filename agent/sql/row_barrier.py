@@ -1,20 +1,41 @@
-"""The subquery that stands for a table with a row rule, written so that the engine filters its rows first.
+"""Barrier subqueries: a query of the rows that a row rule permits, written so that the engine filters them first.
 
-An optimiser may evaluate the conditions of a statement in any order, and moves them into subqueries. A condition that
-raises an error on a hidden row then reveals what is in it. Each engine has a construct that conditions are not moved
-into:
+An optimiser may evaluate conditions in any order and push them into subqueries. A condition that raises an error on a
+hidden row then reveals its contents. Each engine has a construct into which conditions are not pushed:
 
-- PostgreSQL: a materialised CTE. The planner calls operators of the statement on values that ANALYZE sampled, through
-  OFFSET 0 in every version and through a CTE since version 17. It does not look for statistics below a UNION ALL, which
-  is what the second, empty arm is for; the planner removes that arm.
+- PostgreSQL: a materialised CTE. The planner calls operators of the statement on values sampled by ANALYZE, through
+  OFFSET 0 in every version and through a CTE since version 17. It does not look for statistics below a UNION ALL;
+  therefore the CTE has a second, empty arm, which the planner removes.
 - SQLite: a materialised CTE, which the documentation calls an optimisation fence.
-- DuckDB, MySQL, MariaDB, ClickHouse and Trino: a LIMIT of the largest number. A condition is not moved below a LIMIT,
-  since that would change the result. DuckDB moves conditions into materialised CTEs; ClickHouse and Trino merge CTEs.
-- Spark: a sample of 100 per cent, below which Spark moves no condition. A LIMIT would gather all rows in one partition
-  and ends at 2,147,483,647 rows.
+- DuckDB, MySQL, MariaDB, ClickHouse and Trino: a LIMIT of the largest number. Pushing a condition below a LIMIT would
+  change the result. DuckDB pushes conditions into materialised CTEs; ClickHouse and Trino merge CTEs.
+- Spark: a sample of 100 per cent, below which Spark pushes no condition. A LIMIT would gather all rows in one
+  partition, and its maximum is 2,147,483,647 rows.
 """
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
 from sqlglot import exp
+
+from agent.schema.catalog import Catalog, Column
+
+_DIALECTS = {"sqlite", "duckdb", "postgres", "mysql"}
+"""Engines covered by the oracle tests."""
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}
+_INTEGER = re.compile(r"(TINY|SMALL|MEDIUM|BIG)?INT(EGER)?(\(\d+\))?|INT[248]", re.IGNORECASE)
+_SHORT_NUMBER = re.compile(
+    r"(SMALL|TINY|MEDIUM)?INT(EGER)?(\(\d+\))?|INT[24]|(NUMERIC|DECIMAL)\((1[0-8]|[1-9])(, ?\d+)?\)", re.IGNORECASE
+)
+_TEXT = re.compile(r"(TEXT|VARCHAR|CHARACTER VARYING)(\(\d+\))?", re.IGNORECASE)
+_DATE = re.compile(r"DATE|DATETIME|TIMESTAMP", re.IGNORECASE)
+_MAX_DIGITS = 9
+
 
 _CTE_DIALECTS = {"postgres", "sqlite"}
 _SIGNED_MAX = 2**63 - 1
@@ -22,16 +43,230 @@ _UNSIGNED_MAX = 2**64 - 1
 _LIMITS = {"duckdb": _SIGNED_MAX, "trino": _SIGNED_MAX, "mysql": _UNSIGNED_MAX, "clickhouse": _UNSIGNED_MAX}
 
 
+def is_leakproof(
+    tree: exp.Expr, predicates: Sequence[exp.Expr], catalog: Catalog, parameters: Mapping[str, Any]
+) -> bool:
+    """Return whether no expression of `tree` can raise an error, whatever its tables contain; it then needs no barrier.
+
+    A leakproof rule compares columns with literals and parameters, also in subqueries. A leakproof statement is one
+    SELECT over catalog tables joined by conditions. It compares columns with literals or with columns of the same type,
+    and outputs columns, counts, minima, maxima, and sums of numbers too short to overflow. All columns are stored, not
+    generated or those of views, and parameters have the type of their column. PostgreSQL marks these comparisons
+    LEAKPROOF; in the other engines they are defined for all values.
+
+    `predicates` are the row rules of its tables; they must be leakproof too, since the conditions of the statement may
+    decide on which rows they are evaluated. `parameters` are the values of their parameters.
+    """
+    if catalog.dialect not in _DIALECTS or not isinstance(tree, exp.Select):
+        return False
+    if not all(_is_stored(table, catalog) for query in (tree, *predicates) for table in query.find_all(exp.Table)):
+        return False
+    rule = _Statement(tree, catalog, parameters, allows_subqueries=True)
+    return _Statement(tree, catalog, parameters).is_leakproof() and all(map(rule.is_condition, predicates))
+
+
+class _Statement:
+    """A SELECT with the types of the columns that its names may refer to."""
+
+    def __init__(
+        self,
+        tree: exp.Select,
+        catalog: Catalog,
+        parameters: Mapping[str, Any],
+        outer: "_Statement | None" = None,
+        *,
+        allows_subqueries: bool = False,
+    ) -> None:
+        self._tree, self._catalog, self._dialect = tree, catalog, catalog.dialect
+        self._parameters = parameters
+        self._allows_subqueries = allows_subqueries
+        self._sources = [tree.args.get("from_"), *tree.args.get("joins", ())]
+        self._columns: dict[str, list[Column]] = {}
+        if outer:
+            self._columns.update((name, list(columns)) for name, columns in outer._columns.items())
+        tables = chain.from_iterable(catalog.keys_named(table.name) for table in tree.find_all(exp.Table))
+        for column in chain.from_iterable(catalog.tables[key].columns for key in dict.fromkeys(tables)):
+            self._columns.setdefault(column.name.lower(), []).append(column)
+        self._names = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
+        if allows_subqueries:
+            # A rule refers to its table by name, even if the statement gives the table an alias.
+            self._names |= {table.name.lower() for table in tree.find_all(exp.Table)} | (
+                outer._names if outer else set()
+            )
+        self._aliases = {output.alias.lower() for output in tree.expressions if output.alias}
+
+    def is_leakproof(self) -> bool:
+        tree = self._tree
+        if {name for name, value in tree.args.items() if value} - _CLAUSES or not tree.args.get("from_"):
+            return False
+        if self._aliases & (self._columns.keys() | self._names):
+            # Engines resolve such a name differently, and so compare different types.
+            return False
+        distinct, where, having = (tree.args.get(name) for name in ("distinct", "where", "having"))
+        if distinct is not None and distinct.args.get("on"):
+            return False
+        return (
+            all(self._is_table(source) for source in self._sources)
+            and all(self._is_output(output.unalias()) for output in tree.expressions)
+            and all(self.is_condition(clause.this) for clause in (where, having) if clause)
+            and all(self._is_alias(key) or self._is_output(key) for key in self._keys())
+            and all(_is_count(tree.args[name].expression) for name in ("limit", "offset") if tree.args.get(name))
+        )
+
+    def _keys(self) -> Iterable[exp.Expr]:
+        group, order = self._tree.args.get("group"), self._tree.args.get("order")
+        if group and {name for name, value in group.args.items() if value} != {"expressions"}:
+            return [group]
+        return [*(group.expressions if group else ()), *(key.this for key in (order.expressions if order else ()))]
+
+    def _is_table(self, source: exp.Expr) -> bool:
+        allowed = {"this"} if isinstance(source, exp.From) else {"this", "on", "side", "kind"}
+        table, condition = source.this, source.args.get("on")
+        return (
+            isinstance(table, exp.Table)
+            and isinstance(table.this, exp.Identifier)
+            and not {name for name, value in table.args.items() if value} - {"this", "db", "alias"}
+            and not table.alias_column_names
+            and not {name for name, value in source.args.items() if value} - allowed
+            and (condition is None or self.is_condition(condition))
+        )
+
+    def is_condition(self, node: exp.Expr) -> bool:
+        """Return whether `node` is a condition on table columns that cannot raise an error."""
+        if isinstance(node, exp.And | exp.Or):
+            return self.is_condition(node.this) and self.is_condition(node.expression)
+        if isinstance(node, exp.Not | exp.Paren):
+            return self.is_condition(node.this)
+        if isinstance(node, exp.Is):
+            return self._is_column(node.this) and isinstance(node.expression, exp.Null)
+        if isinstance(node, _COMPARISONS):
+            return self._are_comparable(node.this, node.expression)
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            return all(self._are_comparable(node.this, node.args[end]) for end in ("low", "high"))
+        if isinstance(node, exp.In) and {name for name, value in node.args.items() if value} == {"this", "expressions"}:
+            return all(self._are_comparable(node.this, item) for item in node.expressions)
+        if self._allows_subqueries and isinstance(node, exp.Exists | exp.In):
+            return self._is_leakproof_subquery(node)
+        return False
+
+    def _is_leakproof_subquery(self, node: exp.Exists | exp.In) -> bool:
+        """Return whether a rule's EXISTS (SELECT ...) or column IN (SELECT column ...) cannot raise an error."""
+        query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
+        query = query.this if isinstance(query, exp.Subquery) else query
+        if not isinstance(query, exp.Select):
+            return False
+        inner = _Statement(query, self._catalog, self._parameters, self, allows_subqueries=True)
+        is_comparable = isinstance(node, exp.Exists) or (
+            len(query.expressions) == 1 and inner._are_comparable(node.this, query.expressions[0].unalias())
+        )
+        return is_comparable and inner.is_leakproof()
+
+    def _are_comparable(self, left: exp.Expr, right: exp.Expr) -> bool:
+
+        if isinstance(left, exp.Literal):
+            left, right = right, left
+        if isinstance(left, exp.Count) and self._is_output(left):
+            return _is_count(right)
+        types = self._types(left)
+        if isinstance(right, exp.Column):
+            return len(types) == 1 and types == self._types(right) and _have_safe_types(types)
+
+        if isinstance(right, exp.Placeholder):
+            return _fits(self._parameters.get(right.name), types)
+        if not isinstance(right, exp.Literal):
+            return False
+        if right.is_string:
+            return _fits(right.name, types)
+        return _is_count(right) and _fits(int(right.name), types)
+
+    def _is_output(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Star):
+            return not {name for name, value in node.args.items() if value}
+        if isinstance(node, exp.Column):
+            return isinstance(node.this, exp.Star) or self._is_column(node)
+        if isinstance(node, exp.Literal):
+            return True
+        extra = {name for name, value in node.args.items() if value} - {"this", "big_int"}
+        inner = node.this
+        if isinstance(node, exp.Count) and isinstance(inner, exp.Distinct):
+            is_plain = not inner.args.get("on") and len(inner.expressions) == 1
+            return not extra and is_plain and self._is_column(inner.expressions[0])
+        if isinstance(node, exp.Count | exp.Min | exp.Max):
+            return not extra and (
+                isinstance(inner, exp.Column) or (isinstance(node, exp.Count) and inner == exp.Star())
+            )
+        if isinstance(node, exp.Sum | exp.Avg) and self._dialect != "sqlite":
+            types = self._types(inner)
+            return not extra and bool(types) and all(_SHORT_NUMBER.fullmatch(name) for name in types)
+        return False
+
+    def _is_alias(self, node: exp.Expr) -> bool:
+        return isinstance(node, exp.Column) and not node.table and node.name.lower() in self._aliases
+
+    def _is_column(self, node: exp.Expr | None) -> bool:
+        """Return whether `node` is a column of a table of the statement, and not a field of a value."""
+        return (
+            isinstance(node, exp.Column)
+            and isinstance(node.this, exp.Identifier)
+            and node.name.lower() in self._columns
+            and not node.args.get("db")
+            and (not node.table or node.table.lower() in self._names)
+        )
+
+    def _types(self, node: exp.Expr) -> set[str]:
+        """Return the types that column `node` may have in any table of the statement; empty for other nodes."""
+        return {column.type for column in self._columns[node.name.lower()]} if self._is_column(node) else set()
+
+
+def _is_stored(table: exp.Table, catalog: Catalog) -> bool:
+    """Return whether all columns of `table` are stored, not computed."""
+    tables = [catalog.tables[key] for key in catalog.keys_named(table.name)]
+    return bool(tables) and not any(entry.is_view or entry.shares_rows or entry.computes_columns for entry in tables)
+
+
+def _fits(value: Any, types: set[str]) -> bool:
+    """Return whether every engine compares `value` with columns of `types` without converting the columns."""
+    if not types:
+        return False
+    if isinstance(value, str):
+        return all(_TEXT.fullmatch(name) for name in types) or (
+            all(_DATE.fullmatch(name) for name in types) and _is_date(value, with_time="DATE" not in types)
+        )
+    is_short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_MAX_DIGITS
+    return is_short and all(_INTEGER.fullmatch(name) for name in types)
+
+
+def _have_safe_types(types: set[str]) -> bool:
+    return all(_INTEGER.fullmatch(name) or _TEXT.fullmatch(name) or _DATE.fullmatch(name) for name in types)
+
+
+def _is_count(node: exp.Expr) -> bool:
+    """Return whether `node` is a whole number within the range of every integer type."""
+    is_number = isinstance(node, exp.Literal) and not node.is_string
+    return is_number and node.name.isdecimal() and len(node.name) <= _MAX_DIGITS
+
+
+def _is_date(text: str, *, with_time: bool) -> bool:
+    """Return whether every engine parses `text` as a date, with or without a time of day."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?" if with_time else r"\d{4}-\d\d-\d\d", text):
+        return False
+    try:
+        return datetime.fromisoformat(text).year > 0
+    except ValueError:
+        return False
+
+
 def permitted_rows(
     table: exp.Table, predicate: exp.Expr, dialect: str, cte: str, *, needs_barrier: bool = True
 ) -> exp.Select:
-    """Return a query of all rows of `table` that meet `predicate`.
+    """Return a query of the rows of `table` that satisfy `predicate`.
 
-    `cte` names the common table expression where the dialect needs one; nothing else in the statement has that name.
-    Without a barrier it is `SELECT * FROM table WHERE (predicate)`, into which an engine may move other conditions.
+    `cte` is the name for the common table expression, if the dialect needs one; it must not occur in the statement.
+    Without a barrier the query is `SELECT * FROM table WHERE (predicate)`, into which an engine may push other
+    conditions.
 
     Raises:
-        KeyError: no barrier is known for `dialect`.
+        KeyError: `dialect` has no barrier.
     """
     rows = _filtered(table, exp.Paren(this=predicate.copy()))
     if not needs_barrier:
@@ -53,7 +288,7 @@ def permitted_rows(
 
 
 def filtered_table(query: exp.Expr) -> exp.Table | None:
-    """Return the table that `query` reads, if it has the outline of what `permitted_rows` returns."""
+    """Return the table that `query` reads, if it has the structure of a result of `permitted_rows`."""
     clause = query.args.get("with_")
     body = clause.expressions[0].this if clause else query
     if isinstance(body, exp.Union):
@@ -65,7 +300,7 @@ def filtered_table(query: exp.Expr) -> exp.Table | None:
 
 
 def cte_name(tree: exp.Expr) -> str:
-    """Return a name for the common table expressions of barriers that no identifier in `tree` has."""
+    """Return a name for the common table expressions of barriers that does not occur in `tree`."""
     taken = {identifier.name.lower() for identifier in tree.find_all(exp.Identifier)}
     name, number = "permitted_rows", 0
     while name in taken:

@@ -1,9 +1,9 @@
-"""Row rules: predicates per table that a source puts on every statement, at every reference of the table.
+"""Row-level security: a predicate per table, applied at every reference of the table in every statement.
 
-A reference becomes a subquery of the same name that keeps only the permitted rows, so that joins, aggregates and
-subqueries around it see no other. The method is that of row-level security views (Stonebraker and Wong 1974, query
-modification); `agent.sql.row_barrier` writes the subquery so that no condition of the statement is evaluated before the
-rule. A second pass over the text that will run finds every reference again and compares what filters it.
+Each reference is replaced by a subquery of the same name that returns only the permitted rows, so joins, aggregates and
+subqueries around it see no others. The method is query modification (Stonebraker and Wong 1974).
+`agent.sql.row_barrier` writes the subquery so that no condition of the statement is evaluated before the rule. The
+final text is parsed again, and every reference in it is verified.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,29 +14,97 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.catalog.schema import IGNORES_CASE, Catalog, Table
 from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
+from agent.schema.catalog import IGNORES_CASE, Catalog, Table
 from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
-from agent.sql.leakproof import is_leakproof
+from agent.sql.guard import check, parse
+from agent.sql.guard.tables import names_cte
 from agent.sql.output_names import name_outputs
-from agent.sql.parameters import escape, place
-from agent.sql.row_barrier import cte_name, filtered_table, permitted_rows
-from agent.sql.row_predicates import SETTING, parse_predicate
-from agent.sql.sources import names_cte
+from agent.sql.parameters import escape, insert_parameters
+from agent.sql.row_barrier import cte_name, filtered_table, is_leakproof, permitted_rows
 
-_KEPT = {"joins", "pivots", "laterals", "sample", "alias"}
-"""Arguments of a table reference, besides its name, that the subquery in its place takes over."""
+_SETTING = "row_rules"
+"""The setting that errors about row rules name."""
 
+_BOOLEAN = (
+    exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Exists, exp.Between, exp.In, exp.Column, exp.Func,
+    exp.Paren,
+)  # fmt: skip
+
+
+_MOVED_ARGUMENTS = {"joins", "pivots", "laterals", "sample", "alias"}
+"""Arguments of a table reference that are moved to the subquery replacing it."""
 _CLOSED = {"deny", "false"}
-"""Rules that permit no row at all."""
+"""Rules that permit no rows."""
+
+
+def _parse_predicate(text: str, table: Table, catalog: Catalog) -> exp.Expr:
+    """Parse `text`, a row rule of `table`; return it with parameters as placeholders and without table qualifiers.
+
+    Tables in subqueries get the default schema, so that no WITH of a statement can replace them.
+
+    Raises:
+        ConfigurationError: `text` is not a single boolean expression over the columns of `table`, or the guard rejects
+            it.
+    """
+    predicate = _parse_rule(text, table, catalog.dialect)
+    _check_columns(predicate, table)
+    harmless = predicate.transform(lambda node: exp.Null() if isinstance(node, exp.Placeholder) else node)
+    query = exp.select("1").from_(_name(table)).where(harmless)
+    findings = check(print_statement(query, catalog.dialect), catalog.dialect, catalog.readable)
+    if findings:
+        raise _invalid(table, f"the guard rejects it ({findings[0]})")
+    for inner in predicate.find_all(exp.Table):
+        if not inner.args.get("db"):
+            if not catalog.default_schema:
+                raise _invalid(table, f"it must name the schema of {inner.name}")
+            inner.set("db", exp.to_identifier(catalog.default_schema))
+    return predicate
+
+
+def _parse_rule(text: str, table: Table, dialect: str) -> exp.Expr:
+    try:
+        trees = parse(f"SELECT 1 FROM t WHERE ({text}\n)", dialect)
+    except ValueError as error:
+        raise _invalid(table, f"it cannot be parsed: {error}") from error
+    where = trees[0].args.get("where") if len(trees) == 1 else None
+    parts = {name for name, value in trees[0].args.items() if value}
+    if where is None or parts != {"expressions", "from_", "where"} or not isinstance(where.this, exp.Paren):
+        raise _invalid(table, "it is not one expression")
+    predicate = where.this.this
+    beyond_one_row = predicate.find_all(exp.AggFunc, exp.Window)
+    if not isinstance(predicate, _BOOLEAN) or any(node.find_ancestor(exp.Query) is trees[0] for node in beyond_one_row):
+        raise _invalid(table, "it is not a condition on a single row")
+    if any(not isinstance(node.this, str) for node in predicate.find_all(exp.Placeholder)) or predicate.find(
+        exp.Parameter
+    ):
+        raise _invalid(table, "its parameters must have the form :name")
+    return predicate.copy()
+
+
+def _check_columns(predicate: exp.Expr, table: Table) -> None:
+    names = {name.lower() for name in table.column_names}
+    for column in predicate.find_all(exp.Column):
+        if column.find_ancestor(exp.Query):
+            continue
+        if column.name.lower() not in names or column.table.lower() not in {"", table.name.lower()}:
+            raise _invalid(table, f"it names {column.sql()}, which is not a column of the table")
+        column.set("table", None)
+
+
+def _name(table: Table) -> exp.Table:
+    return exp.table_(table.name, db=table.schema, quoted=True)
+
+
+def _invalid(table: Table, reason: str) -> ConfigurationError:
+    return ConfigurationError(_SETTING, f"the row rule of {table.key} cannot be used: {reason}")
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """The rule of one table: its predicate; None where the table is closed.
+    """The rule of one table; a predicate of None closes the table.
 
-    `origin` is the table that the predicate was written for, where that is another: a parent of this partition.
+    `origin` is the table for which the predicate was written, if it is another one: the parent of this partition.
     """
 
     key: str
@@ -46,24 +114,23 @@ class _Rule:
 
     @property
     def is_open(self) -> bool:
-        """True for the rule `true`, which permits every row."""
+        """Whether the rule is `true`, which permits every row."""
         return isinstance(self.predicate, exp.Boolean) and bool(self.predicate.this)
 
 
 class RowRules:
-    """The row rules of one source, parsed and checked once."""
+    """The parsed row rules of one source."""
 
     def __init__(self, rules: Mapping[str, str], dialect: str, catalog: Catalog) -> None:
-        """Read `rules`: by table a predicate over its columns with `:name` parameters; `deny` or `false` closes it.
+        """Parse `rules`: a predicate by table, with `:name` parameters; `deny` or `false` closes a table.
 
-        Tables are named as the catalog spells them; only engines that ignore case in names ignore it here. A table
-        without a rule of its own that shares rows with others follows them: a partition or inheritance child has the
-        rule of its parent, a parent of a table with a rule is closed, and so is a view, since it may show any row. The
-        rule `true` opens a table.
+        Table names are case-sensitive unless the engine ignores case. Tables without a rule that share rows with others
+        follow them: a partition or inheritance child has the rule of its parent; parents of tables with rules and all
+        views are closed, since they may show any row. The rule `true` opens a table.
 
         Raises:
-            ConfigurationError: a table is not in the catalog, its name fits several tables, two rules name the same
-                table, or a predicate is no boolean expression over its columns.
+            ConfigurationError: a table is unknown, ambiguous or has two rules, or a predicate is not a boolean
+                expression over the columns of its table.
         """
         self.dialect = dialect
         self._catalog = catalog
@@ -72,30 +139,34 @@ class RowRules:
         for name, text in rules.items():
             key = self._keys.configured(name)
             if key in self._rules:
-                raise ConfigurationError(SETTING, f"two row rules name the table {key}")
-            self._rules[key] = _rule(key, text, catalog)
+                raise ConfigurationError(_SETTING, f"two row rules name the table {key}")
+            predicate = (
+                None if text.strip().lower() in _CLOSED else _parse_predicate(text, catalog.tables[key], catalog)
+            )
+            placeholders = predicate.find_all(exp.Placeholder) if predicate is not None else ()
+            self._rules[key] = _Rule(key, predicate, tuple(dict.fromkeys(node.name for node in placeholders)))
         if rules:
             self._rules |= _inherited(self._rules, catalog)
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Every parameter that a rule has, with the table that needs it."""
+        """The parameters of all rules, each with a table that needs it."""
         return {name: rule.key for rule in self._rules.values() for name in rule.parameters}
 
     def needs_barrier(self, tree: exp.Expr, parameters: Mapping[str, Any]) -> bool:
-        """Return whether an expression of `tree`, or a rule of its tables, might raise an error on a row.
+        """Return whether an expression of `tree`, or a rule of its tables, might raise an error on some row.
 
-        `parameters` are the values of the parameters of rules.
+        `parameters` are the values of the rules' parameters.
         """
         predicates = [rule.predicate for _, rule in self._references(tree) if rule.predicate is not None]
         return not is_leakproof(tree, predicates, self._catalog, parameters)
 
     def apply(self, tree: exp.Expr, *, needs_barrier: bool = True) -> exp.Expr:
-        """Return a copy of `tree` in which every reference of a table with a rule is filtered by it.
+        """Return a copy of `tree` in which every reference of a table with a rule is filtered.
 
         Raises:
-            NotPermitted: it refers to a closed table.
-            RowRuleNotApplied: it refers to a table in a way that cannot be filtered.
+            NotPermitted: `tree` refers to a closed table.
+            RowRuleNotApplied: `tree` refers to a table in a way that cannot be filtered.
         """
         copy = tree.copy()
         cte = cte_name(tree)
@@ -113,10 +184,10 @@ class RowRules:
         return copy
 
     def verify(self, tree: exp.Expr, *, needs_barrier: bool = True) -> None:
-        """Find every reference of a table with a rule in `tree` and compare what filters it.
+        """Check that every reference of a table with a rule in `tree` is filtered by that rule.
 
         Raises:
-            RowRuleNotApplied: a reference is not filtered by exactly its rule, behind a barrier where that is needed.
+            RowRuleNotApplied: a reference is not filtered by exactly its rule, or lacks a required barrier.
         """
         inside: set[int] = set()
         for subquery in tree.find_all(exp.Subquery):
@@ -124,21 +195,21 @@ class RowRules:
                 inside.update(id(node) for node in subquery.walk())
         for table, rule in self._references(tree):
             if id(table) not in inside:
-                raise RowRuleNotApplied(rule.key, "a reference is left without it")
+                raise RowRuleNotApplied(rule.key, "a reference is not filtered")
 
     def parameters_of(self, tree: exp.Expr) -> dict[str, str]:
-        """Return the parameters that the rules of the tables in `tree` need, each with the table that needs it."""
+        """Return the parameters needed by the rules of the tables in `tree`, each with the table."""
         return {name: rule.key for _, rule in self._references(tree) for name in rule.parameters}
 
-    def bound(self, markers: Mapping[str, str]) -> "RowRules":
-        """Return the same rules with each parameter as a column of the name that `markers` gives it."""
+    def with_markers(self, markers: Mapping[str, str]) -> "RowRules":
+        """Return a copy of the rules with parameters replaced by columns, whose names `markers` holds."""
         other = object.__new__(RowRules)
         other.dialect, other._catalog, other._keys = self.dialect, self._catalog, self._keys
         other._rules = {key: _marked(rule, markers) for key, rule in self._rules.items()}
         return other
 
     def _references(self, tree: exp.Expr) -> Iterator[tuple[exp.Table, _Rule]]:
-        """Return the references of tables with a rule that does not permit every row."""
+        """Yield the references of tables whose rule does not permit every row."""
         for table in tree.find_all(exp.Table):
             if isinstance(table.this, exp.Func) or names_cte(table, self.dialect):
                 continue
@@ -150,28 +221,28 @@ class RowRules:
                 yield table, ruled[0]
 
     def _filtered(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Subquery:
-        """Return a subquery in place of `table`, under its alias or name, with what hung on it."""
-        extra = {name for name, value in table.args.items() if value} - _KEPT - {"this", "db", "catalog"}
+        """Return the subquery that replaces `table`, with its alias or name, joins, pivots and samples."""
+        extra = {name for name, value in table.args.items() if value} - _MOVED_ARGUMENTS - {"this", "db", "catalog"}
         extra |= {"FINAL"} if isinstance(table.parent, exp.Final) else set()
         if extra:
             raise RowRuleNotApplied(rule.key, f"it is read with {', '.join(sorted(extra))}")
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
         rows = self._permitted(table, rule, cte, needs_barrier=needs_barrier)
-        hanging = {name: table.args[name] for name in _KEPT - {"alias"} if table.args.get(name)}
-        return exp.Subquery(this=rows, alias=alias.copy(), **hanging)
+        moved = {name: table.args[name] for name in _MOVED_ARGUMENTS - {"alias"} if table.args.get(name)}
+        return exp.Subquery(this=rows, alias=alias.copy(), **moved)
 
     def _permitted(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Select:
-        """Return the query of the rows of `table` that `rule` permits."""
+        """Return a query of the rows of `table` that `rule` permits."""
         assert rule.predicate is not None
         parts = {part: table.args[part].copy() for part in ("this", "db", "catalog") if table.args.get(part)}
         source = exp.Table(**parts)
         if rule.origin:
-            # The predicate of a parent may name the parent in its subqueries.
+            # A predicate inherited from a parent may name the parent in its subqueries.
             source.set("alias", exp.TableAlias(this=exp.to_identifier(rule.origin, quoted=True)))
         return permitted_rows(source, rule.predicate, self.dialect, cte, needs_barrier=needs_barrier)
 
     def _is_barrier(self, subquery: exp.Subquery, *, needs_barrier: bool) -> bool:
-        """Return whether `subquery` is exactly what `apply` puts in place of a table."""
+        """Return whether `subquery` is exactly the subquery with which `apply` replaces a table."""
         table = filtered_table(subquery.this)
         rules = [self._rules.get(key) for key in self._keys.of(table, self.dialect)] if table else []
         if table is None or len(rules) != 1 or rules[0] is None or rules[0].predicate is None:
@@ -183,7 +254,7 @@ class RowRules:
 
 
 class _Keys:
-    """Finds the tables of a catalog that a name means."""
+    """Lookup of catalog tables by name."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -199,46 +270,46 @@ class _Keys:
                 self._by_name.setdefault(_lower(parts), {})[parts] = key
 
     def of(self, table: exp.Table, dialect: str) -> tuple[str, ...]:
-        """Return the keys of the tables that a reference may mean: one, unless it is ambiguous, or none.
+        """Return the keys of the tables that a reference may mean; more than one if it is ambiguous.
 
-        A table whose name is the same but for the case is meant only where none has exactly the name.
+        Tables whose names differ in case are considered only if no name matches exactly.
         """
         parts = tuple(_folded(part, dialect) for part in table.parts)
         close = self._by_name.get(_lower(parts))
         if close is None:
-            # The guard compares names as text, where a dot may separate parts or stand within one.
+            # The guard compares names as text, where a dot may separate parts or belong to one.
             dotted = ".".join(parts).lower()
             names = (name for name in self._by_name if ".".join(name) == dotted)
             return tuple(dict.fromkeys(key for name in names for key in self._by_name[name].values()))
         return (close[parts],) if parts in close else tuple(dict.fromkeys(close.values()))
 
     def configured(self, name: str) -> str:
-        """Return the key of the table that an operator calls `name`: `table` or `schema.table`.
+        """Return the key of the table for `name` in the configuration: `table` or `schema.table`.
 
         Raises:
-            ConfigurationError: there is none, or more than one.
+            ConfigurationError: no table matches, or more than one.
         """
-        spelt = [(parts, key) for found in self._by_name.values() for parts, key in found.items()]
-        exact = {key for parts, key in spelt if ".".join(parts) == name}
-        close = {key for parts, key in spelt if ".".join(parts).lower() == name.lower()}
+        spellings = [(parts, key) for names in self._by_name.values() for parts, key in names.items()]
+        exact = {key for parts, key in spellings if ".".join(parts) == name}
+        close = {key for parts, key in spellings if ".".join(parts).lower() == name.lower()}
         keys = exact or (close if self._catalog.dialect in IGNORES_CASE else set())
         if len(keys) == 1:
             return keys.pop()
         if keys:
-            raise ConfigurationError(SETTING, f"{name} may mean {' or '.join(sorted(keys))}: name it with its schema")
+            raise ConfigurationError(_SETTING, f"{name} may mean {' or '.join(sorted(keys))}: name it with its schema")
         hint = f"; it has {' and '.join(sorted(close))}, and case matters" if close else ""
-        raise ConfigurationError(SETTING, f"the table {name} is not in the catalog{hint}")
+        raise ConfigurationError(_SETTING, f"the table {name} is not in the catalog{hint}")
 
 
 def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return `sql` with `rules` on it, ready for SQLAlchemy's `text()`, and the parameters to bind.
+    """Apply `rules` to `sql`; return text for SQLAlchemy's `text()`, and the parameters to bind.
 
-    `sql` is one query that the guard has approved. Colons that begin no parameter are escaped for `text()`; per cent
-    signs are left to SQLAlchemy, which doubles them where the driver wants it.
+    `sql` is a query that the guard has accepted. Other colons are escaped for `text()`; SQLAlchemy doubles per cent
+    signs if the driver requires it.
 
     Raises:
-        NotPermitted, RowRuleNotApplied: as `RowRules.apply` says.
-        RowRuleParameterMissing: a rule that is needed has a parameter that `parameters` does not have.
+        NotPermitted, RowRuleNotApplied: see `RowRules.apply`.
+        RowRuleParameterMissing: a rule of a table in `sql` needs a parameter that `parameters` lacks.
     """
     (tree,) = parse(sql, rules.dialect)
     needed = rules.parameters_of(tree)
@@ -247,17 +318,21 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
             raise RowRuleParameterMissing(table, name)
     if needed and any(map(_has_values_of_data, tree.find_all(exp.Pivot))):
         table = next(iter(needed.values()))
-        raise RowRuleNotApplied(table, "PIVOT needs its values where a rule has parameters: ON column IN (value, ...)")
+        raise RowRuleNotApplied(
+            table, "with parameters in a rule, PIVOT must list its values: ON column IN (value, ...)"
+        )
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
-    bound = rules.bound(markers)
+    with_markers = rules.with_markers(markers)
     needs_barrier = rules.needs_barrier(tree, parameters)
-    text = _checked_text(bound.apply(tree, needs_barrier=needs_barrier), bound, needs_barrier=needs_barrier)
-    text = place(escape(text), {marker: name for name, marker in markers.items()})
+    text = _checked_text(
+        with_markers.apply(tree, needs_barrier=needs_barrier), with_markers, needs_barrier=needs_barrier
+    )
+    text = insert_parameters(escape(text), {marker: name for name, marker in markers.items()})
     return text, {name: parameters[name] for name in needed}
 
 
 def _has_values_of_data(pivot: exp.Pivot) -> bool:
-    """Return whether the columns that `pivot` makes are read from the data; DuckDB then binds no parameters."""
+    """Return whether `pivot` reads its column names from the data; DuckDB then binds no parameters."""
     if pivot.args.get("unpivot"):
         return False
     columns = pivot.args.get("fields") or pivot.expressions
@@ -265,39 +340,32 @@ def _has_values_of_data(pivot: exp.Pivot) -> bool:
 
 
 def _checked_text(tree: exp.Expr, rules: RowRules, *, needs_barrier: bool) -> str:
-    """Return `tree` as text in which, read again, every rule is found to hold."""
+    """Return `tree` as text; parse it again and verify the rules in it."""
     try:
         text = print_statement(tree, rules.dialect)
-        (again,) = parse(text, rules.dialect)
+        (reparsed,) = parse(text, rules.dialect)
     except (SqlglotError, ValueError) as error:
-        raise RowRuleNotApplied("?", f"it cannot be written down: {error}") from error
-    rules.verify(again, needs_barrier=needs_barrier)
+        raise RowRuleNotApplied("?", f"it cannot be printed: {error}") from error
+    rules.verify(reparsed, needs_barrier=needs_barrier)
     return text
 
 
-def _rule(key: str, text: str, catalog: Catalog) -> _Rule:
-    if text.strip().lower() in _CLOSED:
-        return _Rule(key, None)
-    predicate = parse_predicate(text, catalog.tables[key], catalog)
-    return _Rule(key, predicate, tuple(dict.fromkeys(node.name for node in predicate.find_all(exp.Placeholder))))
-
-
 def _inherited(own: Mapping[str, _Rule], catalog: Catalog) -> dict[str, _Rule]:
-    """Return the rules of tables that have none of their own and share rows with a table that has one."""
+    """Return the rules of tables that have none of their own but share rows with a table that has one."""
     others = {key: table for key, table in catalog.tables.items() if key not in own}
     closed = {key for key, table in others.items() if table.is_view or table.shares_rows}
-    found: dict[str, _Rule] = {key: _Rule(key, None) for key in closed}
+    rules: dict[str, _Rule] = {key: _Rule(key, None) for key in closed}
     for key in others.keys() - closed:
         rule = _rule_of_parents(key, own, catalog)
         if rule:
-            found[key] = rule
-    ruled = {key for key, rule in {**own, **found}.items() if not rule.is_open}
+            rules[key] = rule
+    ruled = {key for key, rule in {**own, **rules}.items() if not rule.is_open}
     parents = {parent for key in ruled for parent in _ancestors(catalog.tables[key], catalog)}
-    return found | {key: _Rule(key, None) for key in parents if key in others and key not in found}
+    return rules | {key: _Rule(key, None) for key in parents if key in others and key not in rules}
 
 
 def _rule_of_parents(key: str, own: Mapping[str, _Rule], catalog: Catalog) -> _Rule | None:
-    """Return the rule of the nearest parent that has one; a table with several such parents is closed."""
+    """Return the rule of the nearest parent with a rule; a table with several such parents is closed."""
     nearest: list[_Rule] = []
     pending, seen = list(catalog.tables[key].parents), {key}
     while pending:
@@ -316,13 +384,13 @@ def _rule_of_parents(key: str, own: Mapping[str, _Rule], catalog: Catalog) -> _R
 
 
 def _ancestors(table: Table, catalog: Catalog) -> set[str]:
-    pending, found = list(table.parents), set()
+    pending, ancestors = list(table.parents), set()
     while pending:
         key = pending.pop()
-        if key in catalog.tables and key not in found:
-            found.add(key)
+        if key in catalog.tables and key not in ancestors:
+            ancestors.add(key)
             pending += catalog.tables[key].parents
-    return found
+    return ancestors
 
 
 def _marked(rule: _Rule, markers: Mapping[str, str]) -> _Rule:
@@ -336,7 +404,7 @@ def _marked(rule: _Rule, markers: Mapping[str, str]) -> _Rule:
 
 
 def _unqualify(tree: exp.Expr, table: exp.Table) -> None:
-    """Take the schema off columns that name `table` with it: the subquery has the name alone."""
+    """Remove the schema from columns qualified with that of `table`: the subquery has only the name."""
     if table.args.get("db") and not table.args.get("alias"):
         for column in tree.find_all(exp.Column):
             if column.text("db").lower() == table.db.lower() and column.table.lower() == table.name.lower():
@@ -345,7 +413,7 @@ def _unqualify(tree: exp.Expr, table: exp.Table) -> None:
 
 
 def _folded(identifier: exp.Expr, dialect: str) -> str:
-    """Return a part of a name as the engine looks it up: PostgreSQL folds what is not quoted."""
+    """Return a part of a name as the engine looks it up: PostgreSQL folds unquoted names."""
     folds = dialect == "postgres" and not identifier.args.get("quoted")
     return identifier.name.lower() if folds else identifier.name
 

@@ -1,4 +1,4 @@
-"""Rows on their way from a driver to a result: made JSON-safe, their types said, cut at the limits."""
+"""Conversion of rows from a driver: JSON-safe values, column types and size limits."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from agent.text import valid_text
+from agent.core.text import valid_text
 
 _SAFE_INTEGER = 2**53 - 1
-"""The largest integer that every reader of JSON keeps exactly (RFC 8259, section 6)."""
+"""Largest integer that every JSON reader represents exactly (RFC 8259, section 6)."""
 
 _BATCH_ROWS = 256
 _BYTES_PER_SCALAR = 16
@@ -35,10 +35,10 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 @dataclass
 class RowReader:
-    """Reads rows in batches until they end or a limit is met.
+    """Reader of rows in batches, up to a row and a byte limit.
 
-    `types` has the type of each column, `null` where no value was seen; `truncated` is True where rows were left out.
-    Bytes are those of the values as text, about what they take in memory.
+    `types` holds the column types, `null` for columns without values; `truncated` is True if rows were left out. Sizes
+    are those of the values as text, approximately their memory use.
     """
 
     width: int
@@ -48,18 +48,18 @@ class RowReader:
     types: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """No value was seen yet."""
+        """Initialise all column types to `null`."""
         self.types = ["null"] * self.width
 
     def read(self, fetch: Callable[[int], Sequence[Sequence[Any]]]) -> Iterator[list[list[Any]]]:
-        """Yield JSON-safe rows in chunks from `fetch`, which returns at most the number of rows that it is asked for.
+        """Yield chunks of JSON-safe rows from `fetch`, which returns at most the requested number of rows.
 
-        Batches grow from one row, so that a few large rows never come all at once.
+        Batches grow from one row, so that a few large rows are not fetched at once.
         """
         left, budget, batch = self.row_limit, self.byte_limit, 1
         while not self.truncated:
-            wanted = min(batch, left + 1)
-            raw = fetch(wanted)
+            size = min(batch, left + 1)
+            raw = fetch(size)
             chunk: list[list[Any]] = []
             for row in raw:
                 values = [json_safe(value) for value in row]
@@ -71,27 +71,27 @@ class RowReader:
                 chunk.append(values)
                 left -= 1
             yield chunk
-            if len(raw) < wanted:
+            if len(raw) < size:
                 return
             batch = min(batch * 2, _BATCH_ROWS)
 
     def _note_types(self, row: Sequence[Any]) -> None:
-        for index, known in enumerate(self.types):
-            if known == "null" and row[index] is not None:
+        for index, name in enumerate(self.types):
+            if name == "null" and row[index] is not None:
                 self.types[index] = type_of(row[index])
 
 
 def type_of(value: Any) -> str:
-    """Return the name of the type of a value that is not None."""
+    """Return the type name of a value that is not None."""
     return next((name for kind, name in _TYPES if isinstance(value, kind)), "other")
 
 
 def json_safe(value: Any) -> Any:
-    """Return `value` as every reader of JSON can hold it without loss.
+    """Convert `value` to a form that every JSON reader represents without loss.
 
-    Numbers that a double keeps exactly stay numbers; larger integers and longer decimals become text, digits and all.
-    A number that is not finite becomes None. Dates and times are in ISO 8601, intervals in its duration form, bytes in
-    hexadecimal; arrays and objects keep their shape.
+    Numbers that a double represents exactly stay numbers; larger integers and longer decimals become strings with all
+    digits. Infinities and NaN become None. Dates and times are in ISO 8601, intervals as ISO 8601 durations, bytes in
+    hexadecimal; arrays and objects keep their structure.
     """
     if value is None or isinstance(value, str):
         return valid_text(value) if value else value
@@ -124,7 +124,7 @@ def _decimal(value: Decimal) -> int | float | str | None:
 
 
 def _duration(value: timedelta) -> str:
-    """Return `value` as ISO 8601 writes durations, such as P3DT4H5M6.5S."""
+    """Return `value` as an ISO 8601 duration such as P3DT4H5M6.5S."""
     sign, value = ("-", -value) if value < timedelta(0) else ("", value)
     minutes, seconds = divmod(value.seconds, 60)
     hours, minutes = divmod(minutes, 60)

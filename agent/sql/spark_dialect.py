@@ -1,6 +1,6 @@
-"""Spark SQL over its Thrift server, for SQLAlchemy: PyHive's dialect, with the schema read as Spark gives it.
+"""SQLAlchemy dialect for Spark SQL over Thrift: PyHive's dialect with Spark's form of schema queries.
 
-Hive answers SHOW TABLES with one column, Spark with three, the namespace first.
+Hive returns one column for SHOW TABLES, Spark three: namespace, name and whether it is temporary.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from sqlalchemy.types import UserDefinedType
 
 
 class SparkType(UserDefinedType[Any]):
-    """A type by the name that Spark has for it, such as `decimal(12,2)` or `array<string>`."""
+    """A type by its Spark name, such as `decimal(12,2)` or `array<string>`."""
 
     cache_ok = True
 
@@ -19,25 +19,25 @@ class SparkType(UserDefinedType[Any]):
         self.name = name
 
     def get_col_spec(self, **_: Any) -> str:
-        """Return the name in capitals."""
+        """Return the name in upper case."""
         return self.name.upper()
 
 
 class SparkDialect(HiveDialect):  # type: ignore[misc]
-    """Tables, views, columns and comments; Spark knows no keys."""
+    """Reflection of tables, views, columns and comments; Spark has no keys."""
 
     name = "spark"
     supports_statement_cache = False
 
     @classmethod
     def import_dbapi(cls) -> Any:
-        """Return the driver."""
+        """Return the PyHive driver."""
         from pyhive import hive
 
         return hive
 
     def get_table_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
-        """Return the tables of `schema`, views and temporary tables left out."""
+        """Return the tables of `schema`, without views and temporary tables."""
         views = set(self.get_view_names(connection, schema))
         return [name for name in self._names(connection, "TABLES", schema) if name not in views]
 
@@ -48,7 +48,7 @@ class SparkDialect(HiveDialect):  # type: ignore[misc]
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **_: Any
     ) -> list[dict[str, Any]]:
-        """Return the columns with the types as Spark writes them."""
+        """Return the columns with their Spark types."""
         quote = self.identifier_preparer.quote_identifier
         full = ".".join(quote(part) for part in (schema, table_name) if part)
         columns: dict[str, dict[str, Any]] = {}
@@ -65,7 +65,7 @@ class SparkDialect(HiveDialect):  # type: ignore[misc]
         return list(columns.values())
 
     def get_pk_constraint(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        """Return no key."""
+        """Return an empty primary key."""
         return {"constrained_columns": [], "name": None}
 
     def _names(self, connection: Connection, kind: str, schema: str | None) -> list[str]:

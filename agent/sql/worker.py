@@ -1,7 +1,7 @@
-"""The far end of the choke point: a process of its own that runs statements of SQLite or DuckDB and can be killed.
+"""Worker process that runs statements on SQLite and DuckDB files, and can be killed.
 
-It is started by `agent.sql.workers` as `python -m agent.sql.worker FD MEGABYTES`, speaks JSON over that pipe, imports
-little, and gets no environment. What it answers is data: nothing that it sends can run in the process that asked.
+`agent.sql.workers` starts it as `python -m agent.sql.worker FD MEGABYTES`, with an empty environment, and exchanges
+JSON over that pipe. It imports few modules. Its answers are data, so it cannot run code in the parent process.
 """
 
 import json
@@ -14,16 +14,16 @@ from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
+from agent.core.text import valid_text
+from agent.sql.read_only import open_sqlite_read_only
 from agent.sql.rows import RowReader
-from agent.sql.sqlite_walls import open_sqlite
-from agent.text import valid_text
 
 _IDLE_S = 1.0
-"""After this long without a statement DuckDB's file is closed, so that others can write to it."""
+"""Idle seconds after which the DuckDB file is closed, so that other processes can write to it."""
 
 
 _BASE_ADDRESS_SPACE_MB = 512
-"""What interpreter, driver and stacks of threads take of the address space before there is a row."""
+"""Address space of the interpreter, the driver and thread stacks, in megabytes."""
 
 _UNREADABLE = {
     sqlite3.SQLITE_BUSY,
@@ -35,39 +35,39 @@ _UNREADABLE = {
 
 
 class Cursor(Protocol):
-    """What both drivers have."""
+    """Cursor methods common to both drivers."""
 
     @property
     def description(self) -> Any:
-        """A sequence for each column, its name first; None where there are no columns."""
+        """One sequence per column, beginning with its name; None without columns."""
 
     def execute(self, sql: str, parameters: Any, /) -> object:
-        """Run one statement."""
+        """Execute one statement."""
 
     def fetchmany(self, size: int, /) -> list[Any]:
-        """Return at most `size` further rows."""
+        """Return at most `size` more rows."""
 
     def close(self) -> None:
-        """Free what the statement holds."""
+        """Release the resources of the statement."""
 
 
 class DuckDBFile:
-    """The DuckDB file asked last, kept open while statements follow each other: opening takes longer than most."""
+    """The most recent DuckDB file, kept open between statements, since opening takes longer than most of them."""
 
     def __init__(self, memory_mb: int) -> None:
-        """No file is open yet."""
+        """Create the object without opening a file."""
         self._memory_mb = memory_mb
         self._path = ""
         self._connection: Any = None
 
     @contextmanager
     def cursor(self, path: str, timeout_s: float) -> Iterator[Cursor]:
-        """Yield a cursor with temporary tables and variables of its own, interrupted after `timeout_s` seconds."""
+        """Yield a cursor with its own temporary tables and variables, interrupted after `timeout_s` seconds."""
         if self._connection is None or path != self._path:
-            from agent.sql.duckdb_walls import open_duckdb
+            from agent.sql.read_only import open_duckdb_read_only
 
             self.close()
-            self._connection, self._path = open_duckdb(path, self._memory_mb), path
+            self._connection, self._path = open_duckdb_read_only(path, self._memory_mb), path
         with closing(self._connection.cursor()) as cursor:
             timer = threading.Timer(timeout_s, cursor.interrupt)
             timer.start()
@@ -78,7 +78,7 @@ class DuckDBFile:
                 timer.join()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -86,13 +86,13 @@ class DuckDBFile:
 
 @contextmanager
 def sqlite_cursor(path: str, timeout_s: float) -> Iterator[Cursor]:
-    """Yield a cursor of the SQLite file that can only read, and stops after `timeout_s` seconds."""
-    with closing(open_sqlite(path, timeout_s)) as connection, closing(connection.cursor()) as cursor:
+    """Yield a read-only cursor of a SQLite file, interrupted after `timeout_s` seconds."""
+    with closing(open_sqlite_read_only(path, timeout_s)) as connection, closing(connection.cursor()) as cursor:
         yield cursor
 
 
 def main() -> None:
-    """Serve statements from the pipe whose file descriptor is the one argument, until it is closed."""
+    """Serve statements until the pipe is closed. Arguments: pipe file descriptor, memory limit in megabytes."""
     pipe = Connection(int(sys.argv[1]))
     memory_mb = int(sys.argv[2])
     limit_memory(memory_mb + _BASE_ADDRESS_SPACE_MB)
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def limit_memory(megabytes: int) -> None:
-    """Bound the address space of this process, where the system knows such a bound."""
+    """Limit the address space of this process, if the system supports it."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -115,11 +115,11 @@ def limit_memory(megabytes: int) -> None:
 
 
 def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) -> None:
-    """Run one statement and send its rows in chunks, then its end or its error."""
+    """Run one statement; send its rows in chunks, then a final message or an error."""
     started = time.monotonic()
-    opened = sqlite_cursor if request["engine"] == "sqlite" else duckdb_file.cursor
+    open_cursor = sqlite_cursor if request["engine"] == "sqlite" else duckdb_file.cursor
     try:
-        with opened(request["path"], request["timeout_s"]) as cursor:
+        with open_cursor(request["path"], request["timeout_s"]) as cursor:
             cursor.execute(request["sql"], request["parameters"])
             columns = [valid_text(str(column[0])) for column in cursor.description or ()]
             reader = RowReader(len(columns), request["row_limit"], request["byte_limit"])
@@ -129,10 +129,10 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) ->
     except MemoryError:
         _send(pipe, {"error": "memory"})
     except Exception as error:
-        late = time.monotonic() - started >= request["timeout_s"]
+        timed_out = time.monotonic() - started >= request["timeout_s"]
         text = str(error).strip() or type(error).__name__
         code = getattr(error, "sqlite_errorname", "") or type(error).__name__
-        _send(pipe, {"error": "timeout" if late else _kind_of(error), "reason": text, "code": code})
+        _send(pipe, {"error": "timeout" if timed_out else _kind_of(error), "reason": text, "code": code})
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ def _send(pipe: Connection, message: dict[str, Any]) -> None:
 
 
 def _kind_of(error: Exception) -> str:
-    """Return the class of `error`: the file cannot be read, memory ran out, or the statement failed."""
+    """Return the class of `error`: unreachable file, out of memory, or failed statement."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _UNREADABLE or type(error).__name__ == "IOException":
         return "unreachable"

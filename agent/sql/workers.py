@@ -1,4 +1,4 @@
-"""A small pool of processes that run statements of SQLite and DuckDB files, killed where they overrun."""
+"""Pool of worker processes for SQLite and DuckDB files; a worker that exceeds its limits is killed."""
 
 import json
 import os
@@ -15,6 +15,8 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
+from agent.core.cancellation import Cancellation
+from agent.core.redact import without_paths
 from agent.errors import (
     DatasphinxError,
     PermissionDenied,
@@ -25,12 +27,10 @@ from agent.errors import (
     StatementTimeout,
 )
 from agent.sql.failures import kind_of_text
-from agent.sql.limits import Cancellation, Limits
-from agent.sql.redact import without_paths
-from agent.sql.result import Result
+from agent.types import Limits, Result
 
 _GRACE_S = 0.25
-"""How long a worker may take, past its limit, to say that it stopped by itself."""
+"""Seconds beyond the time limit that a worker has to report its timeout."""
 
 _START_S = 30.0
 _POOL_SIZE = 4
@@ -38,8 +38,8 @@ _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
-class File:
-    """A database file: `engine` is sqlite or duckdb, `name` is what users see."""
+class DatabaseFile:
+    """A database file. `engine` is sqlite or duckdb; `name` is shown to users."""
 
     engine: str
     path: str
@@ -48,47 +48,47 @@ class File:
 
 @lru_cache
 def shared_workers(memory_mb: int) -> "Workers":
-    """Return the pool of this process whose workers may take `memory_mb` megabytes each."""
+    """Return the process-wide pool whose workers have a limit of `memory_mb` megabytes each."""
     return Workers(memory_mb)
 
 
 class Workers:
-    """Up to four workers, started when they are needed; safe to share between threads. They end with their pool."""
+    """Up to four workers, started on demand; thread-safe. They end when the pool is garbage-collected."""
 
     def __init__(self, memory_mb: int) -> None:
-        """Start the first worker, which gets ready while the caller goes on."""
+        """Start the first worker in the background."""
         self._memory_mb = memory_mb
-        self._places = threading.BoundedSemaphore(_POOL_SIZE)
+        self._slots = threading.BoundedSemaphore(_POOL_SIZE)
         self._idle: queue.LifoQueue[Worker] = queue.LifoQueue()
         self._idle.put(Worker(memory_mb))
         weakref.finalize(self, _end, self._idle)
 
     def run(
-        self, file: File, sql: str, parameters: Any, limits: Limits, cancellation: Cancellation | None = None
+        self, file: DatabaseFile, sql: str, parameters: Any, limits: Limits, cancellation: Cancellation | None = None
     ) -> Result:
-        """Return the rows of one statement.
+        """Run one statement and return its rows.
 
         Raises:
-            StatementTimeout: it was stopped at its limit; where it did not stop, its worker was killed.
-            StatementCancelled: `cancellation` was asked for.
-            StatementFailed: the engine refused it, or it needs more memory than a worker may have.
+            StatementTimeout: it exceeded its time limit. A worker that did not stop in time was killed.
+            StatementCancelled: `cancellation` was requested.
+            StatementFailed: the engine rejected it, or it exceeded the memory limit.
             SourceUnreachable: the file cannot be read.
-            SourceBusy: every worker was busy for as long as the statement may take.
+            SourceBusy: no worker became free within the time limit.
         """
-        if not self._places.acquire(timeout=limits.timeout_s):
+        if not self._slots.acquire(timeout=limits.timeout_s):
             raise SourceBusy(file.name, _POOL_SIZE)
         try:
-            worker = self._take()
+            worker = self._acquire()
             try:
                 request = {"sql": sql, "parameters": parameters or [], **asdict(file), **asdict(limits)}
                 with cancellation.calling(worker.stop) if cancellation else nullcontext():
-                    return self._ask(worker, file, request, cancellation)
+                    return self._exchange(worker, file, request, cancellation)
             finally:
-                self._keep(worker)
+                self._release(worker)
         finally:
-            self._places.release()
+            self._slots.release()
 
-    def _take(self) -> "Worker":
+    def _acquire(self) -> "Worker":
         with suppress(queue.Empty):
             while True:
                 worker = self._idle.get_nowait()
@@ -97,13 +97,15 @@ class Workers:
                 worker.end()
         return Worker(self._memory_mb)
 
-    def _keep(self, worker: "Worker") -> None:
+    def _release(self, worker: "Worker") -> None:
         if worker.is_ready and worker.is_alive:
             self._idle.put(worker)
         else:
             worker.end()
 
-    def _ask(self, worker: "Worker", file: File, request: dict[str, Any], cancellation: Cancellation | None) -> Result:
+    def _exchange(
+        self, worker: "Worker", file: DatabaseFile, request: dict[str, Any], cancellation: Cancellation | None
+    ) -> Result:
         rows: list[list[Any]] = []
         try:
             worker.send(request)
@@ -114,13 +116,13 @@ class Workers:
         except (EOFError, OSError) as error:
             if cancellation and cancellation.requested:
                 raise StatementCancelled() from None
-            reason = f"the engine broke off, most likely at its limit of {self._memory_mb} MB"
+            reason = f"the worker process ended, most likely at its memory limit of {self._memory_mb} MB"
             raise StatementFailed(reason, "resource") from error
         if "error" in message:
             raise self._failure(message, file, request["timeout_s"]) from WorkerError(message.get("reason", ""))
         return Result(columns=message["columns"], types=message["types"], rows=rows, truncated=message["truncated"])
 
-    def _failure(self, message: dict[str, Any], file: File, timeout_s: float) -> DatasphinxError:
+    def _failure(self, message: dict[str, Any], file: DatabaseFile, timeout_s: float) -> DatasphinxError:
         if message["error"] == "timeout":
             return StatementTimeout(timeout_s)
         if message["error"] == "memory":
@@ -133,32 +135,32 @@ class Workers:
 
 
 class WorkerError(Exception):
-    """The error of the engine in a worker process; its text is all that the engine said."""
+    """An engine error in a worker process, with the engine's message."""
 
 
 class Worker:
-    """One process. It gets neither this process's environment nor its files, and ends when this process does."""
+    """A worker process. It inherits neither environment nor open files, and ends when the parent process ends."""
 
     def __init__(self, memory_mb: int) -> None:
-        """Start it without waiting for it."""
-        self._pipe, theirs = Pipe()
-        command = [sys.executable, "-P", "-m", "agent.sql.worker", str(theirs.fileno()), str(memory_mb)]
+        """Start the process without waiting until it is ready."""
+        self._pipe, worker_end = Pipe()
+        command = [sys.executable, "-P", "-m", "agent.sql.worker", str(worker_end.fileno()), str(memory_mb)]
         environment = {"PYTHONPATH": _PACKAGE_ROOT, "PYTHONUTF8": "1"}
         self._process = subprocess.Popen(
-            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd=os.sep
+            command, env=environment, pass_fds=[worker_end.fileno()], stdin=subprocess.DEVNULL, cwd=os.sep
         )
-        theirs.close()
+        worker_end.close()
         self._deadline = time.monotonic() + _START_S
         self._has_started = False
         self.is_ready = True
 
     @property
     def is_alive(self) -> bool:
-        """False after it ended or was killed."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def send(self, request: dict[str, Any]) -> None:
-        """Hand over a statement; until its last message came the worker is not ready for another."""
+        """Send a statement; the worker is ready for another one after its last message."""
         if not self._has_started:
             self._has_started = bool(self.receive())
         self.is_ready = False
@@ -169,7 +171,7 @@ class Worker:
         """Return the next message.
 
         Raises:
-            TimeoutError: none came in time.
+            TimeoutError: no message arrived in time.
             EOFError, OSError: the process ended.
         """
         if not self._pipe.poll(max(0.0, self._deadline - time.monotonic())):
@@ -179,11 +181,11 @@ class Worker:
         return message
 
     def stop(self) -> None:
-        """Kill the process; who waits for its answer hears that it ended."""
+        """Kill the process; a pending `receive` then raises an error."""
         self._process.kill()
 
     def end(self) -> None:
-        """Kill the process and give back what it held."""
+        """Kill the process and release its resources."""
         self._process.kill()
         self._process.wait()
         self._pipe.close()

@@ -1,1 +1,1 @@
-"""The tools of the analyst: the only things that its model may do."""
+"""The tools of the analyst, one per module. Its model has no other access to data."""

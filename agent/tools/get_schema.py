@@ -1,4 +1,4 @@
-"""Tool: tell what the columns of a dataset are."""
+"""Tool: describe the columns of a dataset."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,17 +6,16 @@ from typing import Any
 from pydantic import Field
 from sqlglot import exp
 
-from agent.catalog.schema import Column, Table
-from agent.catalog.source import Source
+from agent.core.cancellation import Cancellation
 from agent.queryspec.outputs import TIMES
-from agent.sql.limits import Cancellation
-from agent.tools.statements import column, select
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench
+from agent.schema.catalog import Column, Table
+from agent.sources.source import Source
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select
 
-MOST_COLUMNS = 100
-"""Columns that are told; of a wider dataset `resolve_fields` finds the others."""
+MAX_COLUMNS = 100
+"""Maximum number of described columns; `resolve_fields` searches the rest of a wider dataset."""
 
-_AT_ONCE = 25
+_COLUMNS_PER_STATEMENT = 25
 _EXAMPLES = 3
 
 
@@ -27,20 +26,21 @@ class GetSchema(Arguments):
 
 
 def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return each column with `name, type, null_ratio, example_values` and the range of numbers and dates.
+    """Return for each column `name, type, null_ratio, example_values`, and minimum and maximum of numbers and dates.
 
-    Ratios and ranges are of all rows. Of a secret column nothing is told but its name and type. The foreign keys of a
-    table of a database are those to tables of this question.
+    Ratios and ranges cover all rows. A secret column has only name and type. For a table of a database, foreign keys to
+    other tables of the question are included.
 
     Raises:
-        ToolCallInvalid: the dataset is none of this question.
-        DatasphinxError: as `Workbench.table` and `agent.sql.execute.execute` say.
+        ToolCallInvalid: the dataset is not among those of the question.
+        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
-    shown = table.columns[:MOST_COLUMNS]
-    starts = range(0, len(shown), _AT_ONCE)
-    parts = [_described(shown[start : start + _AT_ONCE], table, source, cancellation) for start in starts]
-    columns = [each for _, part in parts for each in part]
+    shown = table.columns[:MAX_COLUMNS]
+    starts = range(0, len(shown), _COLUMNS_PER_STATEMENT)
+    batches = (shown[start : start + _COLUMNS_PER_STATEMENT] for start in starts)
+    parts = [_describe(batch, table, source, cancellation) for batch in batches]
+    columns = [description for _, part in parts for description in part]
     content: dict[str, Any] = {"dataset_id": arguments.dataset_id}
     if not bench.asks_database:
         content["file"] = bench.registry.dataset(arguments.dataset_id).name
@@ -51,40 +51,40 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
             {"columns": list(key.columns), "dataset_id": key.target, "target_columns": list(key.target_columns)}
             for key in keys
         ]
-    if len(table.columns) > MOST_COLUMNS:
-        content["more_columns"] = len(table.columns) - MOST_COLUMNS
+    if len(table.columns) > MAX_COLUMNS:
+        content["more_columns"] = len(table.columns) - MAX_COLUMNS
     return Outcome(content, len(columns))
 
 
-def _described(
+def _describe(
     columns: Sequence[Column], table: Table, source: Source, cancellation: Cancellation
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Return the number of rows, and what is told of `columns`; the figures of all of them are one statement."""
-    wanted: list[exp.Expr] = [exp.Count(this=exp.Star())]
-    for each in columns:
-        wanted += _figures(each)
-    named = [exp.alias_(node, f"f{at}") for at, node in enumerate(wanted)]
-    (figures,) = select(named, table, source, cancellation)["rows"]
-    total, rest, told_of = figures[0], iter(figures[1:]), []
-    for each in columns:
-        told: dict[str, Any] = {"name": each.name, "type": each.type}
-        found = [next(rest) for _ in _figures(each)]
-        if found:
-            told["null_ratio"] = round(1 - found[0] / total, 4) if total else 0.0
-            told["example_values"] = list(each.examples[:_EXAMPLES])
-        if len(found) > 1:
-            told |= {"min": found[1], "max": found[2]}
-        told_of.append(told)
-    return total, told_of
+    """Return the number of rows and a description of each column; one statement computes all figures."""
+    nodes: list[exp.Expr] = [exp.Count(this=exp.Star())]
+    for column in columns:
+        nodes += _figures(column)
+    aliased = [exp.alias_(node, f"f{at}") for at, node in enumerate(nodes)]
+    (row,) = select(aliased, table, source, cancellation)["rows"]
+    total, rest, descriptions = row[0], iter(row[1:]), []
+    for column in columns:
+        description: dict[str, Any] = {"name": column.name, "type": column.type}
+        figures = [next(rest) for _ in _figures(column)]
+        if figures:
+            description["null_ratio"] = round(1 - figures[0] / total, 4) if total else 0.0
+            description["example_values"] = list(column.examples[:_EXAMPLES])
+        if len(figures) > 1:
+            description |= {"min": figures[1], "max": figures[2]}
+        descriptions.append(description)
+    return total, descriptions
 
 
-def _figures(each: Column) -> list[exp.Expr]:
-    """Return what is asked of a column: how many values it has, and the least and greatest where they say much."""
-    if each.secret:
+def _figures(column: Column) -> list[exp.Expr]:
+    """Return the aggregates of a column: the count of values, and minimum and maximum of numbers and dates."""
+    if column.secret:
         return []
-    node = column(each.name)
+    node = exp.column(column.name, quoted=True)
     ends = [exp.Min(this=node.copy()), exp.Max(this=node.copy())]
-    return [exp.Count(this=node), *(ends if each.type_class in {"number", *TIMES} else [])]
+    return [exp.Count(this=node), *(ends if column.type_class in {"number", *TIMES} else [])]
 
 
 TOOL = Tool(

@@ -1,11 +1,11 @@
-"""Tool: draw a result."""
+"""Tool: draw a result as a chart."""
 
 from pydantic import Field
 
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec
-from agent.sql.limits import Cancellation
-from agent.tools.tool import Arguments, Drawing, Outcome, Tool, Workbench, known
+from agent.core.cancellation import Cancellation
+from agent.tools.tool import Arguments, Drawing, Outcome, Tool, Workbench, check_known
 
 
 class Plot(Arguments):
@@ -16,13 +16,13 @@ class Plot(Arguments):
 
 
 def plot(arguments: Plot, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return the chart's type and what was reduced; the ECharts option is kept, and too long to be told.
+    """Return the chart type and notes on reduced data; the ECharts option is kept, but too long for the model.
 
     Raises:
-        ToolCallInvalid: there is no such result.
+        ToolCallInvalid: the result does not exist.
         PlotSpecInvalid: the spec does not fit the result.
     """
-    known(TOOL.name, "result_id", arguments.result_id, tuple(bench.results))
+    check_known(TOOL.name, "result_id", arguments.result_id, tuple(bench.results))
     result = bench.results[arguments.result_id]["result"]
     chart = draw(result, arguments.plot, bench.language)
     drawing = Drawing(arguments.result_id, arguments.plot, chart.type, chart.option)

@@ -1,4 +1,4 @@
-"""Tool: find the columns that words of a question may mean."""
+"""Tool: map terms of a question to columns."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple
@@ -6,19 +6,19 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 from rapidfuzz import fuzz, utils
 
-from agent.catalog.glossary import meanings, shared
-from agent.catalog.linked_values import linked_values
-from agent.catalog.schema import Table
-from agent.catalog.source import Source
-from agent.catalog.words import words
-from agent.sql.limits import Cancellation
+from agent.core.cancellation import Cancellation
+from agent.retrieval.linked_values import linked_values
+from agent.retrieval.synonyms import concepts, overlap
+from agent.schema.catalog import Table
+from agent.schema.words import words
+from agent.sources.source import Source
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
-_MOST_COLUMNS = 3
-_LEAST = 0.55
+_MAX_MATCHES = 3
+_MIN_SCORE = 0.55
 _BY_WORDS, _BY_SPELLING, _BY_MEANING, _BY_VALUE = 0.95, 0.9, 0.86, 0.85
-_OF_TERM = 0.6
-"""What the share of the term's words that a name has weighs, beside the share of the name's words."""
+_TERM_WEIGHT = 0.6
+"""Weight of the share of the term's words that are in the name; the share of the name's words has the rest."""
 
 _SHOWN_NAMES = 100
 
@@ -33,9 +33,9 @@ class ResolveFields(Arguments):
 
 
 class Match(NamedTuple):
-    """A column that a term may mean, from 0 to 1, and what speaks for it.
+    """A candidate column for a term, with a score from 0 to 1.
 
-    `name`, `words`, `spelling`, `meaning` or `value`.
+    `by` is the kind of match: `name`, `words`, `spelling`, `meaning` or `value`.
     """
 
     column: str
@@ -44,63 +44,63 @@ class Match(NamedTuple):
 
 
 def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return for each term up to three columns with scores, best first; where none fits, all names to choose from.
+    """Return up to three columns with scores for each term, best first; if a term has none, also the column names.
 
-    A term meets a column by its name (1.0), by the stems of its words (up to 0.95), by its spelling (up to 0.9), by
-    what its words mean in English, Russian or Chinese (up to 0.86), or as a value that the column has (0.85). Of words
-    and meanings the score is the part of the term's that the column shares, times 0.6, and of the column's that the
-    term shares, times 0.4. What has less than 0.55 is left out.
+    A term matches a column by its name (1.0), the stems of its words (up to 0.95), its spelling (up to 0.9), the
+    meaning of its words in English, Russian or Chinese (up to 0.86), or a value of the column (0.85). Scores of words
+    and meanings are 0.6 times the share of the term's words found in the name plus 0.4 times the share of the name's
+    words found in the term. Scores below 0.55 are dropped.
 
     Raises:
-        ToolCallInvalid: the dataset is none of this question.
-        DatasphinxError: as `Workbench.table` and `agent.sql.execute.execute` say.
+        ToolCallInvalid: the dataset is not among those of the question.
+        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
-    mapped = {term: _matches(term, table, source) for term in dict.fromkeys(arguments.terms)}
+    matches = {term: _matches(term, table, source) for term in dict.fromkeys(arguments.terms)}
     content: dict[str, Any] = {
-        "mapped_columns": {term: [match._asdict() for match in found] for term, found in mapped.items()}
+        "mapped_columns": {term: [match._asdict() for match in best] for term, best in matches.items()}
     }
-    if not all(mapped.values()):
+    if not all(matches.values()):
         content["columns"] = list(table.column_names[:_SHOWN_NAMES])
-    return Outcome(content, sum(map(len, mapped.values())))
+    return Outcome(content, sum(map(len, matches.values())))
 
 
 def _matches(term: str, table: Table, source: Source) -> list[Match]:
     best: dict[str, Match] = {}
     for match in [*_by_meaning(term, table), *_by_name(term, table), *_by_value(term, table, source)]:
-        if match.score >= max(_LEAST, best[match.column].score if match.column in best else 0):
+        if match.score >= max(_MIN_SCORE, best[match.column].score if match.column in best else 0):
             best[match.column] = match
-    return sorted(best.values(), key=lambda match: -match.score)[:_MOST_COLUMNS]
+    return sorted(best.values(), key=lambda match: -match.score)[:_MAX_MATCHES]
 
 
 def _by_name(term: str, table: Table) -> Iterator[Match]:
-    asked, wanted = term.strip().casefold(), words(term)
+    folded, term_words = term.strip().casefold(), words(term)
     for name in table.column_names:
-        if name.casefold() == asked:
+        if name.casefold() == folded:
             yield Match(name, 1.0, "name")
             continue
-        own = words(name)
-        if wanted and own:
-            shared = len(wanted & own)
-            share = _OF_TERM * shared / len(wanted) + (1 - _OF_TERM) * shared / len(own)
+        name_words = words(name)
+        if term_words and name_words:
+            common = len(term_words & name_words)
+            share = _TERM_WEIGHT * common / len(term_words) + (1 - _TERM_WEIGHT) * common / len(name_words)
             yield Match(name, round(_BY_WORDS * share, 2), "words")
-        alike = fuzz.ratio(term, name, processor=utils.default_process) / 100
-        yield Match(name, round(_BY_SPELLING * alike, 2), "spelling")
+        similarity = fuzz.ratio(term, name, processor=utils.default_process) / 100
+        yield Match(name, round(_BY_SPELLING * similarity, 2), "spelling")
 
 
 def _by_meaning(term: str, table: Table) -> Iterator[Match]:
-    asked = meanings(term)
+    of_term = concepts(term)
     for name in table.column_names:
-        own = meanings(name)
-        share = _OF_TERM * shared(asked, own) + (1 - _OF_TERM) * shared(own, asked)
+        of_name = concepts(name)
+        share = _TERM_WEIGHT * overlap(of_term, of_name) + (1 - _TERM_WEIGHT) * overlap(of_name, of_term)
         yield Match(name, round(_BY_MEANING * share, 2), "meaning")
 
 
 def _by_value(term: str, table: Table, source: Source) -> Iterator[Match]:
-    # In quotes it is looked for as a whole, whatever it is made of.
+    # Quotes make the search treat the term as one value.
     quoted = '"' + term.replace('"', " ") + '"'
-    for found in linked_values(quoted, source.values, {table.key: table.column_names}):
-        yield Match(found.column, _BY_VALUE, "value")
+    for value in linked_values(quoted, source.values, {table.key: table.column_names}):
+        yield Match(value.column, _BY_VALUE, "value")
 
 
 TOOL = Tool(

@@ -1,22 +1,22 @@
-"""Tool: compute. The one way to a figure."""
+"""Tool: run a query spec. The only source of figures in an answer."""
 
 from typing import Any
 
 from pydantic import Field, field_validator
 
+from agent.core.cancellation import Cancellation
 from agent.errors import QuerySpecInvalid, SpecProblem
 from agent.queryspec.compile import compile_spec
 from agent.queryspec.datasets import Datasets
 from agent.queryspec.dialect import spec_dialect
-from agent.queryspec.problems import read_spec
+from agent.queryspec.read import read_spec
 from agent.queryspec.run import run
 from agent.queryspec.spec import QuerySpec
-from agent.sql.limits import Cancellation
-from agent.sql.result import Result, masked
-from agent.tools.tool import Arguments, KeptResult, Outcome, Tool, Workbench, known
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
+from agent.types import KeptResult, Result, masked
 
 SHOWN_ROWS = 50
-"""Rows of a result that the model is told; all are kept."""
+"""Rows of a result that the model sees; all rows are kept."""
 
 
 class RunQuery(Arguments):
@@ -27,7 +27,7 @@ class RunQuery(Arguments):
 
     @field_validator("query", mode="before")
     @classmethod
-    def _say_what_is_wrong(cls, data: Any) -> Any:
+    def _read_spec(cls, data: Any) -> Any:
         return data if isinstance(data, QuerySpec) else read_spec(data)
 
 
@@ -35,37 +35,37 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     """Return the first rows, types, `truncated`, and the `result_id` under which all rows are kept.
 
     Raises:
-        ToolCallInvalid: a dataset is none of this question.
+        ToolCallInvalid: the dataset is not among those of the question.
         QuerySpecInvalid: the spec does not fit the datasets.
-        DatasphinxError: as `Workbench.open_source` and `agent.sql.execute.execute` say.
+        DatasphinxError: an error of `Workbench.open_source` or `agent.sql.execute.execute`.
     """
     main = arguments.dataset_id
-    known(TOOL.name, "dataset_id", main, bench.dataset_ids)
-    source = bench.open_source([main, *_joined(arguments, bench)])
+    check_known(TOOL.name, "dataset_id", main, bench.dataset_ids)
+    source = bench.open_source([main, *_joined_datasets(arguments, bench)])
     tables = {name: table for name, table in source.catalog.tables.items() if name in bench.dataset_ids}
     datasets = Datasets(main, tables)
     result = run(arguments.query, datasets, source, cancellation)
     sql = compile_spec(arguments.query, datasets, spec_dialect(source.catalog.dialect)).sql
     result_id = f"r{len(bench.results) + 1}"
     kept = KeptResult(dataset_id=main, sql=sql, result=result)
-    return Outcome(told(result_id, result), len(result["rows"]), kept=kept)
+    return Outcome(result_content(result_id, result), len(result["rows"]), kept=kept)
 
 
-def told(result_id: str, result: Result) -> dict[str, Any]:
-    """Return what the model is told of a result: its first rows, without values of secret columns."""
+def result_content(result_id: str, result: Result) -> dict[str, Any]:
+    """Return the part of a result that the model sees: its first rows, with values of secret columns masked."""
     rows = masked(result)["rows"]
     content: dict[str, Any] = {"result_id": result_id, "columns": result["columns"], "types": result["types"]}
     content |= {"row_count": len(rows), "truncated": result["truncated"], "rows": rows[:SHOWN_ROWS]}
     return content
 
 
-def _joined(arguments: RunQuery, bench: Workbench) -> list[str]:
+def _joined_datasets(arguments: RunQuery, bench: Workbench) -> list[str]:
     names = [join.dataset for join in arguments.query.joins]
     problems = [
         SpecProblem(
             f"joins[{at}].dataset",
             "there is no such dataset in this question",
-            tuple(each for each in bench.dataset_ids if each != arguments.dataset_id),
+            tuple(name for name in bench.dataset_ids if name != arguments.dataset_id),
         )
         for at, name in enumerate(names)
         if name not in bench.dataset_ids

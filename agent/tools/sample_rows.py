@@ -1,43 +1,44 @@
-"""Tool: show a few rows of a dataset."""
+"""Tool: return the first rows of a dataset."""
 
 from typing import Annotated
 
 from pydantic import Field
+from sqlglot import exp
 
+from agent.core.cancellation import Cancellation
 from agent.errors import ToolCallInvalid
-from agent.sql.limits import Cancellation
-from agent.tools.statements import column, select
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench, unknown_columns
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, unknown_columns
 
-MOST_ROWS = 20
-_MOST_COLUMNS = 30
+MAX_ROWS = 20
+_MAX_COLUMNS = 30
 
 
 class SampleRows(Arguments):
     """A dataset, how many of its first rows, and which columns."""
 
     dataset_id: str = Field(description="The id of a dataset of this question.")
-    n: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 5
-    columns: Annotated[list[str], Field(min_length=1, max_length=_MOST_COLUMNS)] | None = Field(
-        None, description=f"Names of columns; left out: the first {_MOST_COLUMNS}."
+    n: Annotated[int, Field(ge=1, le=MAX_ROWS)] = 5
+    columns: Annotated[list[str], Field(min_length=1, max_length=_MAX_COLUMNS)] | None = Field(
+        None, description=f"Names of columns; left out: the first {_MAX_COLUMNS}."
     )
 
 
 def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return the first `n` rows; secret columns are left out.
+    """Return the first `n` rows, by default without secret columns.
 
     Raises:
-        ToolCallInvalid: there is no such dataset or column, or its values are secret.
-        DatasphinxError: as `Workbench.table` and `agent.sql.execute.execute` say.
+        ToolCallInvalid: the dataset or a column does not exist, or a column is secret.
+        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
-    open_names = [each.name for each in table.columns if not each.secret]
-    names = arguments.columns or open_names[:_MOST_COLUMNS]
+    open_names = [column.name for column in table.columns if not column.secret]
+    names = arguments.columns or open_names[:_MAX_COLUMNS]
     problems = unknown_columns("columns", names, table)
     if problems:
         raise ToolCallInvalid(TOOL.name, tuple(problems))
-    found = select([column(name) for name in names], table, source, cancellation, arguments.n)
-    return Outcome({"columns": list(names), "rows": found["rows"]}, len(found["rows"]))
+    nodes = [exp.column(name, quoted=True) for name in names]
+    rows = select(nodes, table, source, cancellation, arguments.n)["rows"]
+    return Outcome({"columns": list(names), "rows": rows}, len(rows))
 
 
 TOOL = Tool("sample_rows", "Show the first rows of a dataset, to see what cells look like.", SampleRows, sample_rows)

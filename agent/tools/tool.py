@@ -1,43 +1,36 @@
-"""What a tool is, what it gives, and what it works on."""
+"""The interface of a tool: its arguments, its outcome, and the workbench with the data of the question."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-from typing_extensions import TypedDict
+from sqlglot import exp
 
-from agent.catalog.schema import Table
-from agent.catalog.source import Source
 from agent.charts.plot_spec import PlotSpec
+from agent.core.cancellation import Cancellation
 from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
 from agent.errors import SpecProblem, ToolCallInvalid
 from agent.messages import Language
 from agent.queryspec.datasets import nearest
-from agent.sql.limits import Cancellation
-from agent.sql.result import Result
+from agent.schema.catalog import Table
+from agent.sources.source import Source
+from agent.sql.dialects import print_statement
+from agent.types import KeptResult, Result
 
 _SHOWN_IDS = 12
 
 
 class Arguments(BaseModel):
-    """What a model calls a tool with; unknown names are refused."""
+    """Base class of the arguments of a tool; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class KeptResult(TypedDict):
-    """The rows of a query, as they are kept for the question: the dataset that was asked and the statement."""
-
-    dataset_id: str
-    sql: str
-    result: Result
-
-
 @dataclass(frozen=True)
 class Drawing:
-    """A chart: the result it shows, its spec, from which it can be drawn again, and its ECharts option."""
+    """A chart: the id of its result, its spec, and its ECharts option."""
 
     result_id: str
     spec: PlotSpec
@@ -47,60 +40,60 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave: `content` is what the model is told, as JSON holds it, the rest what is kept of it."""
+    """The outcome of a call: `content` is the JSON value that the model sees, the rest is kept for the answer."""
 
     content: Mapping[str, Any]
     rows: int = 0
     dataset_id: str | None = None
-    """The dataset that was made."""
+    """The id of a created dataset."""
     kept: KeptResult | None = None
     drawing: Drawing | None = None
     notes: tuple[str, ...] = ()
-    """What a reader of the answer should know."""
+    """Notes for the reader of the answer."""
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """What the tools of one question may work on: these files, datasets and results, and no others."""
+    """The data that the tools of one question may use: its files, datasets and results, and no others."""
 
     registry: Registry
     open_source: Callable[[Sequence[str]], Source]
-    """Opens a source with a table for each dataset, named by its id."""
+    """Open a source with one table per dataset, named by its id."""
     file_ids: tuple[str, ...] = ()
     dataset_ids: tuple[str, ...] = ()
     results: Mapping[str, KeptResult] = field(default_factory=dict)
     language: Language = "en"
     asks_database: bool = False
-    """Whether the datasets are tables of a database, and not made of files."""
+    """Whether the datasets are tables of a database rather than files."""
     loading: LoadProgress = lambda stage, share: None
-    """Hears how far the loading of a file is."""
+    """Called with the progress of loading a file."""
 
     def table(self, tool: str, dataset_id: str) -> tuple[Source, Table]:
-        """Return the table of a dataset of this question, and the source that it is in.
+        """Return the source and table of a dataset of the question.
 
         Raises:
-            ToolCallInvalid: it is none of them.
-            DatasetUnknown: it has been removed since.
+            ToolCallInvalid: the dataset is not among those of the question.
+            DatasetUnknown: the dataset has been deleted.
         """
-        known(tool, "dataset_id", dataset_id, self.dataset_ids)
+        check_known(tool, "dataset_id", dataset_id, self.dataset_ids)
         source = self.open_source([dataset_id])
         return source, source.catalog.tables[dataset_id]
 
 
-def known(tool: str, path: str, name: str, names: Sequence[str]) -> None:
+def check_known(tool: str, path: str, name: str, names: Sequence[str]) -> None:
     """Check that `name` is one of `names`.
 
     Raises:
-        ToolCallInvalid: it is not; the problem is at `path` and tells which there are.
+        ToolCallInvalid: it is not; the problem has the path `path` and lists the valid names.
     """
     if name not in names:
-        # Ids say nothing by their spelling.
+        # Similarly spelled ids are unrelated, so the first ones are listed rather than the nearest.
         reason = f"there is no such {path.partition('[')[0].removesuffix('_id')} in this question"
         raise ToolCallInvalid(tool, (SpecProblem(path, reason, tuple(names[:_SHOWN_IDS])),))
 
 
 def unknown_columns(path: str, names: Sequence[str], table: Table) -> list[SpecProblem]:
-    """Return a problem for each of `names` that is no column of `table`, or one whose values are secret."""
+    """Return a problem for each of `names` that is not a column of `table` or is secret."""
     secret = {column.name for column in table.columns if column.secret}
     open_names = [name for name in table.column_names if name not in secret]
     return [
@@ -114,9 +107,23 @@ def unknown_columns(path: str, names: Sequence[str], table: Table) -> list[SpecP
     ]
 
 
+def select(
+    columns: Sequence[exp.Expr], table: Table, source: Source, cancellation: Cancellation, limit: int | None = None
+) -> Result:
+    """Select `columns` from the first `limit` rows of `table`, through the guarded execution of the source.
+
+    Raises:
+        DatasphinxError: an error of `agent.sql.execute.execute`.
+    """
+    query = exp.select(*columns).from_(exp.table_(table.name, db=table.schema, quoted=True))
+    if limit is not None:
+        query = query.limit(limit)
+    return source.execute(print_statement(query, source.catalog.dialect), cancellation)
+
+
 @dataclass(frozen=True)
 class Tool:
-    """A tool: `run` does what `arguments`, a model of pydantic, say, on a workbench, until it is cancelled."""
+    """A tool: `run` takes validated `arguments`, the workbench and a cancellation, and returns the outcome."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""The tools as a model sees them, and the one way to call one: checked, within a time limit, wrong calls explained."""
+"""The toolbox of a question: tool schemas for the model, and checked calls within a time limit."""
 
 import json
 import threading
@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from agent.audit.step import current_step
-from agent.catalog import spelling
+from agent.core.cancellation import Cancellation
+from agent.core.redact import without_paths
+from agent.core.text import valid_json
 from agent.errors import (
     ArchiveSuspicious,
     DatasetUnknown,
@@ -29,11 +30,10 @@ from agent.errors import (
     ToolCallInvalid,
     ToolTimeout,
 )
-from agent.models.formats import function_schema
-from agent.queryspec.problems import path_of
-from agent.sql.limits import Cancellation
-from agent.sql.redact import without_paths
-from agent.text import valid_json
+from agent.llm.formats import function_schema
+from agent.queryspec.read import path_of
+from agent.record.step import current_step
+from agent.schema import spelling
 from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
@@ -42,23 +42,23 @@ TOOLS: tuple[Tool, ...] = tuple(
 )
 
 MAX_ARGUMENTS = 20_000
-"""Characters that the arguments of a call may have."""
+"""Maximum length of the arguments of a call, in characters."""
 
-_FOR_THE_MODEL = (
+_REPORTED_TO_MODEL = (
     Retryable, ArchiveSuspicious, DatasetUnknown, FileEmpty, FileEncrypted, FileTooLarge, FileUnknown, FileUnreadable,
     HeaderNotFound, SheetNotFound,
 )  # fmt: skip
-"""What another call may mend. Anything else is a defect or a store that does not answer, and ends the question."""
+"""Errors that another call may avoid. Any other error ends the question."""
 
-_ALIKE = 50.0
+_MIN_SIMILARITY = 50.0
 
-Made = tuple[str, Mapping[str, Any]]
-"""A call that was made: the tool, and the arguments in one form."""
+PastCall = tuple[str, Mapping[str, Any]]
+"""An earlier call: the tool and its normalised arguments."""
 
 
 @dataclass(frozen=True)
-class Called:
-    """One call as it was made: its arguments in one form, and what came of it; one of the last two is there."""
+class CallResult:
+    """A finished call: tool, normalised arguments, and either an outcome or an error."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -67,17 +67,21 @@ class Called:
 
 
 class Toolbox:
-    """The tools over one workbench. `timeout_s` is what one call may take; None: as long as it takes."""
+    """The tools of one question. `timeout_s` limits a call in seconds; None means no limit."""
 
     def __init__(
-        self, bench: Workbench, timeout_s: float | None, tools: Sequence[Tool] = TOOLS, made: Sequence[Made] = ()
+        self,
+        bench: Workbench,
+        timeout_s: float | None,
+        tools: Sequence[Tool] = TOOLS,
+        past_calls: Sequence[PastCall] = (),
     ) -> None:
-        """`made` are the calls so far, which are not made again."""
-        self._bench, self._timeout_s, self._made = bench, timeout_s, made
+        """A call equal to one of `past_calls` is rejected."""
+        self._bench, self._timeout_s, self._past_calls = bench, timeout_s, past_calls
         self._tools = {tool.name: tool for tool in tools}
 
     def schemas(self) -> list[dict[str, Any]]:
-        """Return every tool as OpenAI's function calling describes one; ids can only be those of the workbench."""
+        """Return all tools in the format of OpenAI's function calling; ids are restricted to those of the question."""
         return [
             function_schema(
                 tool.name, tool.description, self._with_ids(tool.arguments.model_json_schema(by_alias=True))
@@ -85,34 +89,34 @@ class Toolbox:
             for tool in self._tools.values()
         ]
 
-    def call(self, name: str, arguments: str | Mapping[str, Any]) -> Called:
-        """Return what the tool `name` gives for `arguments`, which are JSON or what was read from it.
+    def call(self, name: str, arguments: str | Mapping[str, Any]) -> CallResult:
+        """Call the tool `name` with `arguments`, a JSON text or a mapping.
 
-        A wrong call and a file that cannot be used come back as `error`; what the model cannot mend is raised.
+        An invalid call or an unusable file is returned as `error`; an error that another call cannot avoid is raised.
 
         Raises:
             DatasphinxError: the store, its driver or the database fails.
         """
-        read: Mapping[str, Any] = {}
+        mapping: Mapping[str, Any] = {}
         try:
             tool = self._tool(name)
-            read = _read(name, arguments)
-            checked = _checked(tool, read)
-            read = checked.model_dump(mode="json", by_alias=True, exclude_none=True)
-            self._refuse_repeated(name, read)
-            return Called(name, read, self._run(tool, checked), None)
-        except _FOR_THE_MODEL as error:
-            return Called(name, read, None, error)
+            mapping = _parse_arguments(name, arguments)
+            validated = _validate(tool, mapping)
+            mapping = validated.model_dump(mode="json", by_alias=True, exclude_none=True)
+            self._reject_repeated(name, mapping)
+            return CallResult(name, mapping, self._run(tool, validated), None)
+        except _REPORTED_TO_MODEL as error:
+            return CallResult(name, mapping, None, error)
 
     def _tool(self, name: str) -> Tool:
         if name not in self._tools:
-            names = spelling.nearest(name, self._tools, _ALIKE) or tuple(self._tools)
+            names = spelling.nearest(name, self._tools, _MIN_SIMILARITY) or tuple(self._tools)
             raise ToolCallInvalid(name[:80], (SpecProblem("tool", "there is no such tool", names),))
         return self._tools[name]
 
-    def _refuse_repeated(self, name: str, arguments: Mapping[str, Any]) -> None:
-        for number, (tool, known) in enumerate(self._made, 1):
-            if (tool, known) == (name, arguments):
+    def _reject_repeated(self, name: str, arguments: Mapping[str, Any]) -> None:
+        for number, call in enumerate(self._past_calls, 1):
+            if call == (name, arguments):
                 reason = f"call {number} was the same, so this brings nothing new: use what that gave, or finish"
                 raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
 
@@ -129,51 +133,51 @@ class Toolbox:
             raise ToolTimeout(tool.name, self._timeout_s) from None
 
     def _with_ids(self, schema: dict[str, Any]) -> dict[str, Any]:
-        known = {
+        ids = {
             "dataset_id": self._bench.dataset_ids,
             "file_id": self._bench.file_ids,
             "result_id": tuple(self._bench.results),
         }
         for name, field in schema["properties"].items():
-            if known.get(name):
-                field["enum"] = list(known[name])
+            if ids.get(name):
+                field["enum"] = list(ids[name])
         return schema
 
 
 def error_content(error: DatasphinxError) -> dict[str, Any]:
-    """Return an error as the model is told it: what is wrong, and where there are places, path, reason and nearest."""
+    """Return an error in the form that the model sees: code and message, or problems with path, reason and nearest."""
     problems = getattr(error, "problems", ())
-    told: dict[str, Any] = {"code": error.code}
+    content: dict[str, Any] = {"code": error.code}
     if problems and isinstance(problems[0], SpecProblem):
-        told["problems"] = [
-            {"path": each.path, "reason": each.reason, **({"nearest": list(each.nearest)} if each.nearest else {})}
-            for each in problems
+        content["problems"] = [
+            {"path": item.path, "reason": item.reason, **({"nearest": list(item.nearest)} if item.nearest else {})}
+            for item in problems
         ]
     else:
-        told["message"] = without_paths(error.message())
-    return {"error": told}
+        content["message"] = without_paths(error.message())
+    return {"error": content}
 
 
-def _read(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _parse_arguments(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(arguments, str) and len(arguments) > MAX_ARGUMENTS:
         reason = f"they have more than {MAX_ARGUMENTS} characters"
         raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
     try:
-        read = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+        value = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError) as error:
         raise ToolCallInvalid(name, (SpecProblem("arguments", f"they are no JSON: {error}"),)) from None
-    if not isinstance(read, Mapping):
+    if not isinstance(value, Mapping):
         raise ToolCallInvalid(name, (SpecProblem("arguments", "a JSON object is expected"),))
-    valid: dict[str, Any] = valid_json(dict(read))
+    valid: dict[str, Any] = valid_json(dict(value))
     return valid
 
 
-def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Arguments:
+def _validate(tool: Tool, arguments: Mapping[str, Any]) -> Arguments:
     try:
         return tool.arguments.model_validate(arguments)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)
-        raise ToolCallInvalid(tool.name, tuple(_problem(each, tool) for each in found)) from None
+        details = error.errors(include_url=False, include_context=False)
+        raise ToolCallInvalid(tool.name, tuple(_problem(detail, tool) for detail in details)) from None
 
 
 def _problem(error: ErrorDetails, tool: Tool) -> SpecProblem:
@@ -186,7 +190,7 @@ def _problem(error: ErrorDetails, tool: Tool) -> SpecProblem:
 
 @contextmanager
 def _deadline(cancellation: Cancellation, seconds: float | None) -> Iterator[None]:
-    """Cancel after so many seconds, unless the block has ended."""
+    """Cancel after `seconds` unless the block has ended; None never cancels."""
     if seconds is None:
         yield
         return

@@ -1,34 +1,37 @@
-"""Node: turn results, a question to the user, or a failure, into what comes out."""
+"""Node: turn results, a question to the user, or a failure into the output."""
 
 from typing import Any
 
-from agent.analyst_state import AnalystState
-from agent.answers.analysis import analysis_failure, analysis_question
-from agent.answers.compose import compose
-from agent.audit.bodies import LOGGED_ANSWER
-from agent.clarify.types import Turn
+from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer
+from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
+from agent.state import AnalystState
+from agent.types import Turn
 
 
 def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
-    """Give text, form, value, tables and charts; every figure of the model's words is checked against the results."""
+    """Return text, output type, value, tables and charts; every number in the model's text is checked."""
     failure, asked, conclusion = state.get("failure"), state.get("clarification"), state.get("conclusion")
     if failure:
-        return analysis_failure(failure, state)
+        return analysis_failure_output(failure, state)
     if asked:
-        return analysis_question(asked, state)
+        return analysis_clarification_output(asked, state)
     if not conclusion:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]
-    output = compose(
+    output = compose_answer(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
         services,
-        wanted=state.get("output_type"),
+        requested=state.get("output_type"),
         sql=state["results"][ids[0]]["sql"],
-        drawn=[each["chart"] for each in state["drawn"]],
+        charts=[drawing["chart"] for drawing in state["drawn"]],
         draft=conclusion["answer"],
     )
-    said = state.get("clarifications") or []
-    turn = Turn(question=state["question"], sql=output["sql"], answer=output[LOGGED_ANSWER], clarifications=said)
+    turn = Turn(
+        question=state["question"],
+        sql=output["sql"],
+        answer=output[LOGGED_ANSWER],
+        clarifications=state.get("clarifications") or [],
+    )
     return {**output, "turns": [*(state.get("turns") or ()), turn][-services.settings.memory_size :]}

@@ -1,32 +1,32 @@
-"""Node: decide what is done next."""
+"""Node: plan the next step of an analysis."""
 
 from typing import Any
 
-from agent.analysis.control import CONTROLS, control_schemas, controlled
+from agent.analysis.controls import CONTROLS, apply_control, control_schemas
 from agent.analysis.embedded import embedded_step
-from agent.analysis.messages import step_messages
-from agent.analysis.opening import opening
-from agent.analysis.workbench import told_wrong, workbench
-from agent.analyst_state import AnalystState, ToolCall
+from agent.analysis.start import start_analysis
+from agent.analysis.step_prompt import step_messages
+from agent.analysis.workbench import rejected_update, workbench
+from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, InvalidOutputType, Retryable
-from agent.failure import failure_of
-from agent.models.schemas import AnalystStep
+from agent.llm.schemas import AnalystStep
 from agent.services import Services
 from agent.settings import Settings
+from agent.state import AnalystState, ToolCall
 from agent.tools.toolbox import Toolbox
 
 
 def plan(state: AnalystState, services: Services) -> dict[str, Any]:
-    """Begin with the files; then give the next call: one that follows from the files, else the model's choice.
+    """Return the next tool call: first those that follow from the files, then those that the model chooses.
 
-    The model may also end the analysis, or have the user asked. Where it wants another call than there are left, the
-    question ends with what was found.
+    The model may also end the analysis or ask the user. A call beyond the limit of steps ends the question with the
+    results so far.
     """
     if not state.get("heard"):
-        return _next_given(opening(state, services))
+        return _next_pending(start_analysis(state, services))
     if state["pending"]:
-        return _next_given({"pending": state["pending"]})
-    if services.model.profile == "embedded":
+        return _next_pending({"pending": state["pending"]})
+    if not services.roles.calls_tools:
         return embedded_step(state, services)
     tools = [*Toolbox(workbench(state, services), None).schemas(), *control_schemas(state, services.settings)]
     step = services.model.ask(AnalystStep, step_messages(state, services.settings, services.today()), tools)
@@ -38,7 +38,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     return {"call": call, "step_count": state["step_count"] + 1}
 
 
-def _next_given(update: dict[str, Any]) -> dict[str, Any]:
+def _next_pending(update: dict[str, Any]) -> dict[str, Any]:
     first, *rest = update["pending"]
     return {**update, "call": first, "pending": rest}
 
@@ -48,14 +48,14 @@ def _out_of_steps(settings: Settings) -> dict[str, Any]:
 
 
 def _controlled(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
-    """Return the end, or the question to the user; where that cannot be, the model is told why, and it costs a step."""
+    """Return the conclusion or the question to the user; report an invalid one to the model, which costs a step."""
     try:
-        return controlled(step, state, settings)
+        return apply_control(step, state, settings)
     except Retryable as error:
         if state["step_count"] >= settings.max_steps:
             return _out_of_steps(settings)
-        return {**told_wrong(step, error, state), "step_count": state["step_count"] + 1}
+        return {**rejected_update(step, error, state), "step_count": state["step_count"] + 1}
     except InvalidOutputType as error:
         if state["form_was_corrected"]:
             return {"failure": failure_of(error)}
-        return {**told_wrong(step, error, state), "form_was_corrected": True}
+        return {**rejected_update(step, error, state), "form_was_corrected": True}

@@ -1,14 +1,14 @@
-"""Node: let a question that leans on those before it stand alone."""
+"""Node: rewrite a follow-up question so that it can be understood without the conversation."""
 
 from typing import Any
 
-from agent.analyst_state import AnalystState
-from agent.conversation.rewriting import standing_alone
-from agent.question import clean_question
+from agent.conversation.follow_ups import rewrite_standalone
+from agent.core.text import clean_question
 from agent.services import Services
+from agent.state import AnalystState
 
 
 def rewrite_question(state: AnalystState, services: Services) -> dict[str, Any]:
-    """Rewrite `question` with the last turns in sight."""
+    """Rewrite `question` using the last turns."""
     question = clean_question(state.get("question"), services.settings.max_question_chars)
-    return {"question": standing_alone(question, state["turns"][-services.settings.memory_size :], services)}
+    return {"question": rewrite_standalone(question, state["turns"][-services.settings.memory_size :], services)}

@@ -1,32 +1,33 @@
-"""Node: make the call of a tool that was planned."""
+"""Node: run the planned tool call."""
 
 from typing import Any
 
-from agent.analysis.workbench import refused, remembered, workbench
-from agent.analyst_state import AnalystState
+from agent.analysis.workbench import call_update, denied_update, workbench
+from agent.core.failure import failure_of
 from agent.errors import NotPermitted, PermissionDenied
-from agent.failure import failure_of
 from agent.services import Services
+from agent.state import AnalystState
 from agent.tools.toolbox import Toolbox
 
 
 def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:
-    """Make `call`; a wrong one is told to the model, and an error in a file of the user's ends the question.
+    """Run `call`; report an invalid call to the model, and end the question with an error in a user's file.
 
-    A table that may not be read is told to the model too, as long as there is another one.
-
-    What the user brings is loaded however long that takes; a call that the model has chosen has a time limit.
+    A table that may not be read is reported to the model as well, as long as another table is left. Calls chosen by the
+    model have a time limit; the user's files are loaded without one.
     """
     call = state["call"]
     if call is None:
         raise ValueError("there is no call to make")
     timeout_s = None if call["is_given"] else services.settings.tool_timeout_s
-    made = [(each["tool"], each["arguments"]) for each in state["observations"]]
+    past_calls = [(observation["tool"], observation["arguments"]) for observation in state["observations"]]
     try:
-        called = Toolbox(workbench(state, services), timeout_s, made=made).call(call["tool"], call["arguments"])
+        called = Toolbox(workbench(state, services), timeout_s, past_calls=past_calls).call(
+            call["tool"], call["arguments"]
+        )
     except (NotPermitted, PermissionDenied) as error:
-        return {**refused(call, error, state), "call": None}
-    update = {**remembered(called, state), "call": None}
+        return {**denied_update(call, error, state), "call": None}
+    update = {**call_update(called, state), "call": None}
     if call["is_given"] and called.error:
         update["failure"] = failure_of(called.error)
     return update

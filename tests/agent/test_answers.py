@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, calls, prompts
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_table, url
@@ -391,7 +391,7 @@ def test_invented_figure_rejects_the_narration(scripted: Scripted, text: str) ->
     assert output["error"] is None
     assert text not in output["answer"]
     assert output["answer"].startswith("| order_id | total_amount |")
-    assert any("the narration was rejected" in note for note in output["audit"]["notes"])
+    assert any("narration rejected" in note for note in output["audit"]["notes"])
 
 
 def test_narration_is_written_again_without_the_invented_figures(scripted: Scripted) -> None:
@@ -412,8 +412,8 @@ def test_narration_that_invents_twice_is_given_up(scripted: Scripted) -> None:
 
     assert output["answer"].startswith("| order_id | total_amount |")
     assert [text for text in output["audit"]["notes"] if "rejected" in text] == [
-        "the narration was rejected, it states 31",
-        "the narration was rejected, it states 32",
+        "narration rejected, unsupported claims: 31",
+        "narration rejected, unsupported claims: 32",
     ]
 
 

@@ -13,7 +13,6 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 import agent.accessor  # noqa: F401
-import agent.chat
 from agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
 from agent.datasets.limits import LoadLimits
 from agent.datasets.registry import Registry
@@ -27,7 +26,7 @@ from agent.errors import (
     SourceNotFound,
     SourcesNotTogether,
 )
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
 from agent.settings import Settings, load_settings
 from tests.agent.walk import COUNT, HOW_MANY, JOKE
 from tests.conftest import NO_AMBIGUITY, VALID
@@ -155,7 +154,7 @@ def test_forced_form_that_cannot_be_had_is_a_typed_error(asking: Asking) -> None
     assert agent.last_sql == BY_STATUS["sql"]
     assert agent.trace and agent.trace["llm_calls"] == len(agent.model.calls)
     (note,) = caught.value.__notes__
-    assert note.startswith("Результат нельзя дать в виде number")
+    assert note.startswith("Результат нельзя вернуть в виде number")
 
 
 def test_error_of_the_graph_is_raised_by_its_class(asking: Asking) -> None:
@@ -298,7 +297,7 @@ def test_sources_that_cannot_be_asked_together(asking: Asking, sources: Any, fir
 
     assert (caught.value.first, caught.value.second) == (first, second)
     assert "secret" not in str(caught.value)
-    assert "Ask them one after the other" in str(caught.value)
+    assert "Ask about them separately" in str(caught.value)
 
 
 @pytest.mark.parametrize("source", ["sales.xlsx", Path("nowhere.csv"), 7, None, "sqlite:///nowhere.db"])
@@ -368,7 +367,7 @@ class Analyst:
 def analyst(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Analyst]:
     standin = Analyst()
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(agent.chat, "_build_analyst", standin.build)
+    monkeypatch.setattr("agent.analyst.build_analyst", standin.build)
     yield standin
 
 

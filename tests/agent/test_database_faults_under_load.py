@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tests.agent.audit.stores import fresh_url
+from tests.agent.record.stores import fresh_url
 from tests.agent.sql.engines import POSTGRES_URL, EngineUnderTest, shop
 from tests.eventually import eventually
 from tests.fake_openai import Reply

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from agent.audit.store import Store, open_store
-from agent.catalog.background import stop_all
 from agent.errors import SourceNotFound, SourceUnreachable, TraceUnknown
 from agent.graph import build_graph
-from agent.models.embedded import EmbeddedOptions
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
+from agent.record.store import Store, open_store
 from agent.replay import Replay, replay
 from agent.services import Services
 from agent.settings import Settings, load_settings
-from tests.agent.audit.stores import happened, tampering
+from agent.sources.background import stop_all
+from agent.types import EmbeddedOptions
+from tests.agent.record.stores import happened, tampering
 from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI

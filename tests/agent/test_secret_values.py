@@ -12,13 +12,12 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.analyst import build_analyst
-from agent.audit.store import open_store
 from agent.graph import build_graph
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
+from agent.record.store import open_store
 from agent.replay import replay
 from agent.services import Services
-from agent.settings import Settings, load_settings
-from agent.source_settings import SourceSettings
+from agent.settings import Settings, SourceSettings, load_settings
 from tests.conftest import NO_AMBIGUITY, VALID
 
 ROWS = 30

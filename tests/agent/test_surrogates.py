@@ -14,19 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.core.text import valid_json, valid_text
 from agent.graph import build_graph
-from agent.models.parse import read_answer
-from agent.models.schemas import GeneratedSQL
-from agent.models.scripted import ScriptedModel
+from agent.llm.parse import read_answer
+from agent.llm.schemas import GeneratedSQL
+from agent.llm.scripted import ScriptedModel
 from agent.replay import replay
-from agent.server import create_app
+from agent.server.app import create_app
 from agent.services import Services
-from agent.settings import load_settings
-from agent.source_settings import SourceSettings
-from agent.sql.limits import Limits
-from agent.text import valid_json, valid_text
-from agent.tools.toolbox import _read
-from tests.agent.serving import LANGSERVE_WARNING, running
+from agent.settings import SourceSettings, load_settings
+from agent.tools.toolbox import _parse_arguments
+from agent.types import Limits
+from tests.agent.server.serving import LANGSERVE_WARNING, running
 from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
@@ -80,7 +79,7 @@ def test_an_answer_is_read_as_valid_text(text: str) -> None:
 
 
 def test_arguments_of_a_tool_are_valid_text() -> None:
-    assert _read("plot", json.dumps({f"a{LONE}": [LONE]})) == {"a\ufffd": ["\ufffd"]}
+    assert _parse_arguments("plot", json.dumps({f"a{LONE}": [LONE]})) == {"a\ufffd": ["\ufffd"]}
 
 
 @pytest.fixture
@@ -233,7 +232,7 @@ def test_cells_and_names_of_a_database(tmp_path: Path) -> None:
 
 @pytest.mark.postgres
 def test_a_json_cell_of_postgresql() -> None:
-    from agent.catalog.source import open_source
+    from agent.sources.source import open_source
 
     base = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
     settings = SourceSettings(url=base.replace("+psycopg", ""), allow_writable_account=True)

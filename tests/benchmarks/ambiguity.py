@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent.clarify.ambiguity import find_ambiguities
-from agent.sql.limits import Limits
+from agent.types import Limits
 from tests.benchmarks.spider import DEV
 from tests.databases import open_url, url
 

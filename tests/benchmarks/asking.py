@@ -16,19 +16,18 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
-from agent.audit.record import Recorder
-from agent.clarify.types import Clarify
-from agent.evals.datasets.dataset import Dataset
-from agent.evals.datasets.readings import read_readings
-from agent.evals.experiments.asking import asking_of
-from agent.evals.experiments.method import OracleName
+from agent.evals.datasets import Dataset, read_labeled_questions
+from agent.evals.experiments.log import EventCapture
+from agent.evals.experiments.report import clarification_metrics
 from agent.evals.experiments.rounds import ask_when_it_matters
 from agent.evals.experiments.run import Plan, run_with
-from agent.evals.experiments.transcript import Transcript
-from agent.evals.limits import measuring
-from agent.models.scripted import ScriptedModel
+from agent.evals.options import OracleName
+from agent.evals.run import evaluation_settings
+from agent.llm.scripted import ScriptedModel
+from agent.record.recorder import Recorder
 from agent.services import Services
 from agent.settings import load_settings
+from agent.types import Clarify
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ROOT / "tests/fixtures/clarification/questions.jsonl"
@@ -58,14 +57,14 @@ def main(when: Clarify) -> None:
         return {"sql": record["readings"][0]["sql"] if record["type"] else record["sql"]}
 
     model = ScriptedModel({"AmbiguityReview": [review], "GeneratedSQL": [write]}, repeat_last=True)
-    settings = measuring(load_settings()).model_copy(update={"enable_sql_validation": False})
-    services = Services(settings, model=model, recorder=Recorder(Transcript()))
-    questions = read_readings(QUESTIONS)
+    settings = evaluation_settings(load_settings()).model_copy(update={"enable_sql_validation": False})
+    services = Services(settings, model=model, recorder=Recorder(EventCapture()))
+    questions = read_labeled_questions(QUESTIONS)
     with tempfile.TemporaryDirectory() as folder:
         plan = Plan(Path(folder) / "out", oracle=OracleName.RULE, rounds=4)
         dataset = Dataset([*questions], DATABASES)
         _, logs = run_with(services, dataset, plan, when, partial(ask_when_it_matters, when=when), lambda *_: None)
-    figures = asking_of(questions, logs)
+    figures = clarification_metrics(questions, logs)
     matched = sum(log.match for log in logs)
     sys.stdout.write(json.dumps({"n": len(logs), "matched": matched, **figures}, indent=2) + "\n")
 

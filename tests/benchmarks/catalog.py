@@ -27,15 +27,15 @@ from typing import Any
 from pydantic import SecretStr
 from sqlalchemy import create_engine, make_url, text
 
-from agent.catalog.describe import describe
-from agent.catalog.learning import Learning
-from agent.catalog.schema import Catalog
-from agent.catalog.semantic import packaged_embedder
-from agent.catalog.source import Source, open_source
-from agent.source_settings import SourceSettings
+from agent.retrieval.semantic import packaged_embedder
+from agent.schema.catalog import Catalog
+from agent.schema.describe import describe
+from agent.settings import SourceSettings
+from agent.sources.catalog_loader import CatalogLoader
+from agent.sources.source import Source, open_source
 from agent.sql.database import Database
-from agent.sql.limits import Limits
-from agent.sql.preflight import approved
+from agent.sql.validation import validated_sql
+from agent.types import Limits
 
 TABLES, COLUMNS, ROWS = 10_000, 20, 3
 STARTS = 5
@@ -139,13 +139,13 @@ def measure(phase: str, url: str, folder: str) -> dict[str, float]:
 def cold(url: str, folder: Path) -> dict[str, float]:
     """Read the database, sample it for three seconds, fill up what was not sampled, and store all."""
     figures: dict[str, float] = {}
-    learning = Learning(Database(url), SourceSettings(url=SecretStr(url)), folder, packaged_embedder())
-    figures["reflect_s"], catalog = timed(learning.reflect)
-    figures["profile_s"], catalog = timed(lambda: learning.profile(catalog, 3))
+    loader = CatalogLoader(Database(url), SourceSettings(url=SecretStr(url)), folder, packaged_embedder())
+    figures["reflect_s"], catalog = timed(loader.reflect)
+    figures["profile_s"], catalog = timed(lambda: loader.profile(catalog, 3))
     figures["profiled_tables"] = sum(table.columns[0].distinct is not None for table in catalog.tables.values())
     catalog = filled(catalog)
-    figures["store_s"], digest = timed(lambda: learning.store(catalog))
-    figures["index_s"], _ = timed(lambda: learning.index(catalog, digest))
+    figures["store_s"], digest = timed(lambda: loader.store(catalog))
+    figures["index_s"], _ = timed(lambda: loader.index(catalog, digest))
     figures["tables"] = len(catalog.tables)
     figures["columns"] = sum(len(table.columns) for table in catalog.tables.values())
     for kind in ("catalog", "index"):
@@ -167,7 +167,7 @@ def warm(url: str, folder: Path) -> dict[str, float]:
     figures["start_cpu_s"] = round(time.process_time() - before, 3)
     assert source.background is None and len(ranked) == 15
     figures["describe_s"], _ = timed(lambda: _described(source, ranked), 3)
-    figures["check_s"], _ = timed(lambda: approved(f"SELECT id FROM {ranked[0]}", source.catalog), 3)
+    figures["check_s"], _ = timed(lambda: validated_sql(f"SELECT id FROM {ranked[0]}", source.catalog), 3)
     source.close()
     return figures
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
-from agent.sql.result import Result
+from agent.types import Result
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "claims"
 

@@ -26,9 +26,9 @@ from agent.datasets.limits import LoadLimits
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
 from agent.queryspec.datasets import Datasets
-from agent.queryspec.problems import read_spec
+from agent.queryspec.read import read_spec
 from agent.queryspec.run import run
-from agent.sql.limits import Limits
+from agent.types import Limits
 
 MEMORY_MB = 1024
 RUNS = 5
@@ -109,7 +109,7 @@ def compare(path: Path, data_dir: Path) -> None:
         frame = connection.execute(f"SELECT city, created, price, units FROM {dataset.table}").df()
     source = open_datasets(registry, [dataset.dataset_id], Limits(60, 10_000, memory_mb=MEMORY_MB))
     # Each time is that of a statement that runs: what was asked before would be known.
-    source.database.known_results = None
+    source.database.result_cache = None
     datasets = Datasets(dataset.table, source.catalog.tables)
     for name, groups in SPECS.items():
         spec = read_spec({"group_by": groups, "aggregations": FIGURES})

@@ -10,14 +10,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from agent.evals.datasets.dataset import Question
+from agent.embedded.server import embedded_endpoint
+from agent.evals.datasets import Question
 from agent.evals.report import Report, progress_bar
 from agent.evals.run import evaluate
-from agent.models.embedded import EmbeddedOptions
-from agent.models.local import embedded_endpoint
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings
+from agent.types import EmbeddedOptions
 
 QUESTIONS = Path(__file__).parents[1] / "fixtures" / "shop_questions.jsonl"
 

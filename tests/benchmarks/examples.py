@@ -7,10 +7,10 @@ import tempfile
 from itertools import islice, product
 from pathlib import Path
 
-from agent.catalog.semantic import packaged_embedder
-from agent.examples.checked import checked_example
-from agent.examples.choose import Examples
+from agent.examples.example import checked_example
+from agent.examples.selection import StoredExamples
 from agent.examples.store import ExampleStore
+from agent.retrieval.semantic import packaged_embedder
 from agent.services import Services
 from agent.settings import load_settings
 from tests.benchmarks.catalog import timed
@@ -29,9 +29,9 @@ def main(how_many: str = "5000") -> None:
         store = ExampleStore(Path(folder))
         figures = {"examples": len(kept), "keep_s": timed(lambda: store.add(kept))[0]}
         for name in ("first_s", "first_of_another_process_s"):
-            examples = Examples(store, packaged_embedder(), 3)
+            examples = StoredExamples(store, packaged_embedder(), 3)
             figures[name] = timed(lambda chosen=examples: chosen.of(next(asked), source, 3))[0]
-        later = [timed(lambda: examples.of(next(asked), source, 3), 4)[0] for _ in range(_ASKED)]
+        later = [timed(lambda: examples.select(next(asked), source, 3), 4)[0] for _ in range(_ASKED)]
         figures["later_median_ms"] = round(statistics.median(later) * 1000, 1)
     print(json.dumps(figures, indent=2))
 

@@ -1,4 +1,4 @@
-"""Fits the weights of `agent.catalog.fusion` on Spider's training questions: `python -m tests.benchmarks.fit_recall`.
+"""Fits the weights of `agent.retrieval.index` on Spider's training questions: `python -m tests.benchmarks.fit_recall`.
 
 A softmax over all tables makes the gold tables likely; Newton's method, a little ridge. Half of the training databases
 are fitted and the other half tell what it is worth; the weights that are printed last are fitted on all of them.
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.catalog.fusion import FEATURES
-from agent.catalog.index import SchemaIndex
-from agent.catalog.semantic import packaged_embedder
+from agent.retrieval.index import FEATURES, SchemaIndex
+from agent.retrieval.semantic import packaged_embedder
 from tests.benchmarks.spider import Linked, catalog_of, read_tables, read_train
 
 _RIDGE = 1e-4
@@ -44,8 +43,8 @@ def main(questions: int = 2400) -> None:
 
 
 def _features(index: SchemaIndex, question: str) -> NDArray[np.float32]:
-    reading = index.read(question)
-    return index.features(reading, reading.frequencies(index.postings)).T
+    matches = index.match(question)
+    return index.features(matches, matches.frequencies(index.postings)).T
 
 
 def _half(

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agent.catalog.joins import with_inferred_joins
-from agent.catalog.schema import Column, Table
+from agent.schema.catalog import Column, Table
+from agent.schema.inferred_keys import infer_foreign_keys
 
 Join = frozenset[tuple[str, str]]
 
@@ -54,7 +54,7 @@ def joins(tables: dict[str, Table]) -> set[Join]:
     """Return the joins that are inferred."""
     return {
         frozenset(((key, foreign.columns[0]), (foreign.target, foreign.target_columns[0])))
-        for key, table in with_inferred_joins(tables).items()
+        for key, table in infer_foreign_keys(tables).items()
         for foreign in table.foreign_keys
     }
 

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import duckdb
 
-from agent.demo_questions import SHOP
+from agent.cli.demo import SHOP
 from agent.graph import build_graph
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import load_settings
-from agent.sql.limits import Limits
 from agent.sql.worker import DuckDBFile, sqlite_cursor
-from agent.sql.workers import File, shared_workers
+from agent.sql.workers import DatabaseFile, shared_workers
+from agent.types import Limits
 from tests.fake_openai import FakeOpenAI
 
 _VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
@@ -88,7 +88,7 @@ def worker(cache: Path) -> dict[str, dict[str, float]]:
         ("sqlite", sqlite_path, lambda: sqlite_cursor(str(sqlite_path), 30)),
         ("duckdb", duckdb_path, lambda: DuckDBFile(512).cursor(str(duckdb_path), 30)),
     ):
-        file = File(engine, str(path), engine)
+        file = DatabaseFile(engine, str(path), engine)
         with cursor() as opened:
             inside = [_timed(lambda opened=opened: opened.execute(sql).fetchall())[0] for _ in range(_STATEMENTS)]
         shared_workers(512).run(file, sql, (), limits)

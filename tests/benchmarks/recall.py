@@ -15,9 +15,9 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent.catalog.index import SchemaIndex
-from agent.catalog.schema import Catalog, Table
-from agent.catalog.semantic import packaged_embedder
+from agent.retrieval.index import SchemaIndex
+from agent.retrieval.semantic import packaged_embedder
+from agent.schema.catalog import Catalog, Table
 from tests.benchmarks import spider
 from tests.benchmarks.spider import Linked, catalog_of, one_database
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, text
 
-from agent.catalog.schema import Catalog, Column, Table
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
 from agent.sql.row_rules import RowRules

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import sqlglot
 from sqlglot import exp
 
-from agent.catalog.schema import Catalog, Column, ForeignKey, Table
-from agent.sql.limits import Limits
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from agent.types import Limits
 from tests.databases import open_url
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 
 from agent.sample.shop import shop_path
-from agent.service.keys import hash_of, new_key
+from agent.server.keys import hash_of, new_key
 from tests.benchmarks.traffic_actions import AN_HOUR, Action, Person, answer
 from tests.process_tree import footprint
 from tests.server_process import ServerProcess, server_process

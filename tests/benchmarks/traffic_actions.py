@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from tests.agent.clarify.test_asking_back import ASKS, BEST
-from tests.agent.test_server_analyst import QUESTION, ROWS
+from tests.agent.server.test_analyst import QUESTION, ROWS
 from tests.agent.tools.conftest import RETURNS
 from tests.benchmarks import service
 

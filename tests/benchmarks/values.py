@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agent.catalog.value_index import ValueIndex
-from agent.catalog.values import ColumnValues
+from agent.retrieval.value_index import ValueIndex
+from agent.retrieval.value_store import ColumnValues
 from tests.benchmarks.catalog import peak_mb, timed
 
 

@@ -1,1 +1,1 @@
-"""Experiments as Sphinteract runs them (Zhao et al., VLDB 2025): rounds of feedback, questions asked back, and logs."""
+"""Experiments after Sphinteract (Zhao et al., VLDB 2025): rounds of feedback, clarifying questions, and logs."""

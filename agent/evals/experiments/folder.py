@@ -1,16 +1,31 @@
-"""The folder of an experiment: its settings, a line for each question that is done, and what is made of them."""
+"""The folder of an experiment: its settings, one log line per finished question, and the report."""
 
 import json
 import os
 import pickle
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from agent.core.canonical import value_hash
 from agent.errors import DatasetInvalid
-from agent.evals.datasets.records import read_lines
-from agent.evals.experiments.log import QuestionLog, log_of
+from agent.evals.datasets import Question, read_lines
+from agent.evals.experiments.log import QuestionLog, log_from_json
+from agent.evals.options import MatchRule
+from agent.services import Services
+
+_RECORDED_SETTINGS = (
+    "llm_temperature",
+    "llm_structured_output",
+    "enable_sql_validation",
+    "sql_validation_max_retries",
+    "max_sql_generations",
+    "schema_token_budget",
+)
+"""Settings that can change an answer."""
+
 
 SETTINGS, QUESTIONS, PICKLE, REPORT, PLOT = (
     "settings.json",
@@ -21,31 +36,54 @@ SETTINGS, QUESTIONS, PICKLE, REPORT, PLOT = (
 )
 
 
+def settings_of(
+    services: Services, questions: Sequence[Question], *, method: str, oracle: str | None, rounds: int, rule: MatchRule
+) -> dict[str, Any]:
+    """Return the experiment's settings: method, model, and a hash of all `questions` with their SQL.
+
+    The degree of parallelism and the location of the database files are not included.
+    """
+    settings, embedded = services.settings, services.embedded
+    identities = [[question.id, question.db_id, question.prompt, question.sql] for question in questions]
+    return {
+        "method": method,
+        "rounds": rounds,
+        "oracle": oracle,
+        "match": rule.value,
+        "model": services.model.name,
+        "shots": 0 if embedded else settings.shots,
+        "embedded": asdict(embedded) if embedded else None,
+        **{name: getattr(settings, name) for name in _RECORDED_SETTINGS},
+        "n": len(questions),
+        "questions": value_hash(identities),
+    }
+
+
 class ExperimentFolder:
-    """The folder. Safe to write to from several threads of one process."""
+    """The folder of an experiment. Safe to write from several threads of one process."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        """Begin an experiment with `settings` in `path`, or go on with the one that is there.
+        """Start an experiment with `settings` in `path`, or continue the existing one.
 
         Raises:
-            DatasetInvalid: it cannot be written, or an experiment with other settings is there.
+            DatasetInvalid: The folder cannot be written, or has an experiment with other settings.
         """
         self.path = path
         self._lock = threading.Lock()
         try:
             path.mkdir(parents=True, exist_ok=True)
             if (path / SETTINGS).exists():
-                _refuse_others(path, read_settings(path), json.loads(json.dumps(settings)))
+                _check_settings(path, read_settings(path), json.loads(json.dumps(settings)))
             elif (path / QUESTIONS).exists():
-                raise DatasetInvalid(str(path), f"it has {QUESTIONS} and no {SETTINGS}")
+                raise DatasetInvalid(str(path), f"it has {QUESTIONS} but no {SETTINGS}")
             else:
                 self._replace(SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False).encode())
-            self._drop_half_a_line()
+            self._drop_partial_line()
         except OSError as error:
             raise DatasetInvalid(str(path), f"it cannot be written ({error.strerror})") from error
 
     def append(self, log: QuestionLog) -> None:
-        """Put a question that is done at the end, on the disk before this returns."""
+        """Append the log of a finished question; it is on disk when this returns."""
         line = json.dumps(log.as_json(), ensure_ascii=False) + "\n"
         with self._lock, (self.path / QUESTIONS).open("ab") as file:
             file.write(line.encode("utf-8", "backslashreplace"))
@@ -53,46 +91,46 @@ class ExperimentFolder:
             os.fsync(file.fileno())
 
     def finish(self, logs: Sequence[QuestionLog], report: Mapping[str, Any]) -> None:
-        """Write the pickle of `logs`, a list of dicts as the published logs are, and the report."""
+        """Write the report, and the pickle of `logs`: a list of dicts, as in the published logs."""
         self._replace(PICKLE, pickle.dumps([log.as_json() for log in logs], protocol=4))
         self._replace(REPORT, json.dumps(report, indent=2, ensure_ascii=False).encode())
 
     def _replace(self, name: str, content: bytes) -> None:
-        # Whole or not at all: a run may be killed at any time.
+        # Replace atomically, since the run may be killed at any time.
         new = self.path / f"{name}.new"
         new.write_bytes(content)
         new.replace(self.path / name)
 
-    def _drop_half_a_line(self) -> None:
+    def _drop_partial_line(self) -> None:
         file = self.path / QUESTIONS
         content = file.read_bytes() if file.exists() else b""
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            self._replace(QUESTIONS, whole)
+        complete = content[: content.rfind(b"\n") + 1]
+        if len(complete) < len(content):
+            self._replace(QUESTIONS, complete)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the settings of the experiment in the folder `path`.
 
     Raises:
-        DatasetInvalid: there is none, or it cannot be read.
+        DatasetInvalid: There is no experiment, or its settings cannot be read.
     """
     try:
         settings = json.loads((path / SETTINGS).read_bytes())
     except FileNotFoundError as error:
-        raise DatasetInvalid(str(path), f"there is no experiment in it: no {SETTINGS}") from error
+        raise DatasetInvalid(str(path), f"it contains no experiment: {SETTINGS} is missing") from error
     except (OSError, ValueError) as error:
         raise DatasetInvalid(str(path / SETTINGS), f"it cannot be read ({error})") from error
     if not isinstance(settings, dict):
-        raise DatasetInvalid(str(path / SETTINGS), "it is no JSON object")
+        raise DatasetInvalid(str(path / SETTINGS), "it is not a JSON object")
     return settings
 
 
 def read_logs(path: Path) -> dict[str, QuestionLog]:
-    """Return the questions that are done in the folder `path`, by id; of one that stands there twice, the last.
+    """Return the logs of the finished questions in the folder `path`, by id; the last one of a repeated id.
 
     Raises:
-        DatasetInvalid: a line is no log.
+        DatasetInvalid: A line is not a log.
     """
     file = path / QUESTIONS
     return {log.id: log for log in read_lines(file, _read)} if file.exists() else {}
@@ -100,17 +138,16 @@ def read_logs(path: Path) -> dict[str, QuestionLog]:
 
 def _read(record: dict[str, Any]) -> QuestionLog:
     try:
-        return log_of(record)
+        return log_from_json(record)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"it is no log of a question ({error})") from error
+        raise ValueError(f"it is not the log of a question ({error})") from error
 
 
-def _refuse_others(path: Path, begun: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    names = [name for name in {**begun, **given} if begun.get(name) != given.get(name)]
+def _check_settings(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    names = [name for name in {**stored, **new} if stored.get(name) != new.get(name)]
     if names:
-        was, now = (", ".join(f"{name} {_shown(each.get(name))}" for name in names) for each in (begun, given))
-        raise DatasetInvalid(str(path), f"its experiment was begun with {was}, and this is {now}")
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+        was, now = (
+            ", ".join(f"{name} {json.dumps(settings.get(name), ensure_ascii=False)}" for name in names)
+            for settings in (stored, new)
+        )
+        raise DatasetInvalid(str(path), f"its experiment was started with {was}, but this run has {now}")

@@ -1,24 +1,118 @@
-"""The log of one question in Sphinteract's shape, with what is needed besides to make a report of it."""
+"""The log of one question in Sphinteract's format, with the additional data of the report."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from agent.audit.step import add_costs
-from agent.evals.experiments.entries import Said
-from agent.evals.experiments.method import FAILED, Failed
-from agent.evals.naming import Overlap
-from agent.evals.report import Outcome
+from agent.evals.options import FAILED, Failed
+from agent.evals.report import Outcome, Overlap
+from agent.llm.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
+from agent.record.events import Event
+from agent.record.step import add_costs
+from agent.types import ClarifyingQuestion
+
+_captured: ContextVar[list[Event] | None] = ContextVar("heard_events", default=None)
+
 
 _SUMMED = ("llm_calls", "tokens", "generations", "seconds", "written_tokens", "writing_s")
 
+
+@contextmanager
+def capture_events() -> Iterator[list[Event]]:
+    """Yield a list that receives the events of the block in order."""
+    events: list[Event] = []
+    token = _captured.set(events)
+    try:
+        yield events
+    finally:
+        _captured.reset(token)
+
+
+class EventCapture:
+    """A sink of the record that passes events to `capture_events` in the same context."""
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Add `events` to the active capture, if there is one."""
+        captured = _captured.get()
+        if captured is not None:
+            captured.extend(events)
+
+
+Body = Mapping[str, Any]
+ChooseCall = Callable[[Sequence[Body], str], Body]
+"""Selects, from the calls that wrote candidates, the one that wrote the executed statement."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A prompt and its output, with the perplexity if known."""
+
+    prompt: str
+    output: str
+    perplexity: float | None = None
+
+
+def last_call(calls: Sequence[Body], statement: str) -> Body:
+    """Return the last of `calls`, for a model that writes one statement."""
+    return calls[-1]
+
+
+def generated_statements(events: Sequence[Event], choose: ChooseCall = last_call) -> Iterator[Exchange]:
+    """Yield the statements of a run in order, whether generated, corrected or repaired.
+
+    For a repair without the model, the prompt is the note of the repair. An answer without SQL is yielded unchanged.
+    """
+    calls: list[Body] = []
+    statement = ""
+    for event in events:
+        body = event.body
+        if event.kind == "llm" and body["schema"] in (GeneratedSQL.__name__, SQLValidation.__name__):
+            calls.append(body)
+        if event.kind != "step":
+            continue
+        sql = body.get("sql_request", "")
+        is_new = bool(sql) and sql != statement
+        if calls and (is_new or body["node"] == "generate_sql"):
+            call = choose(calls, sql)
+            yield _exchange(call, sql or call["output"])
+        elif is_new:
+            yield Exchange("; ".join(body["notes"]), sql)
+        statement, calls = sql or statement, []
+
+
+def ambiguity_review(events: Sequence[Event]) -> Exchange | None:
+    """Return the model's last ambiguity review; None if there was none."""
+    reviews = [
+        event.body for event in events if event.kind == "llm" and event.body["schema"] == AmbiguityReview.__name__
+    ]
+    return _exchange(reviews[-1], reviews[-1]["output"]) if reviews else None
+
+
+def format_clarification(clarification: ClarifyingQuestion) -> str:
+    """Return a clarifying question with its options, numbered from 1, as text for the user."""
+    lines = (f"{number}) {_option_text(option)}" for number, option in enumerate(clarification["options"], 1))
+    return "\n".join([clarification["question"], *lines])
+
+
+def _option_text(option: Mapping[str, Any]) -> str:
+    label, reading = option["label"], option.get("reading") or ""
+    return label if reading in ("", label) else f"{label}: {reading}"
+
+
+def _exchange(call: Body, output: str) -> Exchange:
+    prompt = "\n\n".join(str(message["content"]) for message in call["messages"])
+    return Exchange(prompt, output, call.get("perplexity"))
+
+
 Entry = tuple[int, str, str, float | None]
-"""Order among all entries of the question, from 0; prompt; output; perplexity."""
+"""Position among all entries of the question, from 0; prompt; output; perplexity."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """What a round came to; round 0 is the first answer. `asked` is whether a question was put to the user in it."""
+    """The outcome of a round; round 0 is the first answer. `asked` is whether the user was asked a question in it."""
 
     number: int
     match: bool
@@ -28,8 +122,8 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Calls of a model, their tokens and their price in US dollars; None where that is not known."""
+class Usage:
+    """Model calls, their tokens and their price in US dollars; the price is None if unknown."""
 
     calls: int = 0
     tokens: int = 0
@@ -38,69 +132,69 @@ class Spent:
 
 @dataclass
 class QuestionLog:
-    """All that happened to one question."""
+    """The complete log of one question."""
 
     id: str
     db_id: str
     question: str
     sql_log: list[Entry] = field(default_factory=list)
-    """The statements, each with the prompt that brought it."""
+    """The statements, with their prompts."""
     cq_log: list[Entry] = field(default_factory=list)
-    """The reviews of ambiguities, each with the question that was put to the user, or NO AMBIGUITY."""
+    """The ambiguity reviews, with the question put to the user, or NO AMBIGUITY."""
     feedback_log: list[Entry] = field(default_factory=list)
-    """What the oracle answered."""
+    """The answers of the oracle."""
     num_cq_asked: int | Failed = FAILED
-    """The round that brought the match, from 0, as the published program counts; "Failed" where none did."""
+    """Round of the match, from 0, as the published program counts; "Failed" if there was none."""
     questions_asked: int = 0
-    """Questions that were put to the user."""
+    """Number of questions put to the user."""
     rounds: list[Round] = field(default_factory=list)
     outcome: Outcome = field(default_factory=lambda: Outcome(""))
-    """How the last round ended, with the calls, tokens, money and time of all rounds."""
-    oracle: Spent = Spent()
-    """What the oracle spent."""
+    """Outcome of the last round, with the calls, tokens, price and time of all rounds."""
+    oracle: Usage = Usage()
+    """Usage of the oracle."""
 
     @property
     def match(self) -> bool:
-        """Whether the last round brought the rows of the reference."""
+        """Whether the last round gave the rows of the reference."""
         return self.outcome.match
 
     @property
     def perplexity(self) -> float | None:
-        """The perplexity of the last statement; None where it is not known."""
+        """Perplexity of the last statement; None if unknown."""
         return self.sql_log[-1][3] if self.sql_log else None
 
-    def add(self, kind: str, said: Said) -> None:
-        """Put what was said at the end of the log `kind`: "sql", "cq" or "feedback"."""
+    def add(self, kind: str, exchange: Exchange) -> None:
+        """Append `exchange` to the log `kind`: "sql", "cq" or "feedback"."""
         order = len(self.sql_log) + len(self.cq_log) + len(self.feedback_log)
-        getattr(self, f"{kind}_log").append((order, said.prompt, said.output, said.perplexity))
+        getattr(self, f"{kind}_log").append((order, exchange.prompt, exchange.output, exchange.perplexity))
 
     def count(self, outcome: Outcome) -> None:
-        """Make `outcome` that of the question, with what the turns before it cost added."""
-        before = self.outcome
-        sums = {name: getattr(before, name) + getattr(outcome, name) for name in _SUMMED}
-        cost = add_costs((before.cost_usd, outcome.cost_usd))
+        """Set the outcome to `outcome`, plus the usage of all previous turns."""
+        previous = self.outcome
+        sums = {name: getattr(previous, name) + getattr(outcome, name) for name in _SUMMED}
+        cost = add_costs((previous.cost_usd, outcome.cost_usd))
         self.outcome = replace(outcome, cost_usd=cost, **sums)
 
-    def count_feedback(self, spent: Spent) -> None:
-        """Count a question that was answered, and what the answer took."""
+    def count_feedback(self, usage: Usage) -> None:
+        """Count an answered question and the `usage` of its answer."""
         self.questions_asked += 1
-        cost = add_costs((self.oracle.cost_usd, spent.cost_usd))
-        self.oracle = Spent(self.oracle.calls + spent.calls, self.oracle.tokens + spent.tokens, cost)
+        cost = add_costs((self.oracle.cost_usd, usage.cost_usd))
+        self.oracle = Usage(self.oracle.calls + usage.calls, self.oracle.tokens + usage.tokens, cost)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the log as plain values, the four fields of the published logs among them."""
+        """Return the log as JSON values, including the four fields of the published logs."""
         return asdict(self)
 
 
-def log_of(record: Mapping[str, Any]) -> QuestionLog:
-    """Return the log that `as_json` gave.
+def log_from_json(record: Mapping[str, Any]) -> QuestionLog:
+    """Return the log that `as_json` serialised.
 
     Raises:
-        KeyError, TypeError: it gave no such thing.
+        KeyError, TypeError: `record` is not a log.
     """
     outcome = record["outcome"]
     overlaps = {name: Overlap(**outcome[name]) for name in ("tables", "columns")}
     entries = {name: [tuple(entry) for entry in record[name]] for name in ("sql_log", "cq_log", "feedback_log")}
-    rounds = [Round(**each) for each in record["rounds"]]
-    made = {"rounds": rounds, "oracle": Spent(**record["oracle"]), "outcome": Outcome(**{**outcome, **overlaps})}
-    return QuestionLog(**{**record, **entries, **made})
+    rounds = [Round(**fields) for fields in record["rounds"]]
+    nested = {"rounds": rounds, "oracle": Usage(**record["oracle"]), "outcome": Outcome(**{**outcome, **overlaps})}
+    return QuestionLog(**{**record, **entries, **nested})

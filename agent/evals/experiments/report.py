@@ -1,24 +1,195 @@
-"""What an experiment comes to, and how experiments compare."""
+"""The report of an experiment, and the comparison of experiments."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from agent.errors import DatasetInvalid, DriverMissing
-from agent.evals.experiments.figures import figures_of
+from agent.evals.datasets import LabeledQuestion
 from agent.evals.experiments.folder import PLOT, ExperimentFolder, read_logs, read_settings
 from agent.evals.experiments.log import QuestionLog
-from agent.evals.experiments.plot import png_of
-from agent.evals.experiments.table import Run, name_of, table_of
-from agent.evals.match_rule import MatchRule
+from agent.evals.options import FAILED, MatchRule
+from agent.evals.report import Report, bootstrap_interval
+from agent.record.step import add_costs
+
+_SHOTS = "shots"
 
 
-def finished(
+def clarification_metrics(questions: Sequence[LabeledQuestion], logs: Sequence[QuestionLog]) -> dict[str, Any]:
+    """Return the metrics of clarification over `questions` and their `logs`, in the same order.
+
+    `ask_precision` is the share of clarified questions whose ambiguity matters, `ask_recall` the share of questions
+    whose ambiguity matters that were clarified, `over_asking` the share of the other questions that were clarified.
+    Each has its 95 % interval, and is None if there are no such questions.
+    """
+    pairs = [(question, log.questions_asked > 0) for question, log in zip(questions, logs, strict=True)]
+    clarified = [question for question, was_clarified in pairs if was_clarified]
+    hits = sum(question.matters for question in clarified)
+    mattering = sum(question.matters for question in questions)
+    by_type = {
+        kind: _share([was_clarified for question, was_clarified in pairs if question.matters and question.type == kind])
+        for kind in dict.fromkeys(question.type for question in questions if question.type)
+    }
+    return {
+        "asked": len(clarified),
+        "mattered": mattering,
+        **_metric("ask_precision", hits, len(clarified)),
+        **_metric("ask_recall", hits, mattering),
+        **_metric("over_asking", len(clarified) - hits, len(questions) - mattering),
+        "ask_recall_by_type": by_type,
+        "asked_of_clear": _share([was_clarified for question, was_clarified in pairs if question.type is None]),
+    }
+
+
+def _metric(name: str, part: int, whole: int) -> dict[str, Any]:
+    interval = [round(bound, 4) for bound in bootstrap_interval(part, whole)] if whole else None
+    return {name: round(part / whole, 4) if whole else None, f"{name}_interval": interval}
+
+
+def _share(flags: list[bool]) -> float | None:
+    return round(sum(flags) / len(flags), 4) if flags else None
+
+
+def figures_of(logs: Sequence[QuestionLog], rounds: int, rule: MatchRule) -> dict[str, Any]:
+    """Return the metrics of `logs` with at most `rounds` rounds each, as described in `docs/evaluation.md`."""
+    asked = sum(log.questions_asked for log in logs)
+    counts = Counter(str(log.num_cq_asked) for log in logs)
+    return {
+        **Report([log.outcome for log in logs], rule).as_json(),
+        "accuracy_by_round": accuracy_by_round(logs, rounds),
+        "num_cq_asked": {name: counts[name] for name in (*map(str, range(rounds + 1)), FAILED)},
+        "questions_asked": asked,
+        "efficiency": efficiency(logs),
+        "perplexity": _perplexities(logs),
+        "oracle": {
+            "calls": sum(log.oracle.calls for log in logs),
+            "tokens": sum(log.oracle.tokens for log in logs),
+            "cost_usd": add_costs(log.oracle.cost_usd for log in logs),
+        },
+    }
+
+
+def accuracy_by_round(logs: Sequence[QuestionLog], rounds: int) -> list[float]:
+    """Return the share of questions with a match after round 0, 1 and so on; a match is final."""
+    matches = [[entry.number for entry in log.rounds if entry.match] for log in logs]
+    counted = (sum(any(match <= number for match in numbers) for numbers in matches) for number in range(rounds + 1))
+    return [round(count / len(logs), 4) if logs else 0.0 for count in counted]
+
+
+def efficiency(logs: Sequence[QuestionLog]) -> float | None:
+    """Return the gain in accuracy per question asked; None without questions, or with one before the first answer.
+
+    It is (accuracy after the last round - accuracy of the first answer) / questions asked per question of the dataset:
+    the number of additional matches per question that the user answered. Sphinteract (Zhao et al., VLDB 2025) reports
+    the gain and the number of questions; the quotient is this project's.
+    """
+    asked = sum(log.questions_asked for log in logs)
+    if any(log.rounds and log.rounds[0].asked for log in logs):
+        return None
+    gained = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
+    return round(gained / asked, 4) if asked else None
+
+
+def _perplexities(logs: Sequence[QuestionLog]) -> dict[str, float | None]:
+    """Return the median perplexity of the last statements: of all, of matches, and of the others."""
+    known = [(log.match, log.perplexity) for log in logs if log.perplexity is not None]
+    groups = {"all": {True, False}, "right": {True}, "wrong": {False}}
+    values = {name: [value for match, value in known if match in group] for name, group in groups.items()}
+    return {name: round(median(values), 4) if values else None for name, values in values.items()}
+
+
+Run = tuple[str, Mapping[str, Any]]
+"""A name and its metrics."""
+
+
+def table_of(runs: Sequence[Run]) -> str:
+    """Return a Markdown table with a line for each of `runs`; `docs/evaluation.md` describes the columns."""
+    rounds = max(len(figures["accuracy_by_round"]) for _, figures in runs)
+    titles = ["method", "n", *(f"round {number}" for number in range(rounds)), "95 % interval", "questions asked"]
+    titles += ["efficiency", "perplexity", "calls", "tokens", "US dollars"]
+    lines = [titles, ["---"] * len(titles), *(_line(name, figures, rounds) for name, figures in runs)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def name_of(settings: Mapping[str, Any]) -> str:
+    """Return the name of an experiment with `settings`: its method, and its shots if any."""
+    shots = settings.get(_SHOTS)
+    return f"{settings['method']}, {shots}-shot" if shots else str(settings["method"])
+
+
+def _line(name: str, figures: Mapping[str, Any], rounds: int) -> list[str]:
+    shares = [f"{share:.2%}" for share in figures["accuracy_by_round"]]
+    low, high = figures["execution_match_interval"]
+    averages = figures["per_question"]
+    return [
+        name,
+        str(figures["n"]),
+        *shares,
+        *[""] * (rounds - len(shares)),
+        f"{low:.2%} to {high:.2%}",
+        str(figures["questions_asked"]),
+        _shown(figures["efficiency"], ".3f"),
+        _shown(figures["perplexity"]["all"], ".3f"),
+        f"{averages['llm_calls']:.2f}",
+        f"{averages['tokens']:.0f}",
+        _shown(averages["cost_usd"], ".5f"),
+    ]
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+def png_of(runs: Sequence[Run]) -> bytes:
+    """Return a plot of accuracy and cost as PNG, 1200 x 500 pixels, without metadata.
+
+    The cost is in US dollars if all prices are known and not all are 0, else in tokens.
+
+    Raises:
+        DriverMissing: The extra `charts` is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise DriverMissing(error.name or "matplotlib", "charts") from error
+    canvas = Figure(figsize=(12, 5), dpi=100, layout="constrained")
+    by_round, by_method = canvas.subplots(1, 2)
+    _draw_rounds(by_round, runs)
+    _draw_costs(by_method, runs)
+    data = BytesIO()
+    canvas.savefig(data, format="png", metadata={"Software": None})
+    return data.getvalue()
+
+
+def _draw_rounds(axes: Any, runs: Sequence[Run]) -> None:
+    for name, figures in runs:
+        shares = [100 * share for share in figures["accuracy_by_round"]]
+        axes.plot(range(len(shares)), shares, marker="o", label=name)
+    axes.set(title="Accuracy by round", xlabel="round", ylabel="execution match, %", ylim=(0, 100))
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend(loc="best", fontsize=8)
+
+
+def _draw_costs(axes: Any, runs: Sequence[Run]) -> None:
+    dollars = [figures["per_question"]["cost_usd"] for _, figures in runs]
+    in_dollars = None not in dollars and any(dollars)
+    costs = dollars if in_dollars else [figures["per_question"]["tokens"] for _, figures in runs]
+    unit = "US dollars" if in_dollars else "tokens"
+    bars = axes.bar([name for name, _ in runs], costs, color=[f"C{number % 10}" for number in range(len(runs))])
+    axes.bar_label(bars, fmt="%.5f" if in_dollars else "%.0f", fontsize=8)
+    axes.tick_params(axis="x", labelrotation=15)
+    axes.set(title="Cost by method", ylabel=f"{unit} a question")
+
+
+def write_report(
     folder: ExperimentFolder, logs: Sequence[QuestionLog], more: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], str]:
-    """Write pickle, report, with what there is `more` of it, and plot into `folder`; return the report and its table.
+    """Write pickle, report and plot into `folder`; return the report, extended by `more`, and its table.
 
-    Without the extra `charts` there is no plot, and the line below the table says so.
+    Without the extra `charts` there is no plot, and a line below the table reports this.
     """
     settings = read_settings(folder.path)
     figures = figures_of(logs, settings["rounds"], MatchRule(settings["match"]))
@@ -32,19 +203,19 @@ def finished(
     return report, table_of(runs)
 
 
-def compared(folders: Sequence[Path]) -> list[Run]:
-    """Return name and figures of the experiments in `folders`, of what is done in each.
+def read_runs(folders: Sequence[Path]) -> list[Run]:
+    """Return the names and metrics of the experiments in `folders`, over their finished questions.
 
     Raises:
-        DatasetInvalid: one of them has none, or has no question that is done; or their questions are not the same.
+        DatasetInvalid: A folder has no experiment or no finished question, or the experiments have different questions.
     """
     settings = [read_settings(path) for path in folders]
     runs: list[Run] = []
-    for path, each in zip(folders, settings, strict=True):
-        if each["questions"] != settings[0]["questions"]:
-            raise DatasetInvalid(str(path), f"its questions are not those of {folders[0]}")
+    for path, own_settings in zip(folders, settings, strict=True):
+        if own_settings["questions"] != settings[0]["questions"]:
+            raise DatasetInvalid(str(path), f"its questions differ from those of {folders[0]}")
         logs = list(read_logs(path).values())
         if not logs:
-            raise DatasetInvalid(str(path), "no question of its experiment is done")
-        runs.append((name_of(each), figures_of(logs, each["rounds"], MatchRule(each["match"]))))
+            raise DatasetInvalid(str(path), "its experiment has no finished question")
+        runs.append((name_of(own_settings), figures_of(logs, own_settings["rounds"], MatchRule(own_settings["match"]))))
     return runs

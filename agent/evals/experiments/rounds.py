@@ -1,39 +1,114 @@
-"""The methods: what is done, round by round, until an answer is right or the rounds are over.
+"""The methods: the procedure of each round, until an answer is right or the rounds are exhausted.
 
-They are those of Sphinteract (Zhao et al., VLDB 2025). `simple_feedback` is the paper's self-debugging, in which the
-model sees its wrong statements and nothing else; `clarify` is its Summarize, Review, Ask; `clarify_early_stop` stops at
-NO AMBIGUITY. Where the published program stops at once, a statement is generated once more here.
+They follow Sphinteract (Zhao et al., VLDB 2025). `simple_feedback` is the paper's self-debugging, in which the model
+sees only its wrong statements; `clarify` is its Summarize, Review, Ask; `clarify_early_stop` stops at NO AMBIGUITY. The
+published program then stops immediately; here one more statement is generated.
 """
 
+import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
-from agent.clarify.types import Clarify
-from agent.evals.experiments.entries import Chosen, Said, last_call, review_in, shown, statements_in
-from agent.evals.experiments.log import QuestionLog, Round
-from agent.evals.experiments.method import NO_AMBIGUITY, Method
-from agent.evals.experiments.oracle import Feedback
-from agent.evals.experiments.session import Session, Turn
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.errors import UNREACHABLE, exit_code_of
+from agent.evals.experiments.log import (
+    ChooseCall,
+    Exchange,
+    QuestionLog,
+    Round,
+    ambiguity_review,
+    capture_events,
+    format_clarification,
+    generated_statements,
+    last_call,
+)
+from agent.evals.experiments.oracles import Feedback
+from agent.evals.options import NO_AMBIGUITY, Method
 from agent.evals.report import Outcome
-from agent.exit_codes import UNREACHABLE, exit_code_of
+from agent.graph import build_graph
+from agent.record.events import Event
+from agent.services import Services
+from agent.state import Output
+from agent.types import Clarify
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The result of one run of the graph: its output, its recorded events, and its duration in seconds."""
+
+    output: Output
+    events: list[Event]
+    seconds: float = 0.0
+
+
+class Session(Protocol):
+    """A conversation. Unless `clarify` is "never", a turn may end in a clarifying question."""
+
+    def ask(self, clarify: Clarify = "never") -> Turn:
+        """Send the question."""
+
+    def reject(self, clarify: Clarify = "never") -> Turn:
+        """Reject the last answer without a comment."""
+
+    def answer(self, text: str, clarify: Clarify = "never") -> Turn:
+        """Answer the clarifying question, by the number of an option or in words."""
+
+
+class GraphSession:
+    """A conversation on a thread of its own graph, with an in-memory checkpoint."""
+
+    def __init__(self, services: Services, question: str, source: str) -> None:
+        """Set the question and the database URL; the recorder of `services` uses an `EventCapture`."""
+        self._graph = build_graph(services, InMemorySaver())
+        self._question, self._source = question, source
+        self._thread = {"configurable": {"thread_id": uuid.uuid4().hex}}
+        self._was_answered = False
+
+    def ask(self, clarify: Clarify = "never") -> Turn:
+        """Send the question."""
+        return self._run({"question": self._question, "source": self._source, "clarify": clarify})
+
+    def reject(self, clarify: Clarify = "never") -> Turn:
+        """Reject the last answer; if there was none yet, send the question again."""
+        if not self._was_answered:
+            return self.ask(clarify)
+        return self._run({"feedback": {"accepted": False, "comment": ""}, "clarify": clarify})
+
+    def answer(self, text: str, clarify: Clarify = "never") -> Turn:
+        """Answer the clarifying question."""
+        return self._run({"clarification_answer": text, "clarify": clarify})
+
+    def _run(self, graph_input: dict[str, Any]) -> Turn:
+        started = time.perf_counter()
+        with capture_events() as events:
+            output = cast(Output, self._graph.invoke(cast(Any, graph_input), cast(Any, self._thread)))
+        self._was_answered = self._was_answered or not (output.get("error") or output.get("clarification"))
+        return Turn(output, events, time.perf_counter() - started)
 
 
 @dataclass
-class Play:
-    """One question at work: the conversation, who judges and who answers in it, and the log that it fills."""
+class QuestionRun:
+    """The run of one question: the conversation, its judge and oracle, and its log."""
 
     session: Session
     judge: Callable[[Turn], Outcome]
-    """Says whether an answer is right."""
+    """Compares the answer of a turn with the reference."""
     oracle: Callable[[Turn], Feedback]
-    """Answers the question that a turn came back with."""
+    """Answers the clarifying question of a turn."""
     rounds: int
     log: QuestionLog
-    chosen: Chosen = last_call
+    choose: ChooseCall = last_call
 
-    def is_over(self, number: int, turn: Turn, *, asked: bool = False) -> bool:
-        """Write down how round `number` ended; return whether the answer is right, or nobody can be asked any more."""
-        self._hear(turn)
+    def finish_round(self, number: int, turn: Turn, *, asked: bool = False) -> bool:
+        """Log the outcome of round `number`; return whether the run has to end.
+
+        It ends with a match, or if the model or the database is unreachable.
+        """
+        for exchange in generated_statements(turn.events, self.choose):
+            self.log.add("sql", exchange)
         outcome = self.judge(turn)
         log = self.log
         log.count(outcome)
@@ -42,62 +117,61 @@ class Play:
             log.num_cq_asked = number
         return outcome.match or (outcome.error is not None and exit_code_of(outcome.error) == UNREACHABLE)
 
-    def clarified(self, turn: Turn, clarify: Clarify = "never") -> tuple[Turn, bool]:
-        """Return the turn after the oracle has answered what `turn` came back with, and whether there was anything."""
-        review, clarification = review_in(turn.events), turn.output.get("clarification")
+    def resolve_clarification(self, turn: Turn, clarify: Clarify = "never") -> tuple[Turn, bool]:
+        """Let the oracle answer the clarifying question of `turn`.
+
+        Returns the next turn and True; without a question, `turn` and False.
+        """
+        review, clarification = ambiguity_review(turn.events), turn.output.get("clarification")
         if review or clarification or not turn.output.get("error"):
-            put = shown(clarification) if clarification else NO_AMBIGUITY
-            self.log.add("cq", Said(review.prompt if review else "", put, review.perplexity if review else None))
+            text = format_clarification(clarification) if clarification else NO_AMBIGUITY
+            self.log.add("cq", Exchange(review.prompt if review else "", text, review.perplexity if review else None))
         if not clarification:
             return turn, False
         self.log.count(self.judge(turn))
         feedback = self.oracle(turn)
-        self.log.add("feedback", feedback.said)
-        self.log.count_feedback(feedback.spent)
+        self.log.add("feedback", feedback.exchange)
+        self.log.count_feedback(feedback.usage)
         return self.session.answer(feedback.answer, clarify), True
 
-    def _hear(self, turn: Turn) -> None:
-        for said in statements_in(turn.events, self.chosen):
-            self.log.add("sql", said)
+
+def baseline(run: QuestionRun) -> None:
+    """Generate one answer, with the agent's own error handling."""
+    run.finish_round(0, run.session.ask())
 
 
-def baseline(play: Play) -> None:
-    """Generate, with what the agent does about errors by itself, and leave it at that."""
-    play.is_over(0, play.session.ask())
+def simple_feedback(run: QuestionRun) -> None:
+    """Reject the answer without a comment until it is right."""
+    number, turn = 0, run.session.ask()
+    while not run.finish_round(number, turn) and number < run.rounds:
+        number, turn = number + 1, run.session.reject()
 
 
-def simple_feedback(play: Play) -> None:
-    """Say that the answer is wrong, and no more, until it is right."""
-    number, turn = 0, play.session.ask()
-    while not play.is_over(number, turn) and number < play.rounds:
-        number, turn = number + 1, play.session.reject()
-
-
-def clarify(play: Play, *, early_stop: bool = False) -> None:
-    """Say that the answer is wrong, answer what is asked back, until it is right; NO AMBIGUITY counts as a round."""
-    if play.is_over(0, play.session.ask()):
+def clarify(run: QuestionRun, *, early_stop: bool = False) -> None:
+    """Reject the answer, and answer clarifying questions, until it is right; NO AMBIGUITY counts as a round."""
+    if run.finish_round(0, run.session.ask()):
         return
-    for number in range(1, play.rounds + 1):
-        turn, asked = play.clarified(play.session.reject("always"))
-        if play.is_over(number, turn, asked=asked) or (early_stop and not asked):
+    for number in range(1, run.rounds + 1):
+        turn, asked = run.resolve_clarification(run.session.reject("always"))
+        if run.finish_round(number, turn, asked=asked) or (early_stop and not asked):
             return
 
 
-def clarify_early_stop(play: Play) -> None:
-    """Do as `clarify`, and stop after the first round in which nothing was asked."""
-    clarify(play, early_stop=True)
+def clarify_early_stop(run: QuestionRun) -> None:
+    """Like `clarify`, but stop after the first round without a question."""
+    clarify(run, early_stop=True)
 
 
-def ask_when_it_matters(play: Play, when: Clarify = "auto") -> None:
-    """Ask before the first answer, where readings differ in result, as the agent does by default; then leave it."""
-    turn, asked = play.clarified(play.session.ask(when), when)
-    again = asked
-    while again and play.log.questions_asked < play.rounds:
-        turn, again = play.clarified(turn, when)
-    play.is_over(play.log.questions_asked, turn, asked=asked)
+def ask_when_it_matters(run: QuestionRun, when: Clarify = "auto") -> None:
+    """Clarify before the first answer if readings differ in their results, as the agent does by default; then stop."""
+    turn, asked = run.resolve_clarification(run.session.ask(when), when)
+    is_asking = asked
+    while is_asking and run.log.questions_asked < run.rounds:
+        turn, is_asking = run.resolve_clarification(turn, when)
+    run.finish_round(run.log.questions_asked, turn, asked=asked)
 
 
-METHODS: dict[Method, Callable[[Play], None]] = {
+METHODS: dict[Method, Callable[[QuestionRun], None]] = {
     Method.BASELINE: baseline,
     Method.SIMPLE_FEEDBACK: simple_feedback,
     Method.CLARIFY: clarify,

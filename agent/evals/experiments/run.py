@@ -1,40 +1,187 @@
-"""Runs a whole experiment: with the configured model, into a folder, to its report."""
+"""Run a whole experiment with the configured model, from the questions to the report."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from agent.audit.record import Recorder
-from agent.evals.datasets.dataset import Dataset, find_databases
-from agent.evals.datasets.readings import ReadQuestion
-from agent.evals.experiments.asking import asking_of
-from agent.evals.experiments.experiment import Experiment
-from agent.evals.experiments.folder import ExperimentFolder
-from agent.evals.experiments.log import QuestionLog
-from agent.evals.experiments.method import MOST_ROUNDS, Method, OracleName
-from agent.evals.experiments.model_oracle import ModelOracle
-from agent.evals.experiments.oracle import Oracle
-from agent.evals.experiments.report import finished
-from agent.evals.experiments.rounds import METHODS, Play, ask_when_it_matters
-from agent.evals.experiments.rule_oracle import RuleOracle
-from agent.evals.experiments.settings import settings_of
-from agent.evals.experiments.transcript import Transcript
-from agent.evals.limits import measuring
-from agent.evals.match_rule import MatchRule
-from agent.evals.report import Progress
-from agent.models.chat import connect_model
-from agent.models.embedded import EmbeddedOptions
+from sqlalchemy import URL
+
+from agent.connect import connect_model
+from agent.embedded.candidates import read_candidate
+from agent.errors import UNREACHABLE, DatasphinxError, InternalError, exit_code_of
+from agent.evals.datasets import Dataset, LabeledQuestion, Question, find_databases
+from agent.evals.experiments.folder import ExperimentFolder, read_logs, settings_of
+from agent.evals.experiments.log import Body, ChooseCall, EventCapture, QuestionLog, last_call
+from agent.evals.experiments.oracles import Feedback, ModelOracle, Oracle, RuleOracle, option_statements
+from agent.evals.experiments.report import clarification_metrics, write_report
+from agent.evals.experiments.rounds import METHODS, GraphSession, QuestionRun, Session, Turn, ask_when_it_matters
+from agent.evals.options import MOST_ROUNDS, MatchRule, Method, OracleName
+from agent.evals.report import Outcome, Progress, Report
+from agent.evals.run import evaluation_settings, judge
+from agent.record.recorder import Recorder
 from agent.services import Services
 from agent.settings import Settings
+from agent.sources.source import Source
+from agent.types import EmbeddedOptions
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
 
 _ASKING = "auto"
-"""What the method is called that asks as the agent does by default."""
+"""Name of the method that clarifies as the agent does by default."""
+
+
+def in_parallel(work: Callable[[Task], Result], tasks: Iterable[Task], workers: int) -> Iterator[Result]:
+    """Yield the results of `work` for each of `tasks`, in order of completion; with one worker, in order.
+
+    An error of `work` is raised here, and no further task is started. The threads are daemons, so Ctrl-C ends the
+    process without waiting for a model.
+    """
+    if workers == 1:
+        yield from map(work, tasks)
+        return
+    waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
+    count = 0
+    for task in tasks:
+        waiting.put(task)
+        count += 1
+    stopped = threading.Event()
+
+    def run() -> None:
+        while not stopped.is_set():
+            try:
+                task = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.put(work(task))
+            except BaseException as error:
+                stopped.set()
+                done.put(error)
+
+    for _ in range(min(workers, count)):
+        threading.Thread(target=run, daemon=True).start()
+    try:
+        for _ in range(count):
+            result = done.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+    finally:
+        stopped.set()
+
+
+logger = logging.getLogger("datasphinx")
+
+Converse = Callable[[Services, Question, str], Session]
+"""Starts the conversation about a question to the database with a URL."""
+
+
+def converse(services: Services, question: Question, url: str) -> Session:
+    """Return a conversation with the graph over `services`."""
+    return GraphSession(services, question.prompt, url)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The configuration of an experiment."""
+
+    services: Services
+    method: Callable[[QuestionRun], None]
+    oracle: Oracle
+    rounds: int
+    rule: MatchRule
+    parallel: int = 1
+    converse: Converse = converse
+
+    def run(
+        self,
+        questions: Sequence[Question],
+        databases: Mapping[str, Path],
+        folder: ExperimentFolder,
+        on_progress: Progress,
+    ) -> list[QuestionLog]:
+        """Return the logs of all `questions` in order, including those finished in an earlier run.
+
+        `databases` has a SQLite file for each `db_id`. A failed question does not end the run. A question that failed
+        because the model or the database was unreachable is run again.
+
+        Raises:
+            DatasetInvalid: The folder has a line that is not a log.
+        """
+        logs = read_logs(folder.path)
+
+        def is_finished(question_id: str) -> bool:
+            error = logs[question_id].outcome.error if question_id in logs else None
+            return question_id in logs and (error is None or exit_code_of(error) != UNREACHABLE)
+
+        done = {question.id: logs[question.id] for question in questions if is_finished(question.id)}
+        report = Report([log.outcome for log in done.values()], self.rule)
+        on_progress(report, len(questions))
+
+        def work(question: Question) -> QuestionLog:
+            log = self._run_question(question, databases[question.db_id])
+            folder.append(log)
+            return log
+
+        for log in in_parallel(work, [question for question in questions if question.id not in done], self.parallel):
+            done[log.id] = log
+            report.outcomes.append(log.outcome)
+            on_progress(report, len(questions))
+        return [done[question.id] for question in questions]
+
+    def _run_question(self, question: Question, database: Path) -> QuestionLog:
+        log = QuestionLog(question.id, question.db_id, question.prompt)
+        url = URL.create("sqlite", database=str(database.absolute())).render_as_string()
+        try:
+            source = self.services.source(url)
+            self.method(self._question_run(question, url, source, log))
+        except DatasphinxError as error:
+            log.count(Outcome(question.id, error=error.code, reason=str(error)))
+        except Exception as error:
+            # Any failure is the outcome of this question, so that the other outcomes are kept.
+            logger.exception("[EVAL] question %s failed", question.id)
+            log.count(Outcome(question.id, error=InternalError.code, reason=f"{type(error).__name__}: {error}"))
+        return log
+
+    def _question_run(self, question: Question, url: str, source: Source, log: QuestionLog) -> QuestionRun:
+        def verdict(turn: Turn) -> Outcome:
+            return replace(judge(question, source, turn.output, self.rule), seconds=turn.seconds)
+
+        def feedback(turn: Turn) -> Feedback:
+            clarification = turn.output["clarification"]
+            assert clarification is not None, "the oracle is called only for a question"
+            statements = option_statements(clarification, turn.events)
+            return self.oracle.answer(question, clarification, statements, source)
+
+        session = self.converse(self.services, question, url)
+        return QuestionRun(session, verdict, feedback, self.rounds, log, self._choose_call(question, source))
+
+    def _choose_call(self, question: Question, source: Source) -> ChooseCall:
+        options = self.services.embedded
+        if options is None:
+            return last_call
+
+        def candidate(calls: Sequence[Body], statement: str) -> Body:
+            """Return the candidate that won the vote; the likeliest one if a repair changed its text."""
+            for call in calls:
+                read = read_candidate(call["output"], source, may_repair=options.repair, question=question.prompt)
+                if read.sql == statement:
+                    return call
+            return calls[0]
+
+        return candidate
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How an experiment is run. Without `oracle` it is the model, or the rule where the embedded model answers."""
+    """How to run an experiment. By default the oracle is the model, or the rule for the embedded model."""
 
     out: Path
     method: Method = Method.BASELINE
@@ -47,34 +194,34 @@ class Plan:
 def run_method(
     dataset: Dataset, settings: Settings, plan: Plan, on_progress: Progress, embedded: EmbeddedOptions | None = None
 ) -> tuple[dict[str, Any], str]:
-    """Return the report and the table of `plan.method` on `dataset`; `plan.out` has the logs.
+    """Run `plan.method` on `dataset`; return the report and its table, and write the logs to `plan.out`.
 
     Raises:
-        DatasetInvalid: a database is missing, or `plan.out` has another experiment.
-        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: there is no such model.
+        DatasetInvalid: A database is missing, or `plan.out` has another experiment.
+        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
     """
     services = services_for(settings, embedded)
     method = METHODS[plan.method]
     folder, logs = run_with(services, dataset, plan, plan.method.value, method, on_progress)
-    return finished(folder, logs)
+    return write_report(folder, logs)
 
 
-def run_asking(
-    questions: Sequence[ReadQuestion],
+def run_clarification(
+    questions: Sequence[LabeledQuestion],
     databases: Path,
     settings: Settings,
     plan: Plan,
     on_progress: Progress,
     embedded: EmbeddedOptions | None = None,
 ) -> tuple[dict[str, Any], str]:
-    """Return the report and the table of asking as the agent does by default, with how well it was asked.
+    """Run the agent's default clarification; return the report, with metrics of its questions, and its table.
 
     Raises:
-        DatasetInvalid, ConfigurationError, DriverMissing, EmbeddedModelUnavailable: as `run_method` says.
+        DatasetInvalid, ConfigurationError, DriverMissing, EmbeddedModelUnavailable: As `run_method`.
     """
     services, dataset = services_for(settings, embedded), Dataset([*questions], databases)
     folder, logs = run_with(services, dataset, plan, _ASKING, ask_when_it_matters, on_progress)
-    return finished(folder, logs, {"asking": asking_of(questions, logs)})
+    return write_report(folder, logs, {"asking": clarification_metrics(questions, logs)})
 
 
 def run_with(
@@ -82,23 +229,23 @@ def run_with(
     dataset: Dataset,
     plan: Plan,
     name: str,
-    method: Callable[[Play], None],
+    method: Callable[[QuestionRun], None],
     on_progress: Progress,
 ) -> tuple[ExperimentFolder, list[QuestionLog]]:
-    """Return the folder and the logs of `method`, which is called `name`, over `services` of `services_for`.
+    """Run `method`, called `name`, over `services` from `services_for`; return the folder and the logs.
 
     Raises:
-        DatasetInvalid: a database is missing, or `plan.out` has another experiment.
+        DatasetInvalid: A database is missing, or `plan.out` has another experiment.
     """
     files = find_databases(dataset)
-    asks = name not in (Method.BASELINE, Method.SIMPLE_FEEDBACK)
+    uses_oracle = name not in (Method.BASELINE, Method.SIMPLE_FEEDBACK)
     kind = plan.oracle or (OracleName.RULE if services.embedded else OracleName.MODEL)
     oracle: Oracle = RuleOracle(plan.rule) if kind is OracleName.RULE else ModelOracle(services.model)
     settings = settings_of(
         services,
         dataset.questions,
         method=name,
-        oracle=kind.value if asks else None,
+        oracle=kind.value if uses_oracle else None,
         rounds=plan.rounds,
         rule=plan.rule,
     )
@@ -108,11 +255,11 @@ def run_with(
 
 
 def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) -> Services:
-    """Return services for measuring: perplexity where the endpoint gives it, and the record heard, not kept.
+    """Return services for experiments: perplexity if the endpoint supports it, and events captured, not stored.
 
     Raises:
-        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: there is no such model.
+        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
     """
-    measured = measuring(settings, embedded).model_copy(update={"max_clarifications": MOST_ROUNDS})
-    model = connect_model(measured, embedded, logprobs=True)
-    return Services(measured, model=model, recorder=Recorder(Transcript()))
+    experiment_settings = evaluation_settings(settings, embedded).model_copy(update={"max_clarifications": MOST_ROUNDS})
+    model = connect_model(experiment_settings, embedded, logprobs=True)
+    return Services(experiment_settings, model=model, recorder=Recorder(EventCapture()))

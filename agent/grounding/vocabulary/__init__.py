@@ -34,6 +34,8 @@ class Vocabulary:
     improves: re.Pattern[str]
     """A metric rose, or fell where low values are the good ones."""
     worsens: re.Pattern[str]
+    judged: re.Pattern[str]
+    """Comparatives of the better or worse, which may be a rise or a fall."""
     steady: re.Pattern[str]
     always: re.Pattern[str]
     """A change in each period, such as "steadily"."""
@@ -57,8 +59,6 @@ class Vocabulary:
     """Names of columns whose low values are the good ones."""
     each: re.Pattern[str]
     """A figure for each of something: "per order"."""
-    latest: re.Pattern[str]
-    earliest: re.Pattern[str]
     not_superlative: re.Pattern[str]
     """What before a superlative takes its meaning away, such as "one of the"."""
     followed_by: re.Pattern[str]
@@ -78,8 +78,6 @@ class Vocabulary:
     by: re.Pattern[str]
     """What directly before a figure says that it is a difference."""
     ratio: re.Pattern[str]
-    extent: re.Pattern[str]
-    """A range of values from the lowest to the highest."""
     every: re.Pattern[str]
     none: re.Pattern[str]
     only: re.Pattern[str]
@@ -87,6 +85,10 @@ class Vocabulary:
     some: re.Pattern[str]
     """A number of rows that is not given, such as "several"."""
     rest: re.Pattern[str]
+    complement: re.Pattern[str]
+    """What says that a share is that of those without something."""
+    first_last: re.Pattern[str]
+    """What behind a number of rows says which they are."""
     top: re.Pattern[str]
     """"top", "first" and the like before a number of rows."""
     bottom: re.Pattern[str]
@@ -108,13 +110,13 @@ class Vocabulary:
     negation: re.Pattern[str]
     previous: re.Pattern[str]
     """A period before the one that is named, as an object of a comparison."""
+    following: re.Pattern[str]
+    """The period after the one that is named."""
     since: re.Pattern[str]
     multiple: re.Pattern[str]
     """What near "times" says that it compares."""
     own: re.Pattern[str]
     """What says that a superlative is among the periods of one subject, such as "its best year"."""
-    places: re.Pattern[str]
-    """Names of columns that hold places in an order."""
     missing: re.Pattern[str]
     """What behind a cause says that there is no data."""
     unknown: re.Pattern[str]
@@ -143,6 +145,8 @@ class Vocabulary:
     links: re.Pattern[str]
     """Words that end the noun phrase behind a figure."""
     cause: re.Pattern[str]
+    afterwards: re.Pattern[str]
+    """Causes that only say that one thing was after another."""
     cause_columns: re.Pattern[str]
     forecast: re.Pattern[str]
     event: re.Pattern[str]
@@ -161,8 +165,8 @@ class Vocabulary:
     date_words: Mapping[str, int]
     """Beginnings of ordinals and names in `dates`, with their numbers."""
     number_words: Callable[[str], Iterator[NumberWord]]
-    concepts: Mapping[str, re.Pattern[str]]
-    """What is measured or counted, by names that all languages share."""
+    counters: re.Pattern[str]
+    """Nouns that count anything, such as "pieces"."""
     units: Mapping[str, str]
     """Units of measure by their words, as patterns."""
     per: re.Pattern[str]

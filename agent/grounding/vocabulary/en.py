@@ -31,7 +31,7 @@ _NUMBER = re.compile(
 )
 _FRACTIONS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "tenth": 10}
 _FRACTION = re.compile(
-    r"\b(?:(?<!first )(?<!last )(?<!all )(?<!these )(?!(?:one|two|four)\s+quarters?\b(?! of (?:the|all|its|their|total)\b))(?P<top>a|one|two|three|four|1|2|3)[\s-]+)(?P<part>third|quarter|fourth|fifth|sixth|tenth)s?\b(?!\s*(?:place|in a row|running|earlier|later|before|ago|together|combined|of\s+(?:19|20)\d\d))"
+    r"\b(?:(?<!first )(?<!last )(?<!all )(?<!these )(?!(?:one|two|four)\s+quarters?\b(?! of (?:the|all|its|their|total)\b))(?!a quarter\b(?! of| more| less| higher| lower| fewer)(?<!by )(?<!nearly )(?<!about )(?<!almost )(?<!over )(?<!than )(?<!roughly )(?<!around ))(?P<top>a|one|two|three|four|1|2|3)[\s-]+)(?P<part>third|quarter|fourth|fifth|sixth|tenth)s?\b(?!\s*(?:place|in a row|running|earlier|later|before|ago|together|combined|of\s+(?:19|20)\d\d))"
     r"|(?<!first )(?<!second )(?<!other )\b(?P<half>half)\b(?!-?\s?year| an? (?:hour|year|day|month|minute|century))",
     re.IGNORECASE,
 )
@@ -45,8 +45,8 @@ _ALONE = re.compile(r"\b(?:only|just|exactly|single)\s+$", re.IGNORECASE)
 
 
 _HALVES = re.compile(
-    rf"\b(?P<whole>an?|one|{_WORD}) and a half(?P<scale> (?:hundred|thousand|million|billion))?\b|\bhalf a (?P<half>dozen|hundred|thousand|million|billion)\b"
-    rf"|\b(?P<top>one|two|three|four|five|\d{{1,2}}) in(?: every)? (?P<below>{'|'.join(_SMALL)}|{'|'.join(_TENS)}|(?:a )?hundred|(?:a )?thousand|\d{{1,3}})\b(?=\s+\w)",
+    rf"\b(?P<whole>an?|one|{_WORD}) and a half(?P<scale> (?:hundred|thousand|million|billion))?\b|\bhalf[ -](?:a )?(?P<half>dozen|hundred|thousand|million|billion)\b"
+    rf"|\b(?P<top>one|two|three|four|five|\d{{1,2}})(?: [a-z]+)? in(?: every)? (?P<below>{'|'.join(_SMALL)}|{'|'.join(_TENS)}|(?:a )?hundred|(?:a )?thousand|\d{{1,3}})\b(?=\s+\w|[.,;!]|$)",
     re.IGNORECASE,
 )
 
@@ -108,19 +108,20 @@ def _value(words: list[str]) -> float:
 VOCABULARY = Vocabulary(
     up=_words(
         r"grew|grow(?:s|n|ing)?|rose|rise[sn]?|rising|increas(?:e[sd]?|ing)|climb(?:s|ed|ing)?|jump(?:s|ed|ing)?|surg(?:e[sd]?|ing)|soar(?:s|ed|ing)?"
-        r"|gain(?:s|ed|ing)?|went up|go(?:es|ing)? up|moved up|expand(?:s|ed|ing)?|recover(?:s|ed)?|rebound(?:s|ed)?|upward|uptick|lengthen(?:s|ed|ing)?|widen(?:s|ed|ing)?|(?<!make )(?<!makes )(?<!made )(?<!add )(?<!adds )(?<!making )up (?:by|from|on)|growth|higher than (?:in|the previous|a year|last)|accelerat\w+|picked up|(?<!make )(?<!makes )(?<!made )(?<!add )(?<!adds )(?<!making )up(?= \d)|spik(?:ed|es)|advanced|added|rall(?:y|ied)|doubled|tripled|quadrupled"
+        r"|gain(?:s|ed|ing)?|went up|go(?:es|ing)? up|moved up|expand(?:s|ed|ing)?|recover(?:s|ed)?|rebound(?:s|ed)?|upward|uptick|lengthen(?:s|ed|ing)?|widen(?:s|ed|ing)?|(?<!make )(?<!makes )(?<!made )(?<!add )(?<!adds )(?<!making )up (?:by|from|on)|growth|higher than (?:in|the previous|a year|last)|adding|accelerat\w+|picked up|(?<!make )(?<!makes )(?<!made )(?<!add )(?<!adds )(?<!making )(?<!clocked )(?<!racked )(?<!notched )up(?= \d)|spik(?:ed|es)|advanced|added|rall(?:y|ied)|doubled|tripled|quadrupled"
     ),
     down=_words(
-        r"fell|fall(?:s|en|ing)?|drop(?:s|ped|ping)?|declin(?:e[sd]?|ing)|decreas(?:e[sd]?|ing)|shr[aiu]nk(?:s|ing)?|slip(?:s|ped|ping)?|slid|slide[s]?|sank|sink[s]?|plung(?:e[sd]?|ing)"
+        r"fell(?! short)|fall(?:s|en|ing)?(?! short)|drop(?:s|ped|ping)?|declin(?:e[sd]?|ing)|decreas(?:e[sd]?|ing)|shr[aiu]nk(?:s|ing)?|slip(?:s|ped|ping)?|slid|slide[s]?|sank|sink[s]?|plung(?:e[sd]?|ing)"
         r"|plummet(?:s|ed|ing)?|tumbl(?:e[sd]?|ing)|slump(?:s|ed|ing)?|went down|go(?:es|ing)? down|downward|downturn|reduc(?:ed|tion)|dip(?:s|ped)?|contract(?:ed|ion)|down (?:by|from|to|on)|down(?= \d)|weaken(?:s|ed|ing)?|halved|eas(?:e[sd]?|ing)|shorten(?:s|ed|ing)?|narrow(?:s|ed|ing)|collapsed|dwindl\w+|shed|(?:lost|loses)(?! money| it\b| less| more| the (?:most|least)| (?:\w+ )?[\d$€£]| (?:one|two|three|four|five|six|seven|eight|nine|ten)\b)|retreat(?:s|ed)?|dent(?:s|ed)"
     ),
     improves=_words(r"improv(?:e[sd]?|ing|ement)"),
     worsens=_words(r"worsen(?:s|ed|ing)?|deteriorat\w+"),
+    judged=_words(r"better|worse|faster|slower|quicker|improv\w+|worsen\w*"),
     steady=_words(r"unchanged|stayed (?:flat|the same|stable|constant|level)|remained (?:flat|the same|stable|constant|level|unchanged)|(?:was|were|is|are|held|been) (?:flat|stable|constant|steady)|did not change|no change|flat"),
     always=_words(r"(?:kept|keeps|has kept|never stopped) (?=\w+ing\b)|all the way|non-?stop|relentlessly|steadily|continuous(?:ly)?|consistent(?:ly)?|constantly|every (?:year|month|quarter|week|day)|each (?:year|month|quarter|week|day)|year (?:after|on|over) year|month (?:after|by) month|uninterrupted(?:ly)?|without (?:interruption|exception)|throughout|monotonic\w*|successive\w*"),
     more=_words(r"more|higher|greater|larger|bigger|above|longer|older|heavier|taller|further|warmer|hotter|ahead|expensive|extra|additional|pricier|costlier|farther"),
     less=_words(r"less|fewer|lower|smaller|below|shorter|younger|lighter|cheaper|cooler|colder|behind|short of|down on"),
-    than=_words(r"than|compared (?:with|to)|in comparison (?:with|to)|versus|vs\.?|against|relative to|ahead of|behind|as (?:much|many|high|large|big|often|long|fast|expensive) as|above|below|over|that of|those of|the size of"),
+    than=_words(r"than|clear of|compared (?:with|to)|in comparison (?:with|to)|versus|vs\.?|against|relative to|ahead of|behind|as (?:much|many|high|large|big|often|long|fast|expensive) as|above|below|over|that of|those of|the size of"),
     exceeds=_words(r"exceed(?:s|ed|ing)?|beat(?:s)?|outs(?:ell|ells|old)|outperform(?:s|ed|ing)?|surpass(?:es|ed|ing)?|outpac(?:e[sd]?)|outearn(?:s|ed)?|overt(?:ook|akes?|aken)|outstrip(?:s|ped)?|outrank(?:s|ed)?|edg(?:es|ed) out|lead(?:s)? (?!to\b|in\b|with\b|at\b|by\b|on\b|the\b|all\b|among\b)(?=\S+ by)|ahead of|above|tops(?= [A-Z])|eclips(?:es|ed)|outnumber(?:s|ed)?|outweigh(?:s|ed)?|ranks? (?:above|ahead of|higher than)"),
     trails=_words(r"trail(?:s|ed|ing)?(?! off)|lag(?:s|ged|ging)?(?: behind)?|behind|below|falls? short of|fell short of|ranks? (?:below|behind|lower than)|is inferior to|underperform(?:s|ed)?"),
     equal=_words(r"(?:exactly )?the same (?:\w+ ){0,2}as|equals?|equal to|as (?:much|many|high|large) as|identical|tied|level with"),
@@ -134,10 +135,8 @@ VOCABULARY = Vocabulary(
     best=_words(r"best|strongest|top performer"),
     worst=_words(r"worst|weakest"),
     either=_words(r"fastest|slowest|quickest|safest|healthiest"),
-    better_low=re.compile(r"(?<![a-z])(?:cost|late|delay|wait|error|defect|complaint|return|churn|bounce|loss|lost|duration|minutes|seconds|_ms\b|time|latency|place|rank|leaver|absen|accident|crime|readmission|expens|price|days|emission|co2|debt|against|missed|fail|cancel)", re.IGNORECASE),
+    better_low=re.compile(r"(?<![a-z])(?<!on.)(?:scrap|reject|waste|downtime|outage|overdue|unresolved|backlog|overrun|failure|injur|infect|mortal|death|vacan|cost|late|delay|wait|error|defect|complaint|return|churn|bounce|loss|lost|duration|minutes|seconds|_ms\b|time|latency|place|rank|leaver|absen|accident|crime|readmission|expens|price|days|emission|co2|debt|against|missed|fail|cancel)", re.IGNORECASE),
     each=_words(r"per|each|apiece|a head"),
-    latest=_words(r"latest|most recent|newest|last(?= (?:order|delivery|login|visit|payment|sale|invoice|shipment|purchase))"),
-    earliest=_words(r"earliest|first(?= (?:order|delivery|login|visit|payment|sale|invoice|shipment|purchase))|oldest(?= (?:order|invoice|ticket|record|entry))"),
     not_superlative=re.compile(r"(?:from(?: the)?|to(?: the)?|one of the|among the|not(?: the)?|n't(?: the)?|at(?: the)?|second|third|fourth|fifth|2nd|3rd|\dth|next|second-|third-|fourth-|fifth-|2nd-|3rd-|\dth-|nor|al|than|neither|far from the|the next)\s*$", re.IGNORECASE),
     followed_by=_words(r"followed (?:closely )?by|ahead of|then|next comes|next is|and then"),
     rank=_words(
@@ -153,21 +152,22 @@ VOCABULARY = Vocabulary(
     median=_words(r"median"),
     share=_words(r"shares?|portion|proportion|account(?:s|ed|ing)? for|contribut(?:e[sd]?|ing)|make(?:s)? up|made up|represent(?:s|ed|ing)?|responsible for|compris(?:e[sd]?)|percent of|% of|per ?cent of|constitut(?:e[sd]?)|of the total|of all|of (?:the |its |total |overall )|generat(?:e[sd]?)|come[s]? from|came from|out of"),
     rated=_words(r"shares?|proportion|ratios?|per|relative(?: to)?"),
-    difference=_words(r"unsold|unused|unpaid|left|remain(?:s|ed|ing)?|net|shortfall|surplus|lost|loses|better|worse|stronger|weaker|quicker|sooner|later|earlier|differ(?:s|ed|ences?|ential)?|gap|margin of|spread|delta|lead(?: of)?|apart|separat(?:e[sd]?)|away from|ahead|behind|rang(?:e[sd]?|ing)|increase|decrease|drop|rise|growth|decline|change[sd]?|gain|off|swing|swung|minus|plus|improvement|advantage|shortfall|excess|difference|faster|slower|quicker|(?:over|under|above|below|within) (?:its |the |their )?(?:\w+ )?(?:budget|plan|target)|reduction|saving|jump|surge|dip|down|up"),
+    difference=_words(r"unsold|unused|unpaid|left|remain(?:s|ed|ing)?|net|shortfall|surplus|lost|loses|better|worse|stronger|weaker|quicker|sooner|later|earlier|differ(?:s|ed|ences?|ential)?|gap|margin of|spread|delta|lead(?: of)?|apart|clear of|leaves|leaving|remain(?:s|ing|ed)?|un(?:resolved|paid|sold|used|filled|answered|spent)|outstanding|separat(?:e[sd]?)|away from|ahead|behind|rang(?:e[sd]?|ing)|increase|decrease|drop|rise|growth|decline|change[sd]?|gain|off|swing|swung|minus|plus|improvement|advantage|shortfall|excess|difference|faster|slower|quicker|(?:over|under|above|below|within) (?:its |the |their )?(?:\w+ )?(?:budget|plan|target)|reduction|saving|jump|surge|dip|down|up"),
     by=re.compile(r"\b(?:by|another|additional|extra|further|of)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
     ratio=_words(r"per|each|apiece|ratio|for every|average(?:s|d)?|mean|times|to one|a head"),
-    extent=_words(r"rang(?:e[sd]?|ing)|var(?:y|ies|ied)|between|span(?:s|ned|ning)?|from a low|spread"),
     every=_words(r"all(?: of)?(?: the)?|every(?: one of the| single)?|each(?: of the)?|both|without exception"),
     none=_words(r"no|none(?: of)?(?: the)?|not a single|neither"),
     only=_words(r"only|sole(?:ly)?|the one|alone"),
     majority=_words(r"majority|more than half|over half|most of|mostly|the bulk|the lion's share|predominant(?:ly)?"),
     some=_words(r"some|several|most|many|few|a number of|half of|one"),
     rest=_words(r"other|others|remaining|rest|else"),
+    complement=_words(r"un\w{4,}|empty|vacant|left|fail\w*|missed|lack\w*|idle"),
+    first_last=_words(r"first|last|top|bottom|leading|remaining|others?"),
     top=re.compile(r"\b(?:top|first|best|leading|largest|highest|biggest|strongest|highest-\w+|top-\w+)\s(?:the\s)?$", re.IGNORECASE),
     bottom=re.compile(r"\b(?:bottom|last|worst|smallest|lowest|weakest)\s$", re.IGNORECASE),
     existence=re.compile(r"\b(?:the|these|those|our|its|there (?:are|were|is|was)(?: a total of| exactly| only)?|all|all of the|all the|total of|across(?: all)?(?: the)?|the list (?:has|contains|includes)|(?:result|table|data|list|breakdown|ranking) (?:has|have|shows?|contains?|covers?|lists?|includes?|spans?)|we have|you have|covers?|covering|lists?|spans?|contains?|includes?|comprises?|of the|of|in total|total|exactly|among(?: the)?|each of the|for|over the|over|for the|the|served?|have|has|operates?)\s$", re.IGNORECASE),
-    about=_before(r"about|around|roughly|approximately|some|circa|close to|approx\.?|an estimated|in the region of"),
-    over=_before(r"over|more than|above|upwards? of|greater than|higher than|larger than|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?|topp(?:ed|ing)|past|in excess of|slightly over|just over|beyond|well over|well above|passed|crossed|cross|reached more than|bigger than|longer than|older than|a little over|slightly more than"),
+    about=_before(r"(?:passed|crossed|reached|hit) the|about|around|roughly|approximately|some|circa|close to|approx\.?|an estimated|in the region of"),
+    over=_before(r"over|more than|above|upwards? of|greater than|higher than|larger than|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?|topp(?:ed|ing)|past|in excess of|slightly over|just over|beyond|well over|well above|passed|(?:cross(?:ed|es)?|broke|breaks|breached|hit|topp?(?:ed|s)|clear(?:ed|s)) the|crossed|cross|reached more than|bigger than|longer than|older than|a little over|slightly more than"),
     under=_before(r"under|less than|fewer than|below|nearly|almost|up to|just under|slightly under|slightly less than|slightly fewer than|just below|lower than|smaller than|short of|not quite|beneath|well below|well under|shy of|shorter than|younger than|close to"),
     nearly=_before(r"nearly|almost|up to|just under|slightly under|slightly less than|slightly fewer than|just below|not quite|close to|shy of"),
     at_least=_before(r"at least|no less than|no fewer than|not less than|minimum of|a minimum of"),
@@ -176,13 +176,13 @@ VOCABULARY = Vocabulary(
     over_after=re.compile(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
     at_least_after=re.compile(r"\s?(?:%|percent)?\s?(?:\w+ )?or (?:more|better|higher|above|longer|over|greater)\b", re.IGNORECASE),
     positive=_words(r"made money|profitable|positive|in the black|made a profit|profit"),
-    negative=_words(r"(?:lost|loses|losing) (?:money|it)|(?:lost|loses|losing)(?= [$€£])|shortfall|overdrawn|owes?|below zero|below freezing|sub-zero|negative|in the red|loss-making|made a loss|unprofitable|loss(?:es)?|deficit|minus"),
+    negative=_words(r"(?:lost|loses|losing|shed|sheds|shedding)(?= (?:\w+ ){0,2}\d)|(?:lost|loses|losing) (?:money|it)|(?:lost|loses|losing)(?= (?:about |around |some |roughly |nearly )?(?:[$€£]|(?:USD|EUR|GBP|RUB|CNY|RMB) ))|shortfall|overdrawn|owes?|below zero|below freezing|sub-zero|negative|in the red|loss-making|made a loss|unprofitable|loss(?:es)?|deficit|minus"),
     negation=_words(r"not|no|never|n't|none|neither|nor|without|cannot|didn't|wasn't|isn't|doesn't|don't|weren't|hasn't|haven't"),
     previous=_words(r"(?:the )?(?:previous|prior|preceding|last) (?:year|month|quarter|week|day|period)(?:'s)?|a (?:year|month|quarter|week|day) (?:earlier|before|ago)|(?:the )?(?:year|month|quarter|week|day) before|(?:a|one|the|two|three) (?:following |next )?(?:years?|months?|quarters?|weeks?) (?:later|after)|(?:the )?(?:following|next) (?:year|month|quarter|week)|year[- ](?:on|over)[- ]year|month[- ](?:on|over)[- ]month|quarter[- ](?:on|over)[- ]quarter"),
+    following=_words(r"(?:the )?(?:following|next) (?:year|month|quarter|week|season)|(?:the |a |one )?(?:year|month|quarter|week|season) (?:later|after(?! year| month| quarter| week))"),
     since=_words(r"before reaching|before|reach(?:ed|ing)|until|then|since|afterwards|thereafter|from then on|later"),
     multiple=_words(r"as|than|that of|those of|the|more|higher|larger|bigger|doubl\w+|tripl\w+|quadrupl\w+|\w+fold|halv\w+|size|amount|number|half|third|quarter|fifth|tenth|of|over"),
     own=_words(r"its|their|his|her|own|peak(?:s|ed)?|low point|record(?= (?:high|year|month|quarter|level))|(?:best|worst|strongest|weakest|busiest|quietest|highest|lowest)[\w -]{0,12} (?:year|month|quarter|day|week)|all-time"),
-    places=_words(r"places?|rank(?:ing)?|position|standing"),
     missing=re.compile(r"\s*(?:no|there (?:is|are|was|were) no|not|the (?:data|table|rows|value|field))\b", re.IGNORECASE),
     unknown=_words(r"(?:data|rows|table|results?|figures?|numbers) (?:do|does|did|can)(?:n't| ?not)|not (?:known|given|shown|stated|clear|available|recorded|explained?|in the)|unknown|unclear|no (?:data|information|reason|explanation)|cannot (?:say|tell|be)"),
     dated=re.compile(r"\b(?:before|after|since|until|by|prior to|pre-|post-)\s*$", re.IGNORECASE),
@@ -198,8 +198,9 @@ VOCABULARY = Vocabulary(
     after_figure=re.compile(r"\s*(?:%|percent)?\s*(?:(?!(?:than|over|above|below|against|more|less|fewer|higher|lower|to|from|ahead|behind|and|with)\b)[\w$€£¥%°./'-]+\s+){0,4}?(?:(?:in|for|from|by|at|of|on|to|came from|are|belongs? to|go(?:es)? to|went to|goes to)\s+(?:the\s+|its\s+|our\s+|month of\s+|year\s+)?|\(\s*(?:the\s+)?)", re.IGNORECASE),
     links=_words(r"in|for|from|at|by|to|on|per|with|were|was|are|is|and|than|as|while|that|which|who|had|has|have"),
     cause=_words(
-        r"(?:made|makes|making) (?:it|them|this|that|him|her) (?!up\b)|drove (?=(?:the|up|down|this|its|sales|demand)\b)|as (?:new|the new|recent|higher|lower|rising|falling|more people|customers|consumers|people|demand|competition|competitors|prices|a result)(?= \w+)|because(?: of)?|owing to|thanks to|due to|caused? by|caus(?:ed|ing|es)|driven (?:mainly |largely |primarily |mostly |by )*by|driving (?:the )?(?:growth|increase|rise|decline|sales|demand)|drove (?:the |this )?(?:growth|increase|rise|decline|sales|demand)|fuell?ed by|boosted by|propelled by|spurred by|triggered by|on the back of|as a (?:result|consequence) of|as a result|attributable to|attributed to|stem(?:s|med|ming) from|result(?:s|ed|ing) (?:from|in)|le(?:d|ads?|ading) to(?! (?:the|a) (?:total|sum))|the reason|explains? (?:why|the)|explained by|in response to|prompted|thus increasing|reflect(?:s|ed|ing)|owes? (?:this|its|the)|by virtue of|since (?:the )?(?:campaign|customers|new|demand|price|market)|hurt by|helped by|dragged down by|weighed (?:down )?(?:on )?by|benefit(?:ed|s|ing)? from|suffer(?:ed|s|ing)? from|contributed to (?:the )?(?:growth|increase|decline|rise|drop|fall)|(?:lifted|boosted|pushed|dragged|pulled|propelled|sparked|spurred|fuelled|fueled) (?:the |its |their |up |down )?\w+|(?:brought|cut|kept|sent|made|helped) (?:the (?:average|total|number|result|company|revenue|sales|figure|rate|share|wait|score)|it (?:back|down|up)|down the|up the)|which is why|that is why|that's why|this is why|reason (?:for|why|behind|is)|turned (?:the|these|losses|profits?|it|things)|consequence|therefore|hence|(?:after|following|with|through|by) (?:(?:the|a|an|its|their|our|last|this|new|recent|strict|local|successful) ){0,3}(?:\w+ ){0,2}(?:launch|introduction|campaigns?|opening|closing|closure|promotions?|relaunch|redesign|renovation|strikes?|training|reforms?|rollout|roll-out|switch|arrival|departure|investments?|merger|relocation|hiring|layoffs|advertising|marketing|cuts|cutting|curriculum|policy|restructuring|upgrade|outage|storms?|weather|pandemic|holiday season|regulations?|sanctions|competition|competitors?)(?! (?:sales|revenue|orders))"
+        r"(?:made|makes|making) (?:it|them|this|that|him|her) (?!up\b)|drove (?=(?:the|up|down|this|its|sales|demand)\b)|as (?:new|the new|recent|higher|lower|rising|falling|more people|customers|consumers|people|demand|competition|competitors|prices|a result)(?= \w+)|because(?: of)?|owing to|thanks to|due to|caused? by|caus(?:ed|ing|es)|driven (?:mainly |largely |primarily |mostly |by )*by|driving (?:the )?(?:growth|increase|rise|decline|sales|demand)|drove (?:the |this )?(?:growth|increase|rise|decline|sales|demand)|fuell?ed by|boosted by|propelled by|spurred by|triggered by|on the back of|as a (?:result|consequence) of|as a result|attributable to|attributed to|stem(?:s|med|ming) from|result(?:s|ed|ing) (?:from|in)|(?:is|was|are|were) the result of|to blame|blamed? (?:on|for)|thanks to|down to (?:the|a|poor|better|bad|good|lower|higher)|le(?:d|ads?|ading) to(?! (?:the|a) (?:total|sum))|the reason|explains? (?:why|the)|explained by|in response to|prompted|thus increasing|reflect(?:s|ed|ing)|owes? (?:this|its|the)|by virtue of|since (?:the )?(?:campaign|customers|new|demand|price|market)|hurt by|helped by|dragged down by|weighed (?:down )?(?:on )?by|benefit(?:ed|s|ing)? from|suffer(?:ed|s|ing)? from|contributed to (?:the )?(?:growth|increase|decline|rise|drop|fall)|(?:lifted|boosted|pushed|dragged|propelled|sparked|spurred|fuelled|fueled) (?:the |its |their |up |down )?\w+|(?:brought|cut|kept|sent|made|helped) (?:the (?:average|total|number|result|company|revenue|sales|figure|rate|share|wait|score)|it (?:back|down|up)|down the|up the)|which is why|that is why|that's why|this is why|reason (?:for|why|behind|is)|turned (?:the|these|losses|profits?|it|things)|consequence|therefore|hence|(?:after|following|with|through|by) (?:(?:the|a|an|its|their|our|last|this|new|recent|strict|local|successful) ){0,3}(?:\w+ ){0,2}(?:launch|introduction|campaigns?|opening|closing|closure|promotions?|relaunch|redesign|renovation|strikes?|training|reforms?|rollout|roll-out|switch|arrival|departure|investments?|merger|relocation|hiring|layoffs|advertising|marketing|cuts|cutting|curriculum|policy|restructuring|upgrade|outage|storms?|weather|pandemic|holiday season|regulations?|sanctions|competition|competitors?)(?! (?:sales|revenue|orders))"
     ),
+    afterwards=re.compile(r"after|following|with", re.IGNORECASE),
     cause_columns=_words(r"reasons?|causes?|why|explanation|comment|note|factor|driver"),
     forecast=_words(
         r"will(?! not be shown)|won't|'ll|going to|is set to|are set to|(?:is|are) likely to|likely(?: to)?|probably|expected to|(?:is|are) expected|project(?:ed|ions?) to|forecast(?:s|ed)?(?: to)?|predict(?:s|ed|ions?)?|anticipat\w+|on track (?:to|for)|on course (?:to|for)|poised to|bound to|should (?:recover|keep|soon|soar|double|stay|return|remain|drop|climb|go|get|stabili[sz]e|continue|grow|rise|reach|exceed|increase|decline|fall|keep|improve|see|remain)|is about to|can be expected|outlook|in the (?:coming|near|foreseeable) (?:years?|months?|future|quarters?|weeks?)|next (?:year|month|quarter|week)|upcoming (?:year|month|quarter)|trend (?:continues|will)|sooner or later|may (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|might (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|could (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|by the end of (?:next|the decade)|promises? to|looks set|heading (?:for|towards)|headed (?:for|towards)"
@@ -222,55 +223,13 @@ VOCABULARY = Vocabulary(
         r"Sept?(?:ember|\.)?", r"Oct(?:ober|\.)?", r"Nov(?:ember|\.)?", r"Dec(?:ember|\.)?",
     ),
     dates=(
-        r"(?i:\b(?P<quarter>first|second|third|fourth|last|final|1st|2nd|3rd|4th) quarter)(?:,? (?:of )?{year})?",
+        r"(?i:\b(?P<quarter>first|second|third|fourth|last|final|1st|2nd|3rd|4th)[ -]quarter)(?:,? (?:of )?{year})?",
         r"(?i:\b(?P<half>first|second|1st|2nd) half)(?: of)?(?: the year| (?:of )?{year})?(?! of)", r"\bH(?P<half>[12])(?: {year})?\b",
         r"\bFY ?{year}",
     ),
     date_words={"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4, "final": 4},
     number_words=_number_words,
-    concepts={
-        "revenue": _words(r"revenues?|turnover|takings|income|proceeds|gmv|sales|earnings"),
-        "profit": _words(r"profits?|earnings|net income|gain|loss(?:es)?|margin"),
-        "margin": _words(r"margins?"),
-        "cost": _words(r"cheap\w*|expensive|pric(?:ey|iest|ier)|costl\w+|costs?|expenses?|expenditures?|spend(?:ing)?|spent"),
-        "actual": _words(r"actual(?:ly)?|spent|spending|overspent|underspent|expenditure"),
-        "price": _words(r"cheap\w*|expensive|pric(?:ey|iest|ier)|costl\w+|prices?|charges?|charged|fee|tariff|rate"),
-        "salary": _words(r"salar(?:y|ies)|wages?|pay|pays|paid|earns?|payroll|compensation"),
-        "budget": _words(r"budgets?|funding"),
-        "discount": _words(r"discounts?|rebates?"),
-        "tax": _words(r"tax(?:es)?|vat"),
-        "debt": _words(r"debts?|balance|owed|receivables?"),
-        "orders": _words(r"orders?|purchases?|transactions?|bookings?"),
-        "customers": _words(r"customers?|clients?|buyers?|accounts?|shoppers?"),
-        "users": _words(r"users?|subscribers?|members?|signups?|accounts?"),
-        "units": _words(r"units?|quantit(?:y|ies)|qty|pieces?|copies|volume|sales|sold|items?|pcs"),
-        "visits": _words(r"visits?|visitors?|sessions?|traffic|footfall"),
-        "calls": _words(r"calls?"),
-        "clicks": _words(r"clicks?"),
-        "views": _words(r"views?|impressions?"),
-        "wins": _words(r"wins?|won|victor(?:y|ies)|winning"),
-        "draws": _words(r"draws?|drew|drawn|ties|tied"),
-        "conceded": _words(r"conced\w+|against|let in|allowed"),
-        "scored": _words(r"scor(?:ed|es|ing)|goals for"),
-        "defeats": _words(r"loss(?:es)?|lost|defeats?|losing"),
-        "employees": _words(r"employees?|staff|headcount|workers?|people|persons?|fte"),
-        "returns": _words(r"returns?|refunds?|returned"),
-        "complaints": _words(r"complaints?|tickets?|issues?|incidents?|errors?|defects?|bugs?"),
-        "stock": _words(r"stocks?|inventory|on hand|available"),
-        "invoices": _words(r"invoices?|bills?"),
-        "deliveries": _words(r"deliver(?:y|ies)|shipments?|parcels?|shipped"),
-        "age": _words(r"oldest|youngest|older|younger|ages?|years old"),
-        "rating": _words(r"ratings?|scores?|stars|grade|points"),
-        "population": _words(r"population|inhabitants|residents|people"),
-        "duration": _words(r"as long|longest|shortest|longer|shorter|stay(?:s|ed)?|wait(?:s|ed|ing)?|quick\w*|fast\w*|slow\w*|durations?|hours?|minutes?|time|days|seconds|latency"),
-        "distance": _words(r"distances?|kilomet(?:er|re)s?|mileage|miles|km"),
-        "weight": _words(r"heav(?:y|ier|iest)|lightest|weights?|kg|kilograms?|tonnes?|tons?"),
-        "temperature": _words(r"temperatures?|degrees"),
-        "conversion": _words(r"conversions?"),
-        "students": _words(r"students?|pupils?|learners?"),
-        "patients": _words(r"patients?"),
-        "rate": _words(r"rates?|share|percent(?:age)?|pct|ratio|proportion"),
-    },
+    counters=_words(r"people|persons?|individuals?|pieces?|items?|units?|copies|cases?|times|pcs"),
     units={
         r"\$|usd|dollars?|bucks|us\$": "usd", r"€|eur|euros?": "eur", r"£|gbp|pounds?(?: sterling)?": "gbp", r"¥|jpy|yen": "jpy", r"cny|rmb|yuan": "cny", r"₽|rub|roubles?|rubles?": "rub",
         r"cents?": "cent",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agent.analyst import Analyst, build_analyst
-from agent.models.scripted import Scripted, ScriptedModel
+from agent.llm.scripted import Scripted, ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.conftest import Keep

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from agent.analyst import build_analyst
-from agent.models.embedded import EmbeddedOptions
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
+from agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import BY_ACCOUNT, TOTAL, calls, tools
 
 Ask = Callable[..., tuple[dict[str, Any], ScriptedModel]]

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.analyst import build_analyst
 from agent.errors import SourceUnreachable
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
 from agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
 
@@ -386,7 +386,7 @@ def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> N
     output = agent.ask(datasets=[dataset])
 
     assert output["answer"] == "beta has 70 returns."
-    assert any("it states 71" in note for note in output["audit"]["notes"])
+    assert any("unsupported claims: 71" in note for note in output["audit"]["notes"])
     (prompt,) = agent.prompts("NarratedAnswer")
     assert "- 71: " in prompt and "<data>" in prompt
 

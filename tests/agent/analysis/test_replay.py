@@ -10,17 +10,17 @@ import duckdb
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent import exit_codes
+from agent import errors
 from agent.analyst import build_analyst
-from agent.audit.store import open_store
 from agent.errors import DatasetUnknown, FileUnknown, SourceNotFound
-from agent.models.embedded import EmbeddedOptions
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
+from agent.record.store import open_store
 from agent.replay import Replay, replay
 from agent.services import Services
 from agent.settings import Settings
+from agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
-from tests.agent.audit.stores import tampering
+from tests.agent.record.stores import tampering
 from tests.commands import Run
 from tests.fake_openai import FakeOpenAI
 from tests.fake_openai import Reply as HTTPReply
@@ -304,13 +304,13 @@ def test_the_command_replays_and_says_what_is_gone(
     trace = agent.ask(files=[returns])["audit"]["trace_id"]
     monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(agent.services.settings.cache_dir))
     code, out, _ = run("trace", "replay", trace)
-    assert (code, out.strip()) == (exit_codes.ANSWERED, f"trace {trace}: 8 steps, nothing differs")
+    assert (code, out.strip()) == (errors.ANSWERED, f"trace {trace}: 8 steps, nothing differs")
     change(agent.services.settings, "statement", '"result_hash":"', '"result_hash":"0')
     code, out, _ = run("trace", "replay", trace)
-    assert code == exit_codes.DOMAIN
+    assert code == errors.DOMAIN
     assert "run_tool: statement result_hash" in out
     registry = agent.services.registry
     registry.delete_file(registry.dataset(dataset).file_id)
     code, out, err = run("trace", "replay", trace)
-    assert (code, out) == (exit_codes.USAGE, "")
+    assert (code, out) == (errors.USAGE, "")
     assert "There is no file file_" in err

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.charts.echarts import draw
-from agent.charts.spec_check import read_plot_spec
-from agent.sql.result import Result
+from agent.charts.plot_spec import read_plot_spec
+from agent.types import Result
 
 GOLDEN = sorted((Path(__file__).resolve().parents[2] / "fixtures/charts").glob("*.json"))
 """Each holds a result, a spec, and the option that they give."""

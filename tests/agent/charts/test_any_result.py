@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from agent.charts.cells import NUMERIC, column, label, number, type_of_column
 from agent.charts.echarts import draw
-from agent.charts.plot_spec import PlotSpec
+from agent.charts.plot_spec import PlotSpec, read_plot_spec
 from agent.charts.png import draw_png
-from agent.charts.spec_check import read_plot_spec
 from agent.errors import PlotSpecInvalid
-from agent.sql.result import Result
 from agent.sql.rows import json_safe
+from agent.types import Result
 from tests.agent.charts.results import spec
 
 _TEXT = st.text(max_size=8) | st.sampled_from(["2024-01", "2024-02-03", "_", "$x$", "{a}", "\ud800", "1e400", "nan"])

@@ -1,159 +1,166 @@
+"""What an option says, and that it says the same each time."""
+
+import copy
 import json
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.charts.echarts import chart_of
-from agent.sql.result import Result
+from agent.charts.echarts import draw
+from agent.charts.plot_spec import read_plot_spec
+from tests.agent.charts.results import GOLDEN, HOSTILE, option, result, written
 
 
-def result(columns: dict[str, str], *rows: tuple[Any, ...]) -> Result:
-    return Result(
-        columns=list(columns), types=list(columns.values()), rows=[list(row) for row in rows], truncated=False
-    )
+def shuffled(value: Any, rng: random.Random) -> Any:
+    """The same data with the keys of every mapping in another order."""
+    if isinstance(value, dict):
+        return {key: shuffled(value[key], rng) for key in rng.sample(list(value), len(value))}
+    return [shuffled(each, rng) for each in value] if isinstance(value, list) else value
 
 
-def of_numbers(name: str, kind: str, *values: Any) -> Result:
-    """A column named `name` before a column of measures."""
-    return result({name: kind, "orders": "integer"}, *((value, 10 * at) for at, value in enumerate(values)))
+def test_every_type_of_chart_has_a_golden_option() -> None:
+    types = {json.loads(path.read_text(encoding="utf-8"))["spec"]["chart_type"] for path in GOLDEN}
+
+    assert types == {"line", "bar", "pie", "scatter", "area", "heatmap", "box"}
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        ["2023", "2024"],
-        ["2023-01", "2023-02"],
-        ["2023-01-31", "2023-02-28"],
-        ["2023-01-31T10:00:00", "2023-02-28T10:00:00"],
-        ["2023-Q1", "2023-Q2"],
-        ["2023Q4", "2024Q1"],
-        ["2023-W01", "2023-W02"],
-    ],
-)
-def test_periods_make_a_line(values: list[str]) -> None:
-    chart = chart_of(of_numbers("period", "string", *values), "Orders")
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_option_is_the_golden_one_byte_for_byte(path: Path) -> None:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    before = copy.deepcopy(case)
+    chart = draw(case["result"], read_plot_spec(case["spec"], case["result"]))
 
-    assert chart is not None
-    assert chart["type"] == "line"
-    assert chart["option"]["xAxis"]["data"] == values
-    assert chart["option"]["series"] == [{"name": "orders", "type": "line", "data": [0, 10]}]
+    assert written(chart.option) == written(case["option"])
+    assert chart.type == case["spec"]["chart_type"]
+    assert case == before
 
 
-@pytest.mark.parametrize("name", ["year", "Year", "order_year", "years", "год", "年份", "fiscal year"])
-def test_columns_of_years_are_periods(name: str) -> None:
-    chart = chart_of(of_numbers(name, "integer", 2022, 2023, None), "Orders")
-
-    assert chart is not None
-    assert (chart["type"], chart["option"]["xAxis"]["name"]) == ("line", name)
-
-
-@pytest.mark.parametrize("name", ["yearly_orders", "midyear", "городов"])
-def test_measures_whose_name_merely_holds_a_year_are_no_periods(name: str) -> None:
-    chart = chart_of(result({"city": "string", name: "integer"}, ("Rome", 1200), ("Oslo", 1300)), "Orders")
-
-    assert chart is not None
-    assert chart["type"] == "bar"
-    assert chart["option"]["xAxis"]["data"] == ["Rome", "Oslo"]
-    assert chart["option"]["series"][0]["data"] == [1200, 1300]
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_order_of_keys_changes_no_byte(path: Path) -> None:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    for seed in range(5):
+        other = shuffled(case, random.Random(seed))
+        chart = draw(other["result"], read_plot_spec(other["spec"], other["result"]))
+        assert written(chart.option) == written(case["option"])
 
 
-def test_categories_make_bars() -> None:
-    chart = chart_of(of_numbers("city", "string", "Rome", None, "Oslo"), "Orders by city")
-
-    assert chart is not None
-    assert chart["type"] == "bar"
-    assert chart["option"]["title"] == {"text": "Orders by city"}
-    assert chart["option"]["xAxis"]["data"] == ["Rome", "–", "Oslo"]
+# Texts of the data stay text
 
 
-def test_each_numeric_column_is_a_series() -> None:
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
+def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     rows = result(
-        {"n": "integer", "city": "string", "x": "float", "note": "string"}, (1, "a", 0.5, "-"), (2, "b", None, "-")
+        {HOSTILE: "string", "<b>series</b>": "string", "<i>n</i>": "integer"}, (HOSTILE, HOSTILE, 1), ("b", "c", 2)
     )
-    chart = chart_of(rows, "")
+    more = {} if chart_type in {"pie", "box"} else {"series": "<b>series</b>"}
+    made = option(rows, chart_type, HOSTILE, "<i>n</i>", title=HOSTILE, **more)
 
-    assert chart is not None
-    assert chart["option"]["xAxis"]["name"] == "city"
-    assert [series["name"] for series in chart["option"]["series"]] == chart["option"]["legend"]["data"] == ["n", "x"]
-    assert [series["data"] for series in chart["option"]["series"]] == [[1, 2], [0.5, None]]
-
-
-def test_first_of_numeric_columns_is_the_axis() -> None:
-    chart = chart_of(of_numbers("month", "integer", 1, 2, 3), "Orders by month")
-
-    assert chart is not None
-    assert chart["option"]["xAxis"]["data"] == ["1", "2", "3"]
-    assert chart["option"]["series"][0]["name"] == "orders"
+    assert made["tooltip"]["renderMode"] == "richText"
+    assert made["title"]["text"] == HOSTILE
+    assert HOSTILE in json.dumps(made["series"]) + json.dumps(made.get("xAxis"))
+    assert all("renderMode" not in each and "tooltip" not in each for each in made["series"])
 
 
-def test_period_is_the_axis_wherever_it_stands() -> None:
-    rows = result({"orders": "integer", "city": "string", "month": "string"}, (1, "a", "2023-01"), (2, "b", "2023-02"))
-    chart = chart_of(rows, "")
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
+@pytest.mark.parametrize("y_format", ["number", "percent", "currency"])
+def test_templates_hold_nothing_but_the_value(chart_type: str, y_format: str) -> None:
+    rows = result({"x": "string", "s": "string", "n": "integer"}, ("{value}", "{a}", 1), ("b", "function(){}", 2))
+    more = {} if chart_type in {"pie", "box"} else {"series": "s"}
+    made = option(rows, chart_type, "x", "n", y_format=y_format, **more)
 
-    assert chart is not None
-    assert chart["option"]["xAxis"]["name"] == "month"
+    assert set(formatters(made)) <= {"{value}%", "{value} ¤"}
+    assert bool(formatters(made)) is (y_format != "number" and chart_type != "pie")
+
+
+def formatters(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for key, each in value.items() for text in ([each] if key == "formatter" else formatters(each))]
+    return [text for each in value for text in formatters(each)] if isinstance(value, list) else []
+
+
+# Values
+
+
+@pytest.mark.parametrize(("fraction", "shown"), [(0.07, 7.0), (0.29, 29.0), (1, 100), (-0.005, -0.5), (None, None)])
+def test_fractions_are_shown_in_percent_to_the_digit(fraction: Any, shown: Any) -> None:
+    rows = result({"x": "string", "n": "float"}, ("a", fraction), ("b", 0.5))
+
+    assert option(rows, "bar", "x", "n", y_format="percent")["series"][0]["data"] == [shown, 50.0]
+
+
+def test_combinations_that_are_missing_are_null_and_not_nothing() -> None:
+    rows = result({"x": "string", "s": "string", "n": "integer"}, ("a", "s", 0), ("b", "t", 2))
+
+    for chart_type in ("line", "bar", "area"):
+        made = option(rows, chart_type, "x", "n", series="s")
+        assert [each["data"] for each in made["series"]] == [[0, None], [None, 2]]
+    assert option(rows, "heatmap", "x", "n", series="s")["series"][0]["data"] == [
+        [0, 0, 0], [1, 0, None], [0, 1, None], [1, 1, 2],
+    ]  # fmt: skip
+
+
+def test_digits_that_came_as_text_are_drawn_and_what_is_no_number_is_noted() -> None:
+    rows = result({"x": "string", "n": "decimal"}, ("a", "9007199254740993"), ("b", "n/a"), ("c", "1e999"), ("d", None))
+    chart = draw(rows, read_plot_spec({"chart_type": "bar", "x": "x", "y": "n"}, rows))
+
+    assert chart.option["series"][0]["data"] == [9007199254740992.0, None, None, None]
+    assert chart.notes == ("Values that cannot be drawn as numbers were left out: 2.",)
+    assert chart.option["title"]["subtext"] == chart.notes[0]
+
+
+def test_labels_are_text_and_null_is_a_dash() -> None:
+    rows = result({"x": "json", "n": "integer"}, (None, 1), (True, 2), ({"b": 1, "a": "я"}, 3), ("\ud800", 4), (1.5, 5))
+
+    assert option(rows, "bar", "x", "n")["xAxis"]["data"] == ["–", "true", '{"a": "я", "b": 1}', "\ufffd", "1.5"]
+
+
+# Order
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("kind", "values", "ordered"),
     [
-        result({"city": "string", "n": "integer"}),
-        result({"city": "string", "n": "integer"}, ("Rome", 1)),
-        result({"city": "string", "mayor": "string"}, ("a", "b"), ("c", "d")),
-        result({"n": "integer"}, (1,), (2,)),
-        result({}),
-        result({"a": "null", "b": "null"}, (None, None), (None, None)),
+        ("integer", (10, 9, None), ["9", "10", "–"]),
+        ("decimal", ("100000000000000000000", 2, 3.5), ["2", "3.5", "100000000000000000000"]),
+        ("date", ("2024-10-01", "2024-09-01", None), ["2024-09-01", "2024-10-01", "–"]),
+        ("string", ("2024-Q2", "2023-Q4", "2024-Q1"), ["2023-Q4", "2024-Q1", "2024-Q2"]),
+        ("string", ("b", "c", "a"), ["b", "c", "a"]),
+        ("integer", (3, "two", 1), ["3", "two", "1"]),
     ],
-    ids=["no row", "one row", "no measure", "one column", "no column", "nothing but NULL"],
 )
-def test_no_chart(rows: Result) -> None:
-    assert chart_of(rows, "Orders") is None
+def test_lines_run_in_the_order_of_x_where_it_has_one(kind: str, values: tuple[Any, ...], ordered: list[str]) -> None:
+    rows = result({"x": kind, "n": "integer"}, *((value, at) for at, value in enumerate(values)))
+    made = option(rows, "line", "x", "n")
+
+    assert made["xAxis"]["data"] == ordered
+    assert [rows["rows"][at][0] for at in made["series"][0]["data"]] == sorted(
+        values, key=lambda value: ordered.index("–" if value is None else str(value))
+    )
 
 
-def test_columns_of_one_name_cannot_be_drawn() -> None:
-    rows = Result(columns=["city", "n", "n"], types=["string", "integer", "integer"], rows=[["a", 1, 2], ["b", 3, 4]], truncated=False)  # fmt: skip # noqa: E501
+def test_bars_keep_the_order_of_the_rows_unless_series_mix_it() -> None:
+    rows = result({"x": "integer", "s": "string", "n": "integer"}, (3, "a", 1), (1, "b", 2), (2, "a", 3))
 
-    assert chart_of(rows, "") is None
-
-
-def test_more_bars_than_can_be_read_are_reduced_with_a_note_in_the_language_of_the_title() -> None:
-    chart = chart_of(of_numbers("city", "string", *(f"city {number}" for number in range(2000))), "Заказы по городам")
-
-    assert chart is not None
-    assert len(chart["option"]["xAxis"]["data"]) == 100
-    assert chart["option"]["title"]["subtext"] == "Из 2000 значений «city» показаны только наибольшие (100)."
+    assert option(rows, "bar", "x", "n")["xAxis"]["data"] == ["3", "1", "2"]
+    assert option(rows, "bar", "x", "n", series="s")["xAxis"]["data"] == ["1", "2", "3"]
 
 
-def test_at_most_twelve_measures_are_drawn() -> None:
-    names = {f"n{at}": "integer" for at in range(30)}
-    chart = chart_of(result({"city": "string", **names}, *((city, *range(30)) for city in "ab")), "")
+def test_rows_of_a_heatmap_run_in_their_order() -> None:
+    rows = result({"day": "string", "hour": "integer", "n": "integer"}, ("Mo", 10, 1), ("Mo", 9, 2), ("Tu", 11, 3))
 
-    assert chart is not None
-    assert chart["option"]["legend"]["data"] == list(names)[:12]
+    assert option(rows, "heatmap", "day", "n", series="hour")["yAxis"]["data"] == ["9", "10", "11"]
 
 
-def test_values_of_another_type_than_the_first_do_no_harm() -> None:
-    """SQLite keeps text in a column of integers where it is put there."""
-    chart = chart_of(of_numbers("year", "integer", 2022, "unknown", 1.5), "")
+def test_horizontal_bars_begin_at_the_top() -> None:
+    made = option(result({"x": "string", "n": "integer"}, ("a", 1), ("b", 2)), "bar", "x", "n", horizontal=True)
 
-    assert chart is not None
-    assert chart["option"]["xAxis"]["data"] == ["2022", "unknown", "1.5"]
+    assert (made["xAxis"]["type"], made["yAxis"]["type"], made["yAxis"]["inverse"]) == ("value", "category", True)
 
 
-@pytest.mark.parametrize(
-    "hostile", ["</script><script>alert(1)", "function () { return 1 }", "{c} | {b}\n\x00", "x" * 10_000]
-)
-def test_hostile_cells_stay_data(hostile: str) -> None:
-    chart = chart_of(of_numbers("city", "string", hostile, "Oslo"), hostile)
+def test_box_is_that_of_the_quartiles() -> None:
+    """The figures of R's `quantile(1:10)` (type 7)."""
+    rows = result({"x": "string", "n": "integer"}, *(("a", value) for value in (7, 1, 10, 4, 3, 9, 2, 8, 5, 6)))
 
-    assert chart is not None
-    assert json.loads(json.dumps(chart)) == chart
-    assert chart["option"]["xAxis"]["data"][0] == hostile
-    assert chart["option"]["title"] == {"text": hostile}
-
-
-def test_same_rows_give_the_same_chart() -> None:
-    rows = of_numbers("city", "string", "Rome", "Oslo")
-
-    assert chart_of(rows, "Orders") == chart_of(rows, "Orders")
-    assert rows == of_numbers("city", "string", "Rome", "Oslo")
+    assert option(rows, "box", "x", "n")["series"][0]["data"] == [[1, 3.25, 5.5, 7.75, 10]]

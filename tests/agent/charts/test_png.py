@@ -12,16 +12,14 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.image import imread
 
-from agent.charts import canvas, fonts
+from agent.charts import canvas
 from agent.charts.build import figure_of
-from agent.charts.canvas import canvas_of
-from agent.charts.echarts import option_of
-from agent.charts.fonts import families_for
-from agent.charts.lettering import Lettering
-from agent.charts.png import draw_png
-from agent.charts.spec_check import read_plot_spec
+from agent.charts.canvas import Lettering, canvas_of, families_for
+from agent.charts.echarts import draw, option_of
+from agent.charts.plot_spec import read_plot_spec
+from agent.charts.png import draw_png, png_of_option
 from agent.errors import DriverMissing, PlotSpecInvalid
-from agent.sql.result import Result
+from agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, result, spec
 
 ROWS = result({"x": "string", "s": "string", "n": "integer"}, ("a", "_s", 1), ("b", "t", 2))
@@ -68,8 +66,7 @@ def test_what_is_not_installed_is_said_with_its_extra(package: str, monkeypatch:
             raise ModuleNotFoundError(f"No module named {name!r}", name=package)
         return real(name, *rest)
 
-    for name in ("canvas", "fonts", "marks"):
-        monkeypatch.delitem(sys.modules, f"agent.charts.{name}", raising=False)
+    monkeypatch.delitem(sys.modules, "agent.charts.canvas", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
 
     with pytest.raises(DriverMissing) as caught:
@@ -222,13 +219,14 @@ def test_installed_fonts_have_what_the_shipped_ones_lack() -> None:
 
 
 def test_letter_that_no_font_has_is_marked_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "_installed", lambda: [])
+    monkeypatch.setattr(canvas, "_installed", lambda: [])
     rows = result({"x": "string", "n": "integer"}, (f"a{LACKING}b{LACKING}", 1), ("c", 2))
     marked = result({"x": "string", "n": "integer"}, ("a\ufffdb\ufffd", 1), ("c", 2))
     wanted = read_plot_spec(spec("bar", "x", "n"), rows)
     picture = draw_png(rows, wanted)
 
-    assert picture.notes == ("Characters that no installed font has are drawn as \ufffd: 1. Install a font for them.",)
+    note = "Characters that no installed font contains are drawn as \ufffd: 1. Install a font for them."
+    assert picture.notes == (note,)
     assert picture.png == draw_png(marked, wanted).png
 
 
@@ -254,3 +252,28 @@ def test_long_texts_leave_room_for_the_chart() -> None:
     box = made.axes[0].get_position()
 
     assert box.width > 0.5 and box.height > 0.3
+
+
+# Drawn again from the option
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_picture_of_the_option_is_the_picture_of_the_rows(path: Path) -> None:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    plot = read_plot_spec(case["spec"], case["result"])
+    option = json.loads(json.dumps(draw(case["result"], plot).option))
+
+    assert png_of_option(plot.chart_type, option) == draw_png(case["result"], plot).png
+
+
+@pytest.mark.parametrize("more", [{"horizontal": True}, {"stacked": True}, {"y_format": "percent"}, {"title": "A\nb"}])
+def test_what_the_spec_says_of_bars_is_kept(more: dict[str, object]) -> None:
+    rows = result({"x": "string", "n": "integer", "m": "float"}, ("a", 1, 2.5), ("b", 2, None))
+    plot = read_plot_spec({"chart_type": "bar", "x": "x", "y": ["n", "m"], **more}, rows)
+
+    assert png_of_option("bar", draw(rows, plot).option) == draw_png(rows, plot).png
+
+
+def test_option_of_another_maker_is_refused() -> None:
+    with pytest.raises(KeyError):
+        png_of_option("bar", {"series": [{"name": "n", "data": [1]}]})

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.catalog.schema import Catalog, Column, ForeignKey, Table
-from agent.catalog.source import Source
-from agent.clarify.ambiguity import find_ambiguities
-from agent.clarify.assumed import assumptions_of
-from agent.clarify.columns import ambiguous_columns
-from agent.clarify.same_things import SameThings
-from agent.clarify.types import Ambiguity, Clarification
+from agent.clarify.ambiguity import ambiguous_columns, find_ambiguities
+from agent.clarify.assumptions import assumptions_of
 from agent.sample.shop import shop_path
-from agent.sql.limits import Limits
+from agent.schema.catalog import Catalog, Column, Table
+from agent.sources.source import Source
+from agent.types import Ambiguity, Clarification, Limits
 from tests.benchmarks import ambiguity
 from tests.databases import open_url, url
 
@@ -85,23 +82,6 @@ def test_a_value_of_two_columns_counts_unless_one_is_named(shop: Source) -> None
 
     assert ("AmbValue", name) in found(f"How many customers are in {name}?", shop)
     assert ("AmbValue", name) not in found(f"How many customers are in the city {name}?", shop)
-
-
-def test_columns_that_keys_join_hold_the_same_things() -> None:
-    city = Table("city", (Column("code", "TEXT"), Column("name", "TEXT")), primary_key=("code",))
-    shop_ = Table("shop", (Column("city_code", "TEXT"),), foreign_keys=(ForeignKey(("city_code",), "city", ("code",)),))
-    yard = Table("yard", (Column("place", "TEXT"),), foreign_keys=(ForeignKey(("place",), "shop", ("city_code",)),))
-    same = SameThings(Catalog("sqlite", {table.key: table for table in (city, shop_, yard)}))
-
-    assert same.hold("yard", "place", "city", "code")
-    assert not same.hold("yard", "place", "city", "name")
-
-
-def test_keys_that_go_round_end() -> None:
-    one = Table("a", (Column("x", "TEXT"),), foreign_keys=(ForeignKey(("x",), "b", ("y",)),))
-    two = Table("b", (Column("y", "TEXT"),), foreign_keys=(ForeignKey(("y",), "a", ("x",)),))
-
-    assert SameThings(Catalog("sqlite", {"a": one, "b": two})).hold("a", "x", "b", "y")
 
 
 def test_a_word_that_fits_several_columns_and_none_of_them_better() -> None:

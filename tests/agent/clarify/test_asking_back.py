@@ -124,7 +124,7 @@ def test_readings_with_equal_results_are_one_and_nobody_is_asked(talking: Talkin
     output = talk.ask(BEST)
 
     assert output["clarification"] is None and output["sql"] == BY_ORDERS
-    assert "nobody was asked: the readings do not differ in result" in output["audit"]["notes"]
+    assert "no clarifying question: the readings do not differ in result" in output["audit"]["notes"]
     assert sum(len(step["statements"]) for step in output["audit"]["steps"] if step["node"] == "ask_clarification") == 2
 
 
@@ -184,7 +184,7 @@ def test_a_review_that_no_user_can_be_asked_asks_nobody(talking: Talking, review
     output = talking([review], [COUNT]).ask(BEST)
 
     assert output["clarification"] is None
-    assert any(note.startswith("nobody was asked") for note in output["audit"]["notes"])
+    assert any(note.startswith("no clarifying question") for note in output["audit"]["notes"])
 
 
 def test_an_unreadable_review_asks_nobody(talking: Talking) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.audit.store import open_store
+from agent.record.store import open_store
 from agent.replay import replay
 from agent.sample.shop import shop_path
 from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talk

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.audit.store import open_store
+from agent.record.store import open_store
 from agent.replay import replay
 from tests.agent.clarify.test_asking_back import ASKS, BEST, Talk
 from tests.agent.walk import COUNT, HOW_MANY, calls

@@ -1,6 +1,8 @@
 """The file of threads stays open, and no file that is not that one does."""
 
+import gc
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,15 @@ def test_a_file_that_was_put_in_its_place_is_used_and_the_old_one_let_go(tmp_pat
     with threads.saver() as saver:
         assert list(saver.list(None)) == []
     assert times_open(threads.path) <= before
+
+
+def test_a_view_of_an_owner_keeps_the_file_open_and_closes_it(tmp_path: Path) -> None:
+    view = SqliteThreads(tmp_path).for_owner("one")
+    gc.collect()
+    with view.saver() as saver:
+        connection = saver.conn
+    assert connection.execute("SELECT 1").fetchone() == (1,)
+    del view, saver
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

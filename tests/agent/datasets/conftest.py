@@ -1,4 +1,4 @@
-"""A registry in the test's own folder, and a way from bytes to rows."""
+"""A registry in the test's own folder, and a fixture that loads bytes and returns rows."""
 
 import io
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 from agent.datasets.dataset import Dataset
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
-from agent.sql.limits import Limits
+from agent.types import Limits
 
 
 class Loaded(NamedTuple):

@@ -1,4 +1,4 @@
-"""Messy spreadsheets, each with the dataset that it must give: types, rows, warnings by code and column, the report."""
+"""Messy spreadsheets with the expected dataset: types, rows, warnings by code and column, and the report."""
 
 import io
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A load that is cancelled stops wherever it is, and leaves nothing: no file, no dataset, no process, no thread."""
+"""A cancelled load stops at any stage and leaves no file, dataset, process or thread."""
 
 import io
 import subprocess
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from agent.core.cancellation import Cancellation
 from agent.datasets.limits import Loading, LoadLimits
 from agent.datasets.workspace import workspace
 from agent.errors import StatementCancelled
-from agent.sql.limits import Cancellation
 from tests.agent.datasets.messy import rows, workbook
 
 BOOK = workbook(rows(["a", "b"], [1, 2], [3, 4]))
@@ -47,16 +47,16 @@ def test_what_was_cancelled_before_does_not_begin(name, registry) -> None:
     ("a.csv", "read"), ("a.csv", "examine"), ("a.csv", "write"), ("a.xlsx", "write"), ("a.jsonl", "read"),
 ])  # fmt: skip
 def test_every_stage_can_be_cancelled(name, stage, registry) -> None:
-    cancellation, told = Cancellation(), []
+    cancellation, report_progress = Cancellation(), []
 
     def progress(at: str, share: float) -> None:
-        told.append(at)
+        report_progress.append(at)
         if at == stage:
             cancellation.cancel()
 
     with pytest.raises(StatementCancelled):
         registry.create(add(registry, name), progress=progress, cancellation=cancellation)
-    assert told[-1] == stage
+    assert report_progress[-1] == stage
 
 
 class OnceItRuns(Cancellation):

@@ -1,4 +1,4 @@
-"""CSV: encodings, delimiters, titles, odd rows; and any plain table comes back as it was."""
+"""CSV: encodings, delimiters, titles and irregular rows; any plain table is loaded unchanged."""
 
 import csv
 import io
@@ -113,12 +113,12 @@ def test_one_late_cell_decides_between_day_and_month(load) -> None:
 
 
 def test_progress_is_told_and_ends(registry) -> None:
-    told = []
+    report_progress = []
     file_id = registry.add_stream(io.BytesIO(b"a,b\n1,2\n"), "a.csv")
-    registry.create(file_id, progress=lambda stage, share: told.append((stage, share)))
+    registry.create(file_id, progress=lambda stage, share: report_progress.append((stage, share)))
 
-    assert all(0 <= share <= 1 for _, share in told)
-    assert {("read", 1.0), ("examine", 1.0), ("write", 1.0)} <= set(told)
+    assert all(0 <= share <= 1 for _, share in report_progress)
+    assert {("read", 1.0), ("examine", 1.0), ("write", 1.0)} <= set(report_progress)
 
 
 def test_memory_is_bounded(tmp_path) -> None:

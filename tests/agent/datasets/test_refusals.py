@@ -1,4 +1,4 @@
-"""What cannot be loaded gives an error that says what, where and what to do, and leaves nothing behind."""
+"""Files that cannot be loaded give an error with the problem, its location and a remedy, and leave nothing behind."""
 
 import io
 import struct

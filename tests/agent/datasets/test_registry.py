@@ -1,4 +1,4 @@
-"""Files and datasets are kept by their content, found by another process, and go when they are deleted."""
+"""Files and datasets are stored by content, visible to other processes, and removed when deleted."""
 
 import io
 
@@ -11,7 +11,7 @@ from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
 from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown
 from agent.settings import load_settings
-from agent.sql.limits import Limits
+from agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.datasets.messy import rows, several_sheets, workbook
 

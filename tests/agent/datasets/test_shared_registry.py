@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import make_url, text
 
 from agent.datasets.limits import LoadLimits
-from agent.datasets.opened import OpenedDatasets
 from agent.datasets.shared_registry import SharedRegistry
+from agent.datasets.source import DatasetSources
 from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, ThreadsUnavailable
-from agent.shared import files
-from agent.shared.database import SharedDatabase
-from agent.shared.files import SharedFiles
-from agent.sql.limits import Limits
-from tests.agent.audit.stores import fresh_url
+from agent.storage import files
+from agent.storage.database import SharedDatabase
+from agent.storage.files import SharedFiles
+from agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
+from tests.agent.record.stores import fresh_url
 from tests.agent.sql.engines import POSTGRES_URL
 from tests.round_robin import RoundRobin
 
@@ -65,7 +65,7 @@ def test_another_machine_finds_lists_and_reads(opened: Opened, tmp_path: Path) -
 def test_what_is_deleted_is_gone_everywhere(opened: Opened, tmp_path: Path) -> None:
     one, other = opened("one"), opened("other")
     dataset = one.create(add(one))
-    sources, limits = OpenedDatasets(), Limits(5, 5)
+    sources, limits = DatasetSources(), Limits(5, 5)
     source = sources.source(one, [dataset.dataset_id], limits)
     other.delete_dataset(dataset.dataset_id)
     other.delete_file(dataset.file_id)
@@ -98,7 +98,7 @@ def test_files_of_many_parts(opened: Opened, database: SharedDatabase, tmp_path:
     content = b"city,n\n" + b"".join(b"Kazan,%d\n" % number for number in range(300_000))
     dataset = one.create(add(one, content))
 
-    assert len(content) > 3 * files._PART and other.file(dataset.file_id).path.read_bytes() == content
+    assert len(content) > 3 * files._PART_BYTES and other.file(dataset.file_id).path.read_bytes() == content
     assert other.path_of(dataset.dataset_id).read_bytes() == one.path_of(dataset.dataset_id).read_bytes()
     with database.transaction() as connection:
         known = connection.execute(text("SELECT owner, bytes, kept_at FROM datasphinx_files WHERE id LIKE 'file_%'"))

@@ -1,4 +1,4 @@
-"""Datasets are asked through the choke point and cannot be changed or left."""
+"""Datasets are queried through the choke point, read-only, with no access to other files."""
 
 import io
 
@@ -6,8 +6,8 @@ import pytest
 
 from agent.datasets.source import open_datasets
 from agent.errors import DatasetUnknown, DatasphinxError, StatementError
-from agent.sql.duckdb_walls import open_duckdb
-from agent.sql.limits import Limits
+from agent.sql.read_only import open_duckdb_read_only
+from agent.types import Limits
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def test_nothing_but_reading_is_done(sql, registry, made) -> None:
     with pytest.raises(DatasphinxError) as raised:
         source.execute(statement)
     source.close()
-    # Behind the guard there is a second wall.
-    with open_duckdb(str(path), 256) as connection, pytest.raises(duckdb.Error):
+    # The connection refuses it too, should the guard fail.
+    with open_duckdb_read_only(str(path), 256) as connection, pytest.raises(duckdb.Error):
         connection.execute(statement)
 
     assert isinstance(raised.value, StatementError)

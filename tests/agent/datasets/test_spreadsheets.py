@@ -1,4 +1,4 @@
-"""Every messy spreadsheet gives the dataset that it must give."""
+"""Each messy spreadsheet gives the expected dataset."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The statements that a real model wrote for Spider, through the whole graph and bare on the database."""
+"""A real model's statements for Spider, through the whole graph and directly on the database."""
 
 import sqlite3
 from contextlib import closing
@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.evals.datasets.dataset import Question, find_databases
-from agent.evals.datasets.jsonl import read_jsonl, read_predictions
+from agent.evals.datasets import Question, find_databases, read_jsonl, read_predictions
 from agent.evals.match import matches
 from agent.evals.run import replay
 from agent.settings import Settings
-from agent.sql.equal_rows import is_ordered
+from agent.sql.compare import is_ordered
 
 FOLDER = Path(__file__).resolve().parents[3].parent / "shared/benchmarks/spider_dev"
 FIRST = 60

@@ -1,4 +1,4 @@
-"""The questions by which clarification is measured: the file is whole, and each statement gives what it claims."""
+"""The evaluation set for clarification: the file is complete, and each statement gives the stated result."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agent.catalog.source import Source
-from agent.evals.datasets.jsonl import read_questions
+from agent.evals.datasets import read_questions
 from agent.evals.match import execution_match
-from agent.evals.match_rule import MatchRule
-from agent.sql.limits import Limits
+from agent.evals.options import MatchRule
+from agent.sources.source import Source
+from agent.types import Limits
 from tests.databases import open_url, url
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "clarification" / "questions.jsonl"
@@ -29,7 +29,7 @@ needs_databases = pytest.mark.skipif(
 )
 
 
-def shown(question: dict[str, Any]) -> str:
+def format_clarification(question: dict[str, Any]) -> str:
     return question["id"]
 
 
@@ -70,7 +70,7 @@ def test_no_question_and_no_id_comes_twice() -> None:
     assert len({plain(question["question"]) for question in QUESTIONS}) == len(QUESTIONS)
 
 
-@pytest.mark.parametrize("question", AMBIGUOUS, ids=shown)
+@pytest.mark.parametrize("question", AMBIGUOUS, ids=format_clarification)
 def test_readings_are_two_or_three_and_say_in_words_what_sets_them_apart(question: dict[str, Any]) -> None:
     words = [reading["reading"] for reading in question["readings"]]
 
@@ -81,7 +81,7 @@ def test_readings_are_two_or_three_and_say_in_words_what_sets_them_apart(questio
 
 @pytest.mark.benchdata
 @needs_databases
-@pytest.mark.parametrize("question", QUESTIONS, ids=shown)
+@pytest.mark.parametrize("question", QUESTIONS, ids=format_clarification)
 def test_every_statement_runs_and_a_clear_question_has_an_answer(
     question: dict[str, Any], sources: dict[str, Source]
 ) -> None:
@@ -93,7 +93,7 @@ def test_every_statement_runs_and_a_clear_question_has_an_answer(
 
 @pytest.mark.benchdata
 @needs_databases
-@pytest.mark.parametrize("question", AMBIGUOUS, ids=shown)
+@pytest.mark.parametrize("question", AMBIGUOUS, ids=format_clarification)
 def test_readings_differ_where_the_file_says_so(question: dict[str, Any], sources: dict[str, Source]) -> None:
     source = sources[question["db_id"]]
     equal = [

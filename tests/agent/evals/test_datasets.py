@@ -5,8 +5,14 @@ from typing import Any
 import pytest
 
 from agent.errors import DatasetInvalid, Terminal
-from agent.evals.datasets.dataset import Dataset, Question, find_databases
-from agent.evals.datasets.jsonl import read_predictions, read_questions, require_predictions
+from agent.evals.datasets import (
+    Dataset,
+    Question,
+    find_databases,
+    read_predictions,
+    read_questions,
+    require_predictions,
+)
 
 LINE = {"id": "q1", "db_id": "shop", "question": "How many products?", "sql": "SELECT count(*) FROM product"}
 WriteLines = Callable[..., Path]
@@ -59,7 +65,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         ({**LINE, "id": "q2", "sql": 5}, "line 2: the field 'sql' is not text"),
         ({**LINE, "id": "q2", "question": " "}, "line 2: the field 'question' is empty"),
         ({"id": "q2", "question": "a", "sql": "b"}, "line 2: the field 'db_id' is missing"),
-        ({**LINE, "sql": "SELECT 2"}, "the same id stands there several times: q1"),
+        ({**LINE, "sql": "SELECT 2"}, "it contains the same id several times: q1"),
     ],
 )
 def test_a_broken_line_is_named_by_its_number(write_lines: WriteLines, broken: Any, reason: str) -> None:
@@ -131,7 +137,7 @@ def test_a_missing_database_is_named(databases: Path) -> None:
 
 @pytest.mark.parametrize("db_id", ["../shop", "city/city", "/shop", "..\\shop"])
 def test_an_id_reaches_nothing_outside_the_folder(databases: Path, db_id: str) -> None:
-    with refusal(databases, "no name of a database"):
+    with refusal(databases, "is not a valid database name"):
         find_databases(Dataset([question(db_id=db_id)], databases / ""))
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from agent.evals.match import matches
-from agent.sql.equal_rows import is_ordered
+from agent.sql.compare import is_ordered
 
 
 def table(*rows: list[object], columns: int | None = None) -> dict[str, list]:

@@ -1,4 +1,4 @@
-"""Pairs of statements, run on SQLite, with what each of the two rules says of their results."""
+"""Pairs of statements, run on SQLite, with the verdict of both match rules."""
 
 import json
 import sqlite3
@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.catalog.source import Source
 from agent.errors import NamesUnknown, StatementTimeout
 from agent.evals.match import execution_match, row_hashes
-from agent.evals.match_rule import MatchRule
-from agent.sql.limits import Limits
+from agent.evals.options import MatchRule
+from agent.sources.source import Source
+from agent.types import Limits
 from tests.databases import open_url, url
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "match"

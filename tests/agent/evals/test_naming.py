@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.catalog.schema import Catalog
-from agent.evals.naming import Names, Overlap, names_in, overlaps
+from agent.evals.report import Overlap, overlaps
+from agent.schema.catalog import Catalog
+from agent.sql.names import ReferencedNames, referenced_names
 from tests.databases import make_database, open_url, url
 
 
@@ -20,8 +21,8 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     source.close()
 
 
-def names(tables: str, columns: str) -> Names:
-    return Names(frozenset(tables.split()), frozenset(columns.split()))
+def names(tables: str, columns: str) -> ReferencedNames:
+    return ReferencedNames(frozenset(tables.split()), frozenset(columns.split()))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def names(tables: str, columns: str) -> Names:
     ],
 )  # fmt: skip
 def test_names_are_resolved_by_their_scope(catalog: Catalog, sql: str, tables: str, columns: str) -> None:
-    assert names_in(sql, catalog) == names(tables, columns)
+    assert referenced_names(sql, catalog) == names(tables, columns)
 
 
 def test_overlaps_count_what_both_name(catalog: Catalog) -> None:

@@ -1,4 +1,4 @@
-"""Spider, BIRD and KaggleDBQA in the layouts in which they are published, with a shop of two tables for a database."""
+"""Spider, BIRD and KaggleDBQA in their published layouts, with a shop of two tables as the database."""
 
 import json
 import sqlite3
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agent.errors import DatasetInvalid
-from agent.evals.datasets.dataset import Dataset, Question, find_databases
-from agent.evals.datasets.opening import DatasetName, open_dataset
+from agent.evals.datasets import Dataset, Question, find_databases
+from agent.evals.published_datasets import DatasetName, open_dataset
 
 SQL = "SELECT COUNT(*) FROM product"
 
@@ -120,9 +120,9 @@ def test_birds_questions_come_with_their_evidence_or_without(tmp_path: Path, nam
     bare = open_dataset(DatasetName.BIRD, tmp_path, evidence=False).questions
 
     assert (hinted.id, hinted.sql, hinted.evidence) == ("7", SQL, "of products")
-    assert hinted.asked == "How many?\nHint: of products"
-    assert (plain.id, plain.asked) == ("9", "Which?")
-    assert [question.asked for question in bare] == ["How many?", "Which?"]
+    assert hinted.prompt == "How many?\nHint: of products"
+    assert (plain.id, plain.prompt) == ("9", "Which?")
+    assert [question.prompt for question in bare] == ["How many?", "Which?"]
 
 
 def test_kaggledbqas_questions_are_those_of_the_whole_files(tmp_path: Path) -> None:
@@ -223,5 +223,5 @@ def test_a_broken_file_says_where(tmp_path: Path, content: str, reason: str) -> 
 def test_a_list_without_questions_is_refused(tmp_path: Path) -> None:
     spider(tmp_path)
     write(tmp_path / "dev.json", [])
-    with refusal(tmp_path, "there is no question in it"):
+    with refusal(tmp_path, "it contains no questions"):
         open_dataset(DatasetName.SPIDER, tmp_path)

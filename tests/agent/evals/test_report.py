@@ -1,8 +1,6 @@
 import pytest
 
-from agent.evals.bootstrap import bootstrap_interval
-from agent.evals.naming import Overlap
-from agent.evals.report import Outcome, Report, progress_bar
+from agent.evals.report import Outcome, Overlap, Report, bootstrap_interval, progress_bar
 
 
 def test_a_report_without_outcomes_has_a_share() -> None:
@@ -80,10 +78,10 @@ def test_the_bar_shows_the_running_figure_on_standard_error(capsys: pytest.Captu
         show(Report(), 2)
         show(Report([Outcome("a", match=True)]), 2)
         show(Report([Outcome("a", match=True), Outcome("b", error="off_topic")]), 2)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "2/2" in shown.err
-    assert "50.00%" in shown.err
+    format_clarification = capsys.readouterr()
+    assert format_clarification.out == ""
+    assert "2/2" in format_clarification.err
+    assert "50.00%" in format_clarification.err
 
 
 def test_no_bar_appears_where_nothing_was_asked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,17 +6,14 @@ from typing import Any
 import pytest
 
 from agent.errors import ConfigurationError, DatasetInvalid
-from agent.evals.datasets.dataset import Dataset, Question
-from agent.evals.datasets.jsonl import read_questions
-from agent.evals.limits import ROW_LIMIT, STATEMENT_TIMEOUT_S
-from agent.evals.match_rule import MatchRule
+from agent.evals.datasets import Dataset, Question, read_questions
+from agent.evals.options import MatchRule
 from agent.evals.report import Report
-from agent.evals.run import evaluate, replay, run
-from agent.models.scripted import Scripted, ScriptedModel
+from agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, replay, run
+from agent.llm.scripted import Scripted, ScriptedModel
 from agent.services import Services
-from agent.settings import Settings, load_settings
-from agent.source_settings import SourceSettings
-from agent.sql.limits import Limits
+from agent.settings import Settings, SourceSettings, load_settings
+from agent.types import Limits
 
 WriteLines = Callable[..., Path]
 FIGURES = ["match_rule", "execution_match_interval", "cost_usd", "per_question", "tables", "columns"]
@@ -224,7 +221,7 @@ def test_a_defect_ends_the_question_alone(
     def broken(*_: Any, **__: Any) -> bool:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr("agent.evals.judge.accepts", broken)
+    monkeypatch.setattr("agent.evals.run.results_match", broken)
     report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT x FROM product"))
     assert [outcome.error for outcome in report.outcomes] == ["internal_error", "names_unknown"]
     assert "ZeroDivisionError" in caplog.text
@@ -249,10 +246,10 @@ def test_statements_run_within_the_limits_of_an_evaluation(
 def test_run_asks_the_configured_model(
     write_lines: WriteLines, databases: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agent.models.client import ModelClient
+    from agent.llm.client import ModelClient
 
     model = ScriptedModel({"GeneratedSQL": [{"sql": "SELECT count(*) FROM product"}]})
-    monkeypatch.setattr("agent.models.chat.connect_model", lambda given, _: ModelClient(model, given, name="any"))
+    monkeypatch.setattr("agent.services.connect_model", lambda given, _: ModelClient(model, given, name="any"))
     line = {"id": "q", "db_id": "shop", "question": "How many products?", "sql": "SELECT 3"}
     report = run(Dataset(read_questions(write_lines("q.jsonl", line)), databases), settings, lambda *_: None)
     assert report.matched == 1

@@ -10,22 +10,20 @@ from typing import Any
 
 import pytest
 
-from agent.audit.store import open_store
-from agent.catalog import semantic
-from agent.catalog.semantic import packaged_embedder
-from agent.catalog.source import Source
-from agent.clarify.types import Clarification
 from agent.errors import ConfigurationError
-from agent.examples.checked import checked_example
-from agent.examples.example import Example
+from agent.examples.example import Example, checked_example
 from agent.examples.store import ExampleStore
 from agent.graph import build_graph
-from agent.models.embedded import EmbeddedOptions
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
+from agent.record.store import open_store
 from agent.replay import replay
+from agent.retrieval import semantic
+from agent.retrieval.semantic import packaged_embedder
 from agent.services import Services
 from agent.settings import Settings, load_settings
-from tests.agent.models.test_embeddings import vectors
+from agent.sources.source import Source
+from agent.types import Clarification, EmbeddedOptions
+from tests.agent.llm.test_embeddings import vectors
 from tests.agent.walk import COUNT, HOW_MANY, prompts
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, open_url, url

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agent.grounding.claims import unsupported_claims
-from agent.sql.result import Result
+from agent.types import Result
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "grounding" / "answers.jsonl"
 MOST_REFUSED = 2

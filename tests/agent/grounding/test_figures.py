@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.grounding.claims import unsupported_claims
-from agent.sql.result import Result
+from agent.types import Result
 
 
 def rows_of(*rows: tuple[Any, ...], columns: tuple[str, ...] = ("city", "revenue")) -> Result:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from agent.server import create_app
+from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.page.said import Model
-from tests.agent.serving import running
+from tests.agent.server.serving import running
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 

@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from agent.sample.spreadsheets import RETURNS as WORKBOOK
-from agent.service.keys import hash_of, new_key
+from agent.server.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, ASKS_AGAIN, QUESTION, RETURNS, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
-from tests.agent.serving import LANGSERVE_WARNING
+from tests.agent.server.serving import LANGSERVE_WARNING
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 Visit = Callable[..., Site]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
-from tests.agent.serving import LANGSERVE_WARNING
+from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.generated_docs import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.service.keys import hash_of, new_key
+from agent.server.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.agent.serving import LANGSERVE_WARNING
+from tests.agent.server.serving import LANGSERVE_WARNING
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 

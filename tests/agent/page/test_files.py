@@ -10,10 +10,10 @@ import httpx
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from agent.server import create_app
+from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import Settings
-from tests.agent.serving import LANGSERVE_WARNING, running
+from tests.agent.server.serving import LANGSERVE_WARNING, running
 from tests.generated_docs import ROOT
 
 WEB = ROOT / "agent/web"

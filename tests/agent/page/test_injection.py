@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.catalog.describe import one_line
+from agent.schema.describe import one_line
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, Model
-from tests.agent.serving import LANGSERVE_WARNING
+from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.databases import make_table, url
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Request, Response, expect
 from agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import RETURNS, Model
-from tests.agent.serving import LANGSERVE_WARNING
+from tests.agent.server.serving import LANGSERVE_WARNING
 
 pytestmark = [
     pytest.mark.browser,

@@ -39,7 +39,7 @@ def rows_of(main: str, spec: dict[str, Any]) -> tuple[list[str], list[list[Any]]
     table = [row for row in table if all(holds({**row, "main": main}, each) for each in of_result)]
     sorts = [(each["by"], each.get("desc", False)) for each in spec.get("sort", [])]
     sorts += [(name, False) for name in map(group_name, groups) if name not in dict(sorts)]
-    table = ordered(table, sorts)[: spec.get("limit", 1000)]
+    table = order_term(table, sorts)[: spec.get("limit", 1000)]
     names = list(table[0]) if table else []
     return names, [[json_safe(value) for value in row.values()] for row in table]
 
@@ -168,7 +168,7 @@ def derive(table: list[Row], derived: dict[str, Any], spec: dict[str, Any]) -> l
         sorts += [(name, False) for name in others if name not in dict(sorts)]
     for name, node in derived.items():
         known = [name for name in sorts if table and name[0] in table[0]]
-        row_order = ordered(table, known) if known else table
+        row_order = order_term(table, known) if known else table
         for row in table:
             peers = [r for r in row_order if not times or all(r[other] == row[other] for other in others)]
             at = next(index for index, peer in enumerate(peers) if peer is row)
@@ -237,7 +237,7 @@ def calculated(node: Any, parts: list[float]) -> float | None:
     return {"+": left + right, "-": left - right, "*": left * right}[node.operator]
 
 
-def ordered(table: list[Row], sorts: list[tuple[str, bool]]) -> list[Row]:
+def order_term(table: list[Row], sorts: list[tuple[str, bool]]) -> list[Row]:
     for name, is_descending in reversed(sorts):
         known = [row for row in table if row[name] is not None]
         table = sorted(known, key=lambda row: row[name], reverse=is_descending) + [

@@ -7,10 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.catalog.schema import Column, Table
-from agent.catalog.source import Source
 from agent.queryspec.datasets import Datasets
-from agent.sql.limits import Limits
+from agent.schema.catalog import Column, Table
+from agent.sources.source import Source
+from agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, _run, _server
 from tests.databases import open_url
 

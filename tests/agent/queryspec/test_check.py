@@ -1,15 +1,15 @@
-"""Every way in which a spec can be wrong: where it is said, why, and what may have been meant."""
+"""Every kind of invalid spec, with the path, the reason and the nearest names of each problem."""
 
 import json
 from typing import Any
 
 import pytest
 
-from agent.catalog.schema import Column, Table
 from agent.errors import QuerySpecInvalid, Retryable, SpecProblem
 from agent.queryspec.check import check
 from agent.queryspec.datasets import Datasets
-from agent.queryspec.problems import read_spec
+from agent.queryspec.read import read_spec
+from agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
 
 COUNT = {"as": "count", "agg": "count", "col": "*"}
@@ -61,7 +61,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"group_by": [7]}, "group_by[0]", "string"),
     ({"group_by": ["status"] * 9}, "group_by", "at most 8"),
     ({"aggregations": [{"as": "n", "agg": "median", "col": "id"}]}, "aggregations[0].agg", "'nunique'"),
-    ({"aggregations": [{"as": " n", "agg": "sum", "col": "id"}]}, "aggregations[0].as", "no blank at its ends"),
+    (
+        {"aggregations": [{"as": " n", "agg": "sum", "col": "id"}]},
+        "aggregations[0].as",
+        "not start or end with a blank",
+    ),
     ({"aggregations": [{"as": "a\nb", "agg": "sum", "col": "id"}]}, "aggregations[0].as", "printable"),
     ({"aggregations": [{"as": "n" * 61, "agg": "sum", "col": "id"}]}, "aggregations[0].as", "60"),
     ({"derived": [{"as": "d", "expr": "1" * 501}]}, "derived[0].expr", "500"),
@@ -73,11 +77,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"joins": [{"dataset": "customers", "on": {}}]}, "joins[0].on", "at least 1"),
     # Joins
     ({"joins": [{**JOIN, "dataset": "customer"}]}, "joins[0].dataset", "no dataset customer (nearest: customers"),
-    ({"joins": [{"dataset": "orders", "on": {"id": "id"}}]}, "joins[0].dataset", "read already"),
-    ({"joins": [JOIN, JOIN]}, "joins[1].dataset", "read already"),
+    ({"joins": [{"dataset": "orders", "on": {"id": "id"}}]}, "joins[0].dataset", "already read"),
+    ({"joins": [JOIN, JOIN]}, "joins[1].dataset", "already read"),
     ({"joins": [{**JOIN, "on": {"custmer_id": "id"}}]}, "joins[0].on", "(nearest: customer_id"),
     ({"joins": [{**JOIN, "on": {"customer_id": "ids"}}]}, "joins[0].on", "no column ids (nearest: id"),
-    ({"joins": [{**JOIN, "on": {"status": "id"}}]}, "joins[0].on", "status (text) cannot equal id (number)"),
+    ({"joins": [{**JOIN, "on": {"status": "id"}}]}, "joins[0].on", "status (text) cannot be compared with id (number)"),
     ({"joins": [REGIONS, JOIN]}, "joins[0].on", "no column region id"),
     (
         {"joins": [JOIN, {"dataset": "returns", "on": {"имя": "账号"}}], **filtered("no", "=", 1)},
@@ -91,8 +95,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (filtered("status", "=", 1), "filters[0].value", "a text is expected"),
     (filtered("paid", "=", "yes"), "filters[0].value", "true or false"),
     (filtered("paid", "=", 2), "filters[0].value", "true or false"),
-    (filtered("paid", ">", True), "filters[0].op", "no order"),
-    (filtered("paid", "between", [False, True]), "filters[0].op", "no order"),
+    (filtered("paid", ">", True), "filters[0].op", "cannot be ordered"),
+    (filtered("paid", "between", [False, True]), "filters[0].op", "cannot be ordered"),
     (filtered("日期", "=", 2024), "filters[0].value", "a date as text"),
     (filtered("日期", "=", "2024-02-30"), "filters[0].value", "there is no date 2024-02-30"),
     (filtered("日期", "=", "31.12.2024"), "filters[0].value", "a date such as"),
@@ -101,14 +105,18 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (filtered("created", "=", "2024-01-01T25:00:00"), "filters[0].value", "there is no time"),
     (filtered("created", "=", "2024-01-01T00:00:00Z"), "filters[0].value", "without a zone"),
     (filtered("created", "<=", "9999-12-31"), "filters[0].value", "no day follows"),
-    (filtered("id", "contains", "1"), "filters[0].op", "contains looks into text"),
+    (filtered("id", "contains", "1"), "filters[0].op", "contains applies only to text"),
     (filtered("id", "between", [2, 1]), "filters[0].value", "the lowest value comes first"),
     (filtered("日期", "between", ["2024-02-01", "2024-01-01"]), "filters[0].value", "the lowest value comes first"),
     ({"filters": [{"col": "id", "op": "in", "value": list(range(300))}] * 2}, "filters", "more than 500 values"),
     # Filters on the result
     ({**GROUPED, **filtered("cuont", ">", 1)}, "filters[0].col", "there is no column cuont (nearest: count"),
     ({**GROUPED, **filtered("count", ">", "1")}, "filters[0].value", "count holds number: a number is expected"),
-    ({**GROUPED, **filtered("q", "contains", "1")}, "filters[0].op", "q holds number, and contains looks into text"),
+    (
+        {**GROUPED, **filtered("q", "contains", "1")},
+        "filters[0].op",
+        "q holds number, and contains applies",
+    ),
     (
         {"aggregations": [{"as": "first", "agg": "min", "col": "日期"}], **filtered("first", ">", "2024")},
         "filters[0].value",
@@ -142,12 +150,12 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (
         {"aggregations": [SUM, {"as": "m", "agg": "max", "col": "q"}]},
         "aggregations[1].col",
-        "no aggregate of an aggregate",
+        "an aggregation of an aggregation",
     ),
     (
         {"aggregations": [SUM, {"as": "m", "agg": "max", "col": "d"}], "derived": [{"as": "d", "expr": "q * 2"}]},
         "aggregations[1].col",
-        "no aggregate of an aggregate",
+        "an aggregation of an aggregation",
     ),
     ({"aggregations": [COUNT, COUNT]}, "aggregations[1].as", "there is a column count already"),
     (
@@ -158,9 +166,9 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     # Derived
     (derived("id +"), "derived[0].expr", "a number, a name or '(' is expected at character 5"),
     (derived("ids * 2"), "derived[0].expr", "there is no column ids (nearest: id"),
-    (derived("status * 2"), "derived[0].expr", "status holds text, and expressions are of numbers"),
-    (derived("d0 + 1"), "derived[0].expr", "made of itself, in a circle"),
-    (derived("d1 + 1", "d0 + 1"), "derived[0].expr", "made of itself, in a circle"),
+    (derived("status * 2"), "derived[0].expr", "status holds text, but expressions use only numbers"),
+    (derived("d0 + 1"), "derived[0].expr", "d0 depends on itself"),
+    (derived("d1 + 1", "d0 + 1"), "derived[0].expr", "d0 depends on itself"),
     (derived("d1 + 1", "id"), "derived[0].expr", "d1 is derived later"),
     (derived("id * 2", **GROUPED), "derived[0].expr", "id is a column of the rows"),
     (derived("количество", **GROUPED), "derived[0].expr", "group by it or aggregate it"),
@@ -170,16 +178,16 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
             "derived": [{"as": "line", "expr": "id * 2"}, {"as": "x", "expr": "line"}],
         },
         "derived[1].expr",
-        "line is of each row",
+        "line is computed for each row",
     ),
     (
         {"aggregations": [{**SUM, "col": "d"}], "derived": [{"as": "d", "expr": "rank(id)"}]},
         "derived[0].expr",
-        "rank is of the result",
+        "rank applies to the result",
     ),
-    (derived("rank(share_of_total(id))"), "derived[0].expr", "derive it first, under a name of its own"),
+    (derived("rank(share_of_total(id))"), "derived[0].expr", "derive that first, as a separate column"),
     (derived("change_from_previous(id)"), "derived[0].expr", "a group that is a period, or a sort"),
-    (derived("change_from_previous(id)", sort=[{"by": "d0"}]), "derived[0].expr", "d0 is not there before d0"),
+    (derived("change_from_previous(id)", sort=[{"by": "d0"}]), "derived[0].expr", "d0 is not defined before d0"),
     (derived("id", "d0+1", "d1+1", "d2+1", "d3+1", "d4+1", "d5+1"), "derived[6].expr", "more than 6 steps"),
     ({"derived": [{"as": "id", "expr": "1"}]}, "derived[0].as", "there is a column id already"),
     # Sort
@@ -190,18 +198,18 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("spec", "path", "reason"), WRONG, ids=lambda value: str(value)[:60])
-def test_what_is_wrong_is_said_where_it_is(spec: dict[str, Any], path: str, reason: str) -> None:
+def test_problem_is_reported_at_its_path(spec: dict[str, Any], path: str, reason: str) -> None:
     found = problems(spec)
 
     assert any(problem.path == path and reason in str(problem) for problem in found), [str(each) for each in found]
 
 
 @pytest.mark.parametrize("spec", ["[]", "{", '"x"', "null", '{"limit": 1e999}'])
-def test_what_is_no_spec_at_all(spec: str) -> None:
+def test_data_that_is_no_spec(spec: str) -> None:
     assert problems(spec)
 
 
-def test_all_problems_come_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     spec = {**filtered("stats", "=", 1), "group_by": ["x"], "sort": [{"by": "y"}], **derived("z")}
 
     assert {problem.path for problem in problems(spec)} >= {"filters[0].col", "group_by[0]", "sort[0].by"}
@@ -217,13 +225,13 @@ def test_the_error_may_be_acted_on() -> None:
     assert "filters[0].col" in str(caught.value) and "status" in str(caught.value)
 
 
-def test_where_nothing_is_near_the_columns_are_named() -> None:
+def test_columns_are_listed_if_no_name_is_similar() -> None:
     (problem,) = problems({"group_by": ["@@@"]})
 
     assert problem.nearest[:3] == ("id", "customer_id", "status")
 
 
-def test_a_name_that_two_joined_datasets_have_has_to_say_which() -> None:
+def test_ambiguous_name_of_joined_datasets() -> None:
     table = Table("a", (Column("id", "INT"), Column("other", "INT")))
     known = Datasets("main", {"main": Table("main", (Column("key", "INT"),)), "a": table, "b": table})
     joins = [{"dataset": name, "on": {"key": "id"}} for name in ("a", "b")]
@@ -260,7 +268,7 @@ def test_too_many_columns() -> None:
     assert problems({"group_by": ["c1"]}, Datasets("t", {"t": table})) == []
 
 
-def test_what_rows_are_made_of_may_not_grow_without_end() -> None:
+def test_expanded_row_expressions_are_limited() -> None:
     steps = {f"s{index}": f"s{index - 1} + s{index - 1} + s{index - 1}" for index in range(1, 8)}
     spec = {
         "aggregations": [{**SUM, "col": "s7"}],

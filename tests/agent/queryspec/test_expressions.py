@@ -1,4 +1,4 @@
-"""The language of derived columns: what it reads, and what it does not."""
+"""The expression language of derived columns: valid and invalid text."""
 
 import re
 
@@ -37,7 +37,7 @@ A, B, C = Name("a"), Name("b"), Name("c")
         ("share_of_total(a)", Call("share_of_total", (A,))),
     ],
 )
-def test_what_is_read(text: str, node: object) -> None:
+def test_valid_expression(text: str, node: object) -> None:
     assert parse(text) == node
 
 
@@ -53,14 +53,14 @@ def test_what_is_read(text: str, node: object) -> None:
         ("a % b", "'%' at character 3"),
         ("a == b", "'=' at character 3"),
         ("a; DROP TABLE b", "';' at character 2"),
-        ("'text'", "is not of the language"),
-        ('""', "is not of the language"),
-        ('"a', "is not of the language"),
+        ("'text'", "is not valid in an expression"),
+        ('""', "is not valid in an expression"),
+        ('"a', "is not valid in an expression"),
         ("a /* b */", "not *"),
         ("a[0]", "'['"),
         ("a.", "'.' at character 2"),
-        ("1.2.3", "is not of the language"),
-        ("1a", "is not of the language"),
+        ("1.2.3", "is not valid in an expression"),
+        ("1a", "is not valid in an expression"),
         ("1e999", "too large"),
         ("99999999999999999999", "too large"),
         ("eval(a)", "there is no function eval, only nullif"),
@@ -69,22 +69,22 @@ def test_what_is_read(text: str, node: object) -> None:
         ("abs(a, b)", "abs takes 1 argument"),
         ("nullif(a)", "nullif takes 2 arguments"),
         ("coalesce(a)", "coalesce takes 2 to 10 arguments"),
-        ("round(a, b)", "written out"),
+        ("round(a, b)", "a literal whole number"),
         ("round(a, 11)", "0 to 10"),
         ("round(a, 1.5)", "whole number"),
-        ("(" * 30 + "a" + ")" * 30, "more than 20 deep"),
-        ("-" * 30 + "a", "more than 20 deep"),
+        ("(" * 30 + "a" + ")" * 30, "more than 20 levels deep"),
+        ("-" * 30 + "a", "more than 20 levels deep"),
         ("+".join("a" * 60), "more than 100"),
         ("a" * 501, "at most 500"),
     ],
 )
-def test_what_is_not_read(text: str, reason: str) -> None:
+def test_invalid_expression(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         parse(text)
 
 
 @given(st.text(alphabet="ab1 .,()+-*/\"'_;=\n销", max_size=40))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     try:
         parse(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Sixty specs and more: the SQL that each engine is given, and the rows that plain Python finds, on real engines."""
+"""More than sixty specs with the SQL for each engine, and their rows: engines agree with plain Python."""
 
 import json
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agent.catalog.source import Source
-from agent.queryspec.problems import read_spec
+from agent.queryspec.read import read_spec
 from agent.queryspec.run import run
+from agent.sources.source import Source
 from tests.agent.queryspec.tables import datasets, loaded
 from tests.fixtures import read_pairs
 from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected

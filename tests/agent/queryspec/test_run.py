@@ -1,4 +1,4 @@
-"""A spec on a source: limits, truth values, types of one engine alone, row rules, and how MariaDB compares text."""
+"""Running specs on a source: limits, truth values, engine-specific types, row rules, and MariaDB's text comparison."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from agent.catalog.source import Source
 from agent.errors import ConfigurationError, QuerySpecInvalid
 from agent.queryspec.datasets import Datasets
-from agent.queryspec.problems import read_spec
+from agent.queryspec.read import read_spec
 from agent.queryspec.run import run
-from agent.sql.limits import Limits
+from agent.sources.source import Source
+from agent.types import Limits
 from tests.agent.queryspec.tables import datasets, engine, loaded
 from tests.databases import make_table, open_url, url
 
@@ -76,7 +76,7 @@ def test_engines_without_a_compiler_are_named(tmp_path: Path) -> None:
     source = open_url(url(make_table(tmp_path, "a TEXT", [("x",)])))
     elsewhere = replace(source, catalog=replace(source.catalog, dialect="trino"))
 
-    with pytest.raises(ConfigurationError, match="duckdb, postgres, mysql, sqlite, clickhouse, not of trino"):
+    with pytest.raises(ConfigurationError, match="duckdb, postgres, mysql, sqlite, clickhouse, not on trino"):
         run(read_spec({}), one(source, "things"), elsewhere)
     source.close()
 

@@ -1,10 +1,10 @@
-"""The published schema takes what the models take, and that of one dataset nothing but its columns."""
+"""The published schema accepts valid specs, and the schema of one dataset only its columns."""
 
 import json
 from typing import Any
 
-from agent.catalog.schema import Column, Table
 from agent.queryspec.schema import json_schema, schema_for
+from agent.schema.catalog import Column, Table
 
 TABLE = Table("t", (Column("账号", "TEXT"), Column("月份", "DATE"), Column("退货数量", "INTEGER")))
 

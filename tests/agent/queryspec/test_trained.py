@@ -1,14 +1,14 @@
-"""What the embedded model is trained to write is a spec, and compiles."""
+"""The specs that the embedded model is trained on are valid and compile."""
 
 import pytest
 
-from agent.catalog.schema import Catalog, Column, Table
-from agent.models.training.query_specs import as_json
-from agent.models.training.spec_of_sql import spec_of
 from agent.queryspec.compile import compile_spec
 from agent.queryspec.datasets import Datasets
 from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.problems import read_spec
+from agent.queryspec.read import read_spec
+from agent.schema.catalog import Catalog, Column, Table
+from training.query_specs import as_json
+from training.spec_of_sql import spec_of
 
 TABLE = Table(
     "sales",

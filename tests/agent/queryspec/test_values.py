@@ -1,4 +1,4 @@
-"""No value of a spec is ever in the text of its statement: the text is the same whatever the values are."""
+"""Values never become text of the statement: it is the same for all values."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from agent.queryspec.compile import compile_spec
 from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.problems import read_spec
-from agent.sql.guard import approve
+from agent.queryspec.read import read_spec
+from agent.sql.guard import sanitize
 from tests.agent.queryspec.tables import DATA, datasets
 
 HOSTILE = [
@@ -102,7 +102,7 @@ def test_a_name_is_only_ever_a_name(name: str) -> None:
     })  # fmt: skip
     for dialect in DIALECTS:
         compiled = compile_spec(made, datasets(), dialect)
-        text, findings = approve(compiled.sql, dialect, set(DATA), compiled.parameters)
+        text, findings = sanitize(compiled.sql, dialect, set(DATA), compiled.parameters)
 
         assert findings == ()
         assert text == compiled.sql

@@ -1,12 +1,12 @@
-"""An engine with a small shop in it, and the source over it; `over` says which engines a test runs on."""
+"""Fixtures: an engine with a small shop, and a source on it; `over` selects the engines of a test."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agent.catalog.source import Source
-from agent.sql.limits import Limits
+from agent.sources.source import Source
+from agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, shop
 from tests.databases import open_url
 

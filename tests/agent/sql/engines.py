@@ -1,4 +1,4 @@
-"""Every engine that can be asked, with a small shop in it, for the one suite of behaviours that all of them pass."""
+"""All supported engines, each with a small shop, for the suite of behaviours that they share."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -27,9 +27,9 @@ DROP = ("DROP TABLE IF EXISTS sphinx_orders", "DROP TABLE IF EXISTS sphinx_numbe
 
 @dataclass(frozen=True)
 class EngineUnderTest:
-    """An engine with `sphinx_orders` and `sphinx_numbers` in it.
+    """An engine with the tables `sphinx_orders` and `sphinx_numbers`.
 
-    `admin` runs a statement with all rights, and returns its rows; `slow` runs longer than any limit here.
+    `admin` runs a statement with all privileges and returns its rows; `slow` runs longer than any limit in the tests.
     """
 
     name: str
@@ -65,7 +65,7 @@ def duckdb(folder: Path) -> Iterator[EngineUnderTest]:
     path = folder / "shop.duckdb"
 
     def admin(sql: str) -> list[Any]:
-        # A worker that has just read the file holds it for readers for a second more.
+        # A worker keeps a file open for one second after reading it.
         with closing(driver.connect(str(path), read_only=sql.startswith("SELECT"))) as connection:
             return connection.execute(sql).fetchall()
 
@@ -109,7 +109,7 @@ def _run(engine: Engine, sql: str) -> list[Any]:
 
 @contextmanager
 def clickhouse(folder: Path) -> Iterator[EngineUnderTest]:
-    """ClickHouse's engine inside this process; a cluster differs by its URL."""
+    """ClickHouse's engine in this process; a cluster differs only by its URL."""
     pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
     url = f"chdb:///{folder / 'clickhouse'}"
     engine = create_engine(url, poolclass=NullPool)
@@ -126,7 +126,7 @@ def clickhouse(folder: Path) -> Iterator[EngineUnderTest]:
 
 @contextmanager
 def spark(folder: Path) -> Iterator[EngineUnderTest]:
-    """Spark SQL behind its Thrift server, one for the session."""
+    """A Spark SQL Thrift server for the test session."""
     from tests.spark_server import spark_url
 
     url = spark_url()
@@ -135,7 +135,7 @@ def spark(folder: Path) -> Iterator[EngineUnderTest]:
         f"{statement.replace(' PRIMARY KEY', '')} USING parquet" if "PRIMARY" in statement else statement
         for statement in CREATE
     )
-    # A task of Spark that is stopped goes on to its end, so that the end must not be far.
+    # Spark finishes running tasks of a cancelled job, so tasks must be short.
     numbers = "sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
     slow = f"SELECT COUNT(*) FROM {numbers} WHERE c.n < 200 AND a.n + b.n * c.n > 7"
     yield EngineUnderTest("spark", url, lambda sql: _run(engine, sql), slow, create)
@@ -165,7 +165,7 @@ CANCELLABLE = {"sqlite", "duckdb", "postgres", "mysql"}
 
 @contextmanager
 def shop(name: str, folder: Path) -> Iterator[EngineUnderTest]:
-    """Yield the engine with its tables made; on a server they are dropped after."""
+    """Yield the engine with its tables; on a server they are dropped afterwards."""
     drop = DROP if name in SERVERS else ()
     with ENGINES[name](folder) as engine:
         for statement in (*drop, *engine.create):
@@ -178,7 +178,7 @@ def shop(name: str, folder: Path) -> Iterator[EngineUnderTest]:
 
 
 def over(names: Iterable[str]) -> pytest.MarkDecorator:
-    """Run a test over the engines with these names."""
+    """Run a test on the engines with these names."""
     marked = {"postgres", "mysql", "clickhouse", "spark"}
     params = [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in marked else []) for name in names]
     return pytest.mark.parametrize("engine", params, indirect=True)

@@ -1,15 +1,15 @@
-"""One suite of behaviours for every engine: reading, walls behind the guard, limits, cancelling, and going on after."""
+"""Behaviours shared by all engines: reading, read-only sessions, limits, cancellation, and recovery."""
 
 import threading
 import time
 
 import pytest
 
-from agent.catalog.source import Source
+from agent.core.cancellation import Cancellation
 from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, StatementTimeout, StatementTooCostly
+from agent.sources.source import Source
 from agent.sql.execute import execute
-from agent.sql.limits import Cancellation, Limits
-from agent.sql.result import Result
+from agent.types import Limits, Result
 from tests.agent.sql.engines import CANCELLABLE, ENGINES, QUICK, WALLED, EngineUnderTest, over
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
@@ -24,7 +24,7 @@ def test_the_schema_is_read(source: Source) -> None:
     orders = source.catalog.tables["sphinx_orders"]
     assert orders.column_names == ("id", "status", "amount", "created")
     assert orders.primary_key == (() if source.catalog.dialect == "spark" else ("id",))
-    # Spark takes longer to begin than a sample may take.
+    # Spark takes longer to start than a sample may take.
     if source.catalog.dialect != "spark":
         assert source.catalog.values["sphinx_orders", "status"] == ("open", "paid")
 
@@ -75,7 +75,7 @@ def test_no_more_bytes_than_the_limit(source: Source) -> None:
 def test_past_the_guard_nothing_can_be_written(
     source: Source, engine: EngineUnderTest, write: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, *_: sql)
+    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
     with pytest.raises(StatementFailed):
         source.execute(write)
     assert engine.admin(COUNT)[0][0] == 3
@@ -145,9 +145,9 @@ def test_no_thread_is_left_behind(source: Source) -> None:
 
 
 def running(engine: EngineUnderTest) -> list[object]:
-    """Return what still runs on the server of a test."""
+    """Return the statements that still run on a test's server."""
     if engine.name == "postgres":
-        # A statement that is streamed shows as the FETCH of its cursor.
+        # A streamed statement appears as FETCH of its cursor.
         return engine.admin("SELECT query FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'FETCH%'")
     if engine.name == "mysql":
         sql = "SELECT info FROM information_schema.processlist WHERE info LIKE '%sphinx_numbers a%'"

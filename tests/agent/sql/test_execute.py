@@ -1,4 +1,4 @@
-"""The choke point on SQLite: what it returns, what it stops, and that nothing can be written through it."""
+"""Execution on SQLite: results, limits, and read-only access."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from agent.catalog.source import Source
 from agent.errors import SourceNotFound, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
+from agent.sources.source import Source
 from agent.sql.database import Database
-from agent.sql.limits import Limits
+from agent.sql.read_only import open_sqlite_read_only
 from agent.sql.rows import json_safe
-from agent.sql.sqlite_walls import open_sqlite
 from agent.sql.worker import sqlite_cursor
+from agent.types import Limits
 from tests.databases import make_database, open_url
 
 ENDLESS = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000)
@@ -129,7 +129,7 @@ def test_past_the_guard_the_connection_itself_can_only_read(path: Path, tmp_path
     other = tmp_path / "other.db"
     before = path.read_bytes()
     statement = write.format(other=other)
-    with closing(open_sqlite(str(path), timeout_s=1)) as connection, pytest.raises(sqlite3.DatabaseError):
+    with closing(open_sqlite_read_only(str(path), timeout_s=1)) as connection, pytest.raises(sqlite3.DatabaseError):
         connection.execute(statement).fetchall()
     with sqlite_cursor(str(path), timeout_s=1) as cursor, pytest.raises(sqlite3.DatabaseError):
         cursor.execute(statement)

@@ -1,4 +1,4 @@
-"""Errors of databases by class: by the driver's code where there is one, else by its words."""
+"""Classification of database errors by the driver's code, otherwise by keywords."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from agent.sql.failures import kind_of, kind_of_text
 
 
 class Coded(Exception):
-    """What psycopg raises: an error with a SQLSTATE."""
+    """An error with a SQLSTATE, as psycopg raises it."""
 
     def __init__(self, sqlstate: str) -> None:
         super().__init__("as the server says")

@@ -1,4 +1,4 @@
-"""What goes wrong around a statement: each fault is a typed error within the time limit and leaves nothing behind."""
+"""Faults around a statement: each raises a typed error within the time limit and leaves nothing behind."""
 
 import gc
 import multiprocessing
@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, make_url
 
-from agent.catalog.source import Source
 from agent.errors import SourceBusy, SourceUnreachable, StatementFailed, StatementTimeout
+from agent.sources.source import Source
 from agent.sql import database as database_module
 from agent.sql.execute import execute
-from agent.sql.limits import Limits
+from agent.types import Limits
 from tests.agent.sql.engines import POSTGRES_URL, EngineUnderTest, shop
 from tests.databases import open_url
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
 SESSIONS = {
-    # A statement that is streamed shows as the FETCH of its cursor.
+    # A streamed statement appears as FETCH of its cursor.
     "postgres": "SELECT pid FROM pg_stat_activity WHERE query LIKE 'FETCH%' AND state = 'active'",
     "mysql": "SELECT id FROM information_schema.processlist WHERE info LIKE '%sphinx_numbers a%'"
     " AND id <> connection_id()",
@@ -73,7 +73,7 @@ def test_a_server_that_dies_in_the_middle(server: EngineUnderTest, source: Sourc
     assert time.monotonic() - started < 20
     assert [type(error) for error in failures] == [SourceUnreachable]
     failures.clear()
-    # psycopg complains of a cursor that could not be closed on a connection that is gone.
+    # psycopg warns about a cursor that could not be closed on a lost connection.
     gc.collect()
     assert source.execute(COUNT)["rows"] == [[3]]
 
@@ -124,13 +124,13 @@ def test_no_session_is_left_on_the_server(server: EngineUnderTest) -> None:
 
 @pytest.mark.postgres
 def test_what_a_statement_sets_is_gone_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A SELECT can switch read-only transactions off for the session, take locks, and name a setting of its own."""
+    """A SELECT can make the session's transactions writable, take locks, and define a custom setting."""
     monkeypatch.setattr(database_module, "_POOL_SIZE", 1)
     monkeypatch.setattr(database_module, "_POOL_OVERFLOW", 0)
     with shop("postgres", tmp_path) as server:
         source = open_url(server.url, Limits(5, 10))
         with monkeypatch.context() as past_the_guard:
-            past_the_guard.setattr("agent.sql.execute.approved", lambda sql, *_: sql)
+            past_the_guard.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
             for attack in (
                 "SELECT set_config('default_transaction_read_only', 'off', false)",
                 "SELECT set_config('statement_timeout', '0', false)",

@@ -1,11 +1,11 @@
-"""Names are resolved against the catalog, and an unknown one comes with its nearest real names."""
+"""Names are resolved against the catalog; an error for an unknown name suggests the nearest names."""
 
 from difflib import get_close_matches
 
 import pytest
 
-from agent.catalog.schema import Catalog, Column, Table
 from agent.errors import NamesUnknown
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.names import nearest_names, resolve
 from tests.fixtures import Pair, read_pairs
 
@@ -31,8 +31,8 @@ def test_pairs(pair: Pair) -> None:
     name, _, nearest = rest.partition(" -> ")
     with pytest.raises(NamesUnknown) as caught:
         resolve(pair.sql, CATALOG)
-    said = f"there is no column {name}" if kind == "unknown" else f"the column {name} is ambiguous"
-    assert said in caught.value.unknown
+    message = f"there is no column {name}" if kind == "unknown" else f"the column {name} is ambiguous"
+    assert message in caught.value.unknown
     assert nearest == "-" or nearest in caught.value.unknown
 
 

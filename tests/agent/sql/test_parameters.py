@@ -1,4 +1,4 @@
-"""Values bound to a statement: never in its text, judged by every wall as if they were, beside those of row rules."""
+"""Bound parameters: never in the text of a statement, checked like literals, and combined with those of row rules."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from agent.audit.step import Step, current_step, new_audit
-from agent.catalog.source import Source
 from agent.errors import NotPermitted, StatementRefused
-from agent.sql.guard import approve
-from agent.sql.limits import Limits
-from agent.sql.parameters import mark
+from agent.record.step import Step, current_step, new_audit
+from agent.sources.source import Source
+from agent.sql.guard import sanitize
+from agent.sql.parameters import insert_markers
+from agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.databases import open_url
 
@@ -22,7 +22,7 @@ BY_STATUS = "SELECT id FROM sphinx_orders WHERE status = :status ORDER BY id"
 
 @pytest.fixture
 def ruled(engine: EngineUnderTest) -> Iterator[Source]:
-    """The shop, with only the rows whose id is at most a parameter that has the name of one of the statement's."""
+    """The shop, restricted to rows whose id is at most a row-rule parameter with the name of a statement parameter."""
     rules = {"sphinx_orders": "id <= :status", "sphinx_numbers": "deny"}
     with closing(open_url(engine.url, Limits(30, 100), row_rules=rules, row_parameters={"status": 1})) as opened:
         yield opened
@@ -108,21 +108,21 @@ def test_a_value_without_a_place_changes_nothing(source: Source) -> None:
     ],
 )
 def test_no_wall_is_lower_for_a_value(dialect: str, sql: str, values: dict[str, Any], rule: str) -> None:
-    text, findings = approve(sql, dialect, {"t"}, values)
+    text, findings = sanitize(sql, dialect, {"t"}, values)
 
     assert text == ""
     assert rule in {finding.rule for finding in findings}
 
 
 def test_a_small_value_passes_where_a_large_one_does_not() -> None:
-    text, findings = approve("SELECT COUNT(*) FROM range(:n)", "duckdb", None, {"n": 10})
+    text, findings = sanitize("SELECT COUNT(*) FROM range(:n)", "duckdb", None, {"n": 10})
 
     assert (text, findings) == ("SELECT COUNT(*) FROM RANGE(0, :n)", ())
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, b"x", object()])
 def test_what_cannot_be_bound_is_refused(value: Any) -> None:
-    text, findings = approve("SELECT a FROM t WHERE a = :n", "sqlite", {"t"}, {"n": value})
+    text, findings = sanitize("SELECT a FROM t WHERE a = :n", "sqlite", {"t"}, {"n": value})
 
     assert text == "" and findings
 
@@ -131,7 +131,7 @@ def test_markers_cannot_be_guessed() -> None:
     import sqlglot
 
     sql = "SELECT a FROM t WHERE a = :n"
-    first, second = (mark(sql, sqlglot.parse_one(sql), "sqlite", {"n": 1})[0] for _ in range(2))
+    first, second = (insert_markers(sql, sqlglot.parse_one(sql), "sqlite", {"n": 1})[0] for _ in range(2))
 
     assert first != second
 

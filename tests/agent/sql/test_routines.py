@@ -1,4 +1,4 @@
-"""Functions, macros and operators that users of a database have defined are never called; composite fields are read."""
+"""User-defined functions, macros and operators are never called; composite fields can be read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +9,13 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.catalog.cache import CatalogCache
-from agent.catalog.schema import Catalog, Column, Table
-from agent.catalog.source import Source
 from agent.errors import StatementError, StatementRefused
+from agent.schema.catalog import Catalog, Column, Table
+from agent.sources.cache import CatalogCache
+from agent.sources.source import Source
 from agent.sql.database import Database
 from agent.sql.guard import check
-from agent.sql.preflight import approved
+from agent.sql.validation import validated_sql
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.databases import open_url
 
@@ -41,7 +41,7 @@ DUCKDB = (
 
 @contextmanager
 def on_server(admin_url: str, statements: tuple[str, ...]) -> Iterator[Source]:
-    """A source on a database of its own, made by `statements`."""
+    """A source on a separate database created by `statements`."""
     admin = create_engine(admin_url, isolation_level="AUTOCOMMIT")
     url = make_url(admin_url).set(database="guard_routines")
     try:
@@ -147,7 +147,7 @@ def test_routines_and_composite_fields_are_kept_in_the_cache(tmp_path: Path) -> 
     assert entry is not None
     assert entry.catalog.readable == catalog.readable
     with pytest.raises(StatementRefused):
-        approved("SELECT abs(a) FROM t", entry.catalog)
+        validated_sql("SELECT abs(a) FROM t", entry.catalog)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The subquery that stands for a table with a rule: what it is per engine, when it is left out, what passes for it."""
+"""Barrier subqueries of row rules: their form per engine, when they are omitted, and their verification."""
 
 import os
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.catalog.reflect import reflect
-from agent.catalog.schema import Catalog, Column, Table
 from agent.errors import RowRuleNotApplied, StatementFailed
+from agent.schema.catalog import Catalog, Column, Table
+from agent.sources.reflect import reflect
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
 from agent.sql.guard import parse
-from agent.sql.limits import Limits
 from agent.sql.row_rules import RowRules, restrict
+from agent.types import Limits
 from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
@@ -242,12 +242,12 @@ def test_no_condition_is_evaluated_on_a_hidden_row(engine: EngineUnderTest, rule
     database.engine.dispose()
 
 
-# What was read past row rules before there was a barrier
+# Hidden values that could be read without a barrier
 
 
 @pytest.fixture
 def notes(request: pytest.FixtureRequest) -> Iterator[tuple[Database, Catalog]]:
-    """A table with one visible row and one hidden note, analysed."""
+    """A table with one visible row and one hidden note, with statistics."""
     url = request.param
     engine = create_engine(url)
     try:
@@ -318,7 +318,7 @@ def test_no_hidden_note_is_read_from_errors_letter_by_letter(notes: Any, rule: s
     assert (asked, read) == (28, "")
 
 
-# Columns that are computed when a row is read
+# Columns computed when a row is read
 
 ROWS = "(1, 'n', 5, '5'), (3, 's', {bad}, 'secret'), (4, 's', 4, '4')"
 COMPUTED = {
@@ -343,7 +343,7 @@ COMPUTED_RULES = [
 SERVERS = {"postgres": POSTGRES, "mysql": MYSQL}
 FOUR = [
     "sqlite",
-    *(["duckdb"] if find_spec("duckdb_sqlalchemy") else []),
+    *(["duckdb"] if find_spec("duckdb") else []),
     pytest.param("postgres", marks=pytest.mark.postgres),
     pytest.param("mysql", marks=pytest.mark.mysql),
 ]
@@ -351,7 +351,7 @@ FOUR = [
 
 @pytest.fixture
 def computed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Database, Catalog]]:
-    """A table with a generated column, a plain table, and a view of it, each with a hidden row that it fails on."""
+    """A table with a generated column, a plain table and a view of it, each with a hidden row that raises an error."""
     name = request.param
     url = SERVERS.get(name, f"{name}:///{tmp_path}/computed.{name}")
     bad, generated, expression = COMPUTED[name]
@@ -407,7 +407,7 @@ def test_a_computed_column_fails_on_no_hidden_row(computed: Any, table: str, rul
     found = [outcome(sql, rules, computed, region="n") for sql in asked]
 
     if (computed[1].dialect, rule[:6], table) == ("duckdb", "EXISTS", "rb_seen"):
-        # DuckDB evaluates the expressions of a view below a correlated rule, whatever the statement asks.
+        # DuckDB evaluates all expressions of a view below a correlated rule.
         assert found == ["The database refused the statement: a value could not be converted"] * 3
     else:
         assert found == [[]] * 3
@@ -484,7 +484,7 @@ def test_a_pivot_has_the_permitted_rows(computed: Any, sql: str, made: str, rule
     database, catalog = computed
     access = RowAccess(RowRules({"rb_plain": rule}, "duckdb", catalog), {"region": "n"})
     if ":" in rule and "USING" in sql and "IN (" not in sql:
-        with pytest.raises(RowRuleNotApplied, match="PIVOT needs its values"):
+        with pytest.raises(RowRuleNotApplied, match="PIVOT must list its values"):
             execute(sql, database, catalog, Limits(10, 100), access=access)
         return
     result = execute(sql, database, catalog, Limits(10, 100), access=access)

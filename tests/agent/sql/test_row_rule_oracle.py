@@ -1,7 +1,7 @@
-"""Hidden rows change nothing that a user can see: neither rows, nor whether an error is raised, nor its text.
+"""Hidden rows have no effect that a user can see: not on rows, errors or error texts.
 
-Each of 200 statements per engine runs twice: on a table with rows that the rule hides, and on one without them. Hidden
-rows hold values on which casts, divisions, patterns and the like fail.
+Each of 200 statements per engine runs twice: on a table with rows that the rule hides, and on one without them. The
+hidden rows contain values on which casts, divisions and patterns fail.
 """
 
 import os
@@ -18,14 +18,14 @@ import pytest
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.catalog.reflect import reflect
-from agent.catalog.schema import Catalog
 from agent.errors import DatasphinxError
+from agent.schema.catalog import Catalog
+from agent.sources.reflect import reflect
+from agent.sql.compare import is_ordered
 from agent.sql.database import Database
-from agent.sql.equal_rows import is_ordered
 from agent.sql.execute import RowAccess, execute
-from agent.sql.limits import Limits
 from agent.sql.row_rules import RowRules
+from agent.types import Limits
 
 STATEMENTS = 200
 URLS = {
@@ -34,7 +34,7 @@ URLS = {
 }
 ENGINES = [
     "sqlite",
-    *(["duckdb"] if find_spec("duckdb_sqlalchemy") else []),
+    *(["duckdb"] if find_spec("duckdb") else []),
     pytest.param("postgres", marks=pytest.mark.postgres),
     pytest.param("mysql", marks=pytest.mark.mysql),
 ]
@@ -112,7 +112,7 @@ EXPRESSIONS = {
     ],
 }  # fmt: skip
 for _expressions in EXPRESSIONS.values():
-    # Statements of comparisons alone, which have no barrier.
+    # Statements with comparisons only, which need no barrier.
     _expressions += ["t.big", "t.divisor"]
 TEMPLATES = [
     "SELECT COUNT(*) FROM ro_deals t WHERE {e} > 0",
@@ -155,7 +155,7 @@ Outcome = tuple[Any, ...]
 
 @contextmanager
 def tables(name: str, folder: Path, *, hidden: bool) -> Iterator[tuple[Database, Catalog]]:
-    """The tables on one engine, with or without the hidden rows."""
+    """Create the tables on one engine, with or without the hidden rows."""
     url = URLS.get(name) or f"{name}:///{folder}/{'all' if hidden else 'visible'}.{name}"
     made = create_engine(url)
     try:
@@ -196,7 +196,7 @@ def fill(made: Engine, name: str, *, hidden: bool) -> None:
                 connection.execute(text("INSERT INTO ro_shared VALUES (:deal)"), {"deal": number})
     with made.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if name in URLS:
-            # Statistics that hold hidden values, and the plans that follow from them.
+            # Statistics with hidden values, and the plans that depend on them.
             connection.execute(text("ANALYZE ro_deals" if name == "postgres" else "ANALYZE TABLE ro_deals"))
 
 
@@ -206,7 +206,7 @@ def drop(connection: Any) -> None:
 
 
 def statements(name: str) -> list[tuple[str, str]]:
-    """Return pairs of a rule and a statement, the same in each run; every rule and every template comes up."""
+    """Return reproducible pairs of a rule and a statement that cover every rule and template."""
     chosen = random.Random(f"row rules on {name}")
     templates = [template for template in TEMPLATES if name != "mysql" or "FILTER" not in template]
     pairs = list(product(RULES, templates))
@@ -216,7 +216,7 @@ def statements(name: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], list[Outcome]]:
-    """Return what a user sees of each statement on one engine, with or without the hidden rows."""
+    """Return the visible outcome of each statement on one engine, with or without the hidden rows."""
 
     @cache
     def outcomes(name: str, hidden: bool) -> list[Outcome]:
@@ -233,7 +233,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], list
 def outcome(sql: str, database: Database, catalog: Catalog, access: RowAccess) -> Outcome:
     try:
         rows = execute(sql, database, catalog, LIMITS, access=access)["rows"]
-        # Without ORDER BY the plan decides the order, and statistics decide the plan.
+        # Without ORDER BY the order depends on the plan, which depends on statistics.
         return "rows", rows if is_ordered(sql, catalog.dialect) else sorted(rows, key=repr)
     except DatasphinxError as error:
         assert error.__cause__ is None and error.__context__ is None

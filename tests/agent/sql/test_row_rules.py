@@ -1,4 +1,4 @@
-"""Row rules hold at every reference of a table, whatever stands around it; parameters are bound and never pasted."""
+"""Row rules apply at every reference of a table; their parameters are bound, never inserted into the text."""
 
 import os
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
-from agent.catalog.schema import Catalog, Column, Table
 from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.guard import parse
 from agent.sql.row_rules import RowRules, restrict
 from tests.fixtures import Pair, read_pairs
@@ -20,7 +20,7 @@ URLS = {
     "sqlite": "sqlite://",
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
     "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-    **({"duckdb": "duckdb:///:memory:"} if find_spec("duckdb_sqlalchemy") else {}),
+    **({"duckdb": "duckdb:///:memory:"} if find_spec("duckdb") else {}),
 }
 SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public", "mysql": "test"}
 COLUMNS = {"rr_orders": ("id", "region", "customer", "note"), "rr_people": ("name", "region"), "rr_closed": ("v",)}
@@ -44,7 +44,7 @@ def rules(dialect: str = "sqlite", **changed: str) -> RowRules:
     ]
 )
 def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Engine]]:
-    """The four engines, each with the three tables."""
+    """The four engines, each with three tables."""
     name = request.param
     options: dict[str, Any] = {"poolclass": StaticPool} if name in {"sqlite", "duckdb"} else {}
     made = create_engine(URLS[name], **options)

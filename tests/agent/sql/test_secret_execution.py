@@ -1,4 +1,4 @@
-"""Statements on a DuckDB file with secret columns: what errors, names of columns and the record show."""
+"""Statements on secret columns of a DuckDB file: errors, column names and the record."""
 
 import traceback
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from agent.audit.step import Step, current_step, new_audit
-from agent.catalog.source import Source
 from agent.errors import DatasphinxError, StatementFailed, StatementRefused
-from agent.sql.limits import Limits
+from agent.record.step import Step, current_step, new_audit
+from agent.sources.source import Source
+from agent.types import Limits
 from tests.databases import open_url
 
 MARK = "swordfish"
@@ -126,7 +126,7 @@ def test_a_value_found_by_a_condition_is_secret(source: Source, sql: str) -> Non
 
 
 def recorded() -> tuple[list[Any], Step]:
-    """A step that keeps its events in the list."""
+    """A step that stores its events in a list."""
     events: list[Any] = []
     step = Step("execute_sql", new_audit("t"))
     step.event = lambda kind, body: events.append((kind, body))  # type: ignore[method-assign]

@@ -1,8 +1,8 @@
-"""Outputs that hold values of secret columns are found through every construct, or taken for secret."""
+"""Lineage finds outputs with values of secret columns through every construct, or counts them as secret."""
 
 import pytest
 
-from agent.catalog.schema import Catalog, Column, Table
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.secret_outputs import secret_outputs
 from tests.fixtures import Pair, read_pairs
 

@@ -1,4 +1,4 @@
-"""PostgreSQL and MariaDB behind the choke point: reading, the time limit on the server, and a server that goes away."""
+"""Execution on PostgreSQL and MariaDB: reading, server-side time limits, and lost connections."""
 
 import os
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.catalog.source import Source
 from agent.errors import SourceUnreachable, StatementFailed, StatementTimeout
+from agent.sources.source import Source
 from agent.sql.execute import execute
-from agent.sql.limits import Limits
+from agent.types import Limits
 from tests.databases import open_url
 
 URLS = {
@@ -32,7 +32,7 @@ KILL = {
 
 @pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
-    """An engine with all rights and a table in it."""
+    """An engine with all privileges and one table."""
     name = request.param
     engine = create_engine(URLS[name], isolation_level="AUTOCOMMIT")
     try:
@@ -73,7 +73,7 @@ def test_a_statement_is_stopped_on_the_server_and_the_connection_goes_on(source:
 def test_past_the_guard_the_transaction_can_only_read(
     source: Source, server: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.execute.approved", lambda sql, *_: sql)
+    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
     for write in ("DELETE FROM sphinx_orders", "CREATE TABLE sphinx_copy (id INT)"):
         with pytest.raises(StatementFailed, match="(?i)read.only|syntax error"):
             execute(write, source.database, source.catalog, Limits(1, 10))

@@ -1,6 +1,6 @@
-"""Settings of a server, role or database that change how SQL is read do not reach a statement.
+"""Settings of a server, role or database that affect parsing have no effect on statements.
 
-The guard reads a statement by one set of rules, so each session has to read it by the same.
+The guard parses a statement by fixed rules, so each session must use the same rules.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 
 from agent.errors import StatementRefused
-from agent.sql.limits import Limits
-from agent.sql.sessions import opening_statements
+from agent.sql.sessions import setup_statements
+from agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.databases import open_url
 
@@ -33,7 +33,7 @@ def administer(engine: Engine, *statements: str) -> None:
 
 @pytest.fixture
 def postgres() -> Iterator[Engine]:
-    """An account with all rights, in a database with a role, a shadowing schema and two tables."""
+    """A superuser account in a database with a role, a shadowing schema and two tables."""
     engine = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
     drop = (
         f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE",
@@ -65,7 +65,7 @@ def postgres() -> Iterator[Engine]:
 
 
 def rows_of(url: str, *statements: str) -> list[list[list[Any]]]:
-    """Return the rows of each statement, run twice on one connection: the second time after the session was reset."""
+    """Return the rows of each statement, run twice on one connection: before and after the session reset."""
     source = open_url(url, Limits(5, 100))
     try:
         first = [source.execute(sql)["rows"] for sql in statements]
@@ -202,7 +202,7 @@ def test_spark_replaces_no_variables_and_reads_strings_as_the_guard_does() -> No
         rows_of(spark_url(), variables)
     engine = create_engine(spark_url())
     with engine.connect() as connection:
-        for statement in opening_statements(connection, "spark", Limits(5, 100)):
+        for statement in setup_statements(connection, "spark", Limits(5, 100)):
             connection.exec_driver_sql(statement)
         assert [tuple(row) for row in connection.exec_driver_sql(variables)] == [(variables.split("'")[1],)]
     engine.dispose()

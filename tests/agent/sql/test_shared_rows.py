@@ -1,4 +1,4 @@
-"""Tables that show the same rows share their rule or are closed; names that differ in case alone share nothing."""
+"""Tables that share rows share their row rule or are closed; names that differ in case are different tables."""
 
 import json
 import os
@@ -14,15 +14,15 @@ import pytest
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.catalog.cache import fingerprint
-from agent.catalog.encoding import decode_table, encode_table
-from agent.catalog.reflect import reflect
-from agent.catalog.schema import Catalog, Column, Table
 from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, StatementError, StatementRefused
+from agent.schema.catalog import Catalog, Column, Table
+from agent.sources.cache import fingerprint
+from agent.sources.packed_tables import decode_table, encode_table
+from agent.sources.reflect import reflect
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
-from agent.sql.limits import Limits
 from agent.sql.row_rules import RowRules, restrict
+from agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.databases import open_url
 
@@ -96,7 +96,7 @@ def ask(sql: str, database: Database, catalog: Catalog, **rules: str) -> list[li
 
 @pytest.mark.parametrize("server", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
 class TestPostgres:
-    """Partitions, inheritance, materialised views, and names in quotes."""
+    """Partitions, inheritance, materialised views and quoted names."""
 
     RULE = "region = :region"
 

@@ -1,4 +1,4 @@
-"""Worker processes: what they stop that no limit inside the engine stops, what they know, and that none is left."""
+"""Worker processes: enforcement of limits that engines lack, isolation, and termination."""
 
 import os
 import signal
@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
-from agent.sql.limits import Limits
-from agent.sql.workers import File, Workers
+from agent.sql.workers import DatabaseFile, Workers
+from agent.types import Limits
 from tests.databases import make_database
 
 ONE_LONG_CALL = "SELECT instr(printf('%.900000c', 'a'), printf('%.400000c', 'a') || 'b')"
@@ -28,19 +28,19 @@ def workers() -> Iterator[Workers]:
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> File:
+def sqlite(tmp_path: Path) -> DatabaseFile:
     path = make_database(tmp_path, "CREATE TABLE t (a INTEGER)", "INSERT INTO t VALUES (1), (2)")
-    return File("sqlite", str(path), "t")
+    return DatabaseFile("sqlite", str(path), "t")
 
 
 @pytest.fixture
-def duckdb(tmp_path: Path) -> File:
+def duckdb(tmp_path: Path) -> DatabaseFile:
     import duckdb as driver
 
     path = str(tmp_path / "t.duckdb")
     with driver.connect(path) as connection:
         connection.execute("CREATE TABLE t AS SELECT range AS a FROM range(2)")
-    return File("duckdb", path, "t")
+    return DatabaseFile("duckdb", path, "t")
 
 
 def children() -> set[int]:
@@ -49,7 +49,7 @@ def children() -> set[int]:
     return {int(line.split()[0]) for line in found.splitlines() if "agent.sql.worker" in line}
 
 
-def test_one_long_call_is_killed_and_the_next_statement_runs(workers: Workers, sqlite: File) -> None:
+def test_one_long_call_is_killed_and_the_next_statement_runs(workers: Workers, sqlite: DatabaseFile) -> None:
     started = time.monotonic()
     with pytest.raises(StatementTimeout):
         workers.run(sqlite, ONE_LONG_CALL, (), Limits(0.3, 10))
@@ -57,13 +57,13 @@ def test_one_long_call_is_killed_and_the_next_statement_runs(workers: Workers, s
     assert workers.run(sqlite, "SELECT COUNT(*) FROM t", (), Limits(5, 10))["rows"] == [[2]]
 
 
-def test_memory_is_bounded(workers: Workers, duckdb: File) -> None:
+def test_memory_is_bounded(workers: Workers, duckdb: DatabaseFile) -> None:
     with pytest.raises(StatementFailed, match="512 MB"):
         workers.run(duckdb, "SELECT length(repeat('a', 2000000000)) FROM t", (), Limits(20, 10))
     assert workers.run(duckdb, "SELECT COUNT(*) FROM t", (), Limits(5, 10))["rows"] == [[2]]
 
 
-def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: File, tmp_path: Path) -> None:
+def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: DatabaseFile, tmp_path: Path) -> None:
     workers = Workers(memory_mb=128)
     big = "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY hash(range)) AS r, range FROM range(10000000))"
     with pytest.raises(StatementFailed, match="memory"):
@@ -71,24 +71,24 @@ def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: File, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["t.duckdb"]
 
 
-def test_parameters_are_bound(workers: Workers, sqlite: File, duckdb: File) -> None:
+def test_parameters_are_bound(workers: Workers, sqlite: DatabaseFile, duckdb: DatabaseFile) -> None:
     assert workers.run(sqlite, "SELECT a FROM t WHERE a > ?", [1], Limits(5, 10))["rows"] == [[2]]
     assert workers.run(duckdb, "SELECT a FROM t WHERE a = $1", [1], Limits(5, 10))["rows"] == [[1]]
 
 
-def test_a_worker_serves_one_file_after_another(workers: Workers, sqlite: File, duckdb: File) -> None:
+def test_a_worker_serves_one_file_after_another(workers: Workers, sqlite: DatabaseFile, duckdb: DatabaseFile) -> None:
     for _ in range(2):
         assert workers.run(sqlite, "SELECT MAX(a) FROM t", (), Limits(5, 10))["rows"] == [[2]]
         assert workers.run(duckdb, "SELECT MAX(a) FROM t", (), Limits(5, 10))["rows"] == [[1]]
 
 
-def test_a_file_that_is_gone(workers: Workers, sqlite: File) -> None:
+def test_a_file_that_is_gone(workers: Workers, sqlite: DatabaseFile) -> None:
     Path(sqlite.path).unlink()
     with pytest.raises(SourceUnreachable, match="unable to open"):
         workers.run(sqlite, "SELECT 1", (), Limits(5, 10))
 
 
-def test_duckdb_types(workers: Workers, duckdb: File) -> None:
+def test_duckdb_types(workers: Workers, duckdb: DatabaseFile) -> None:
     sql = """SELECT 9007199254740993, 1.50::DECIMAL(5,2), 'nan'::DOUBLE, DATE '2024-02-29',
         TIMESTAMPTZ '2024-02-29 12:00:00+02', [1, 2], {'a': 1}, 'ab'::BLOB, INTERVAL 3 DAYS, TRUE,
         NULL, TIME '12:30:00'"""
@@ -101,7 +101,7 @@ def test_duckdb_types(workers: Workers, duckdb: File) -> None:
     assert row[5:] == [[1, 2], {"a": 1}, "6162", "P3D", True, None, "12:30:00"]
 
 
-def test_a_worker_knows_nothing_of_the_environment(sqlite: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_knows_nothing_of_the_environment(sqlite: DatabaseFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_API_KEY", "sk-secret")
     before = children()
     pool = Workers(memory_mb=512)
@@ -110,7 +110,7 @@ def test_a_worker_knows_nothing_of_the_environment(sqlite: File, monkeypatch: py
     assert b"sk-secret" not in Path(f"/proc/{worker}/environ").read_bytes()
 
 
-def test_no_process_outlives_its_pool(sqlite: File) -> None:
+def test_no_process_outlives_its_pool(sqlite: DatabaseFile) -> None:
     before = children()
     pool = Workers(memory_mb=512)
     with pytest.raises(DatasphinxError):
@@ -121,13 +121,13 @@ def test_no_process_outlives_its_pool(sqlite: File) -> None:
     assert children() == before
 
 
-def test_no_process_outlives_a_killed_parent(sqlite: File) -> None:
+def test_no_process_outlives_a_killed_parent(sqlite: DatabaseFile) -> None:
     program = f"""
         import os, signal, subprocess
-        from agent.sql.limits import Limits
-        from agent.sql.workers import File, Workers
+        from agent.sql.workers import DatabaseFile, Workers
+        from agent.types import Limits
         pool = Workers(memory_mb=512)
-        pool.run(File("sqlite", {sqlite.path!r}, "t"), "SELECT 1", (), Limits(5, 10))
+        pool.run(DatabaseFile("sqlite", {sqlite.path!r}, "t"), "SELECT 1", (), Limits(5, 10))
         print(pool._idle.queue[0]._process.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """

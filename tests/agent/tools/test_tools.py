@@ -7,10 +7,10 @@ from collections.abc import Callable
 import openpyxl
 import pytest
 
+from agent.core.cancellation import Cancellation
 from agent.errors import SourceUnreachable, StatementCancelled
 from agent.queryspec.schema import json_schema
 from agent.queryspec.spec import QuerySpec
-from agent.sql.limits import Cancellation
 from agent.tools import run_query
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 from agent.tools.toolbox import MAX_ARGUMENTS, TOOLS, Toolbox

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from agent.catalog.source import Source
-from agent.evals.datasets.dataset import Question
+from agent.evals.datasets import Question
+from agent.sources.source import Source
 from tests.databases import open_url
 
 

@@ -1,4 +1,4 @@
-"""Whole conversations through the graph, against logs that were written by hand."""
+"""Whole conversations through the graph, compared with expected logs."""
 
 import json
 import sqlite3
@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from agent.audit.record import Recorder
-from agent.evals.datasets.dataset import Dataset, Question
-from agent.evals.experiments.log import QuestionLog
-from agent.evals.experiments.method import Method, OracleName
+from agent.evals.datasets import Dataset, Question
+from agent.evals.experiments.log import EventCapture, QuestionLog
 from agent.evals.experiments.rounds import METHODS
 from agent.evals.experiments.run import Plan, run_with
-from agent.evals.experiments.transcript import Transcript
-from agent.models.scripted import Scripted, ScriptedModel
+from agent.evals.options import Method, OracleName
+from agent.llm.scripted import Scripted, ScriptedModel
+from agent.record.recorder import Recorder
 from agent.services import Services
 from agent.settings import Settings
 
@@ -56,7 +55,7 @@ def played(library: Path, settings: Settings) -> Callable[..., list[QuestionLog]
             "OracleAnswer": conversation["oracle"] or [],
         }
         model = ScriptedModel(answers, repeat_last=True)
-        services = Services(settings, model=model, recorder=Recorder(Transcript()))
+        services = Services(settings, model=model, recorder=Recorder(EventCapture()))
         asked = [
             Question(f"q{number}", "library", conversation["question"], conversation["sql"])
             for number in range(questions)

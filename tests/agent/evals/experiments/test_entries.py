@@ -1,15 +1,18 @@
-"""What the logs have of a run, from what the run put on the record."""
+"""Log entries from the recorded events of a run."""
 
 import json
 
-from agent.evals.experiments.entries import Said, review_in, shown, statements_in
+from agent.evals.experiments.log import Exchange, ambiguity_review, format_clarification, generated_statements
 from tests.agent.evals.experiments.turns import call, step, written
 
 
 def test_each_generation_is_an_entry_with_its_prompt_and_perplexity() -> None:
     events = [*written("SELECT 1", "first", 1.5), step("execute_sql"), *written("SELECT 2", "second")]
 
-    assert list(statements_in(events)) == [Said("first", "SELECT 1", 1.5), Said("second", "SELECT 2", None)]
+    assert list(generated_statements(events)) == [
+        Exchange("first", "SELECT 1", 1.5),
+        Exchange("second", "SELECT 2", None),
+    ]
 
 
 def test_a_correction_by_the_model_is_an_entry() -> None:
@@ -20,42 +23,49 @@ def test_a_correction_by_the_model_is_an_entry() -> None:
         step("check_stop_words"),
     ]
 
-    assert list(statements_in(events)) == [Said("write", "SELECT 1"), Said("check", "SELECT 2", 2.0)]
+    assert list(generated_statements(events)) == [Exchange("write", "SELECT 1"), Exchange("check", "SELECT 2", 2.0)]
 
 
 def test_a_judgement_without_a_correction_is_none() -> None:
     events = [*written("SELECT 1"), call("SQLValidation", "{}", "check"), step("validate_sql"), step("execute_sql")]
 
-    assert list(statements_in(events)) == [Said("write", "SELECT 1")]
+    assert list(generated_statements(events)) == [Exchange("write", "SELECT 1")]
 
 
 def test_what_was_repaired_without_the_model_says_how() -> None:
     events = [*written("SELECT nam"), step("execute_sql", ["repaired: nam is name"], sql_request="SELECT name")]
 
-    assert list(statements_in(events)) == [Said("write", "SELECT nam"), Said("repaired: nam is name", "SELECT name")]
+    assert list(generated_statements(events)) == [
+        Exchange("write", "SELECT nam"),
+        Exchange("repaired: nam is name", "SELECT name"),
+    ]
 
 
 def test_an_answer_without_a_statement_is_there_as_it_came() -> None:
-    assert list(statements_in([call("GeneratedSQL", "I cannot", "p"), step("generate_sql")])) == [Said("p", "I cannot")]
+    assert list(generated_statements([call("GeneratedSQL", "I cannot", "p"), step("generate_sql")])) == [
+        Exchange("p", "I cannot")
+    ]
 
 
 def test_the_same_statement_again_is_an_entry_of_its_own() -> None:
-    assert len(list(statements_in([*written("SELECT 1"), *written("SELECT 1")]))) == 2
+    assert len(list(generated_statements([*written("SELECT 1"), *written("SELECT 1")]))) == 2
 
 
 def test_of_several_candidates_the_one_that_was_taken_counts() -> None:
     calls = [call("GeneratedSQL", text, text, value) for text, value in (("a", 1.0), ("b", 2.0), ("c", 3.0))]
     events = [*calls, step("generate_sql", sql_request="SELECT b")]
-    taken = list(statements_in(events, lambda made, sql: next(each for each in made if sql.endswith(each["output"]))))
+    taken = list(
+        generated_statements(events, lambda made, sql: next(each for each in made if sql.endswith(each["output"])))
+    )
 
-    assert taken == [Said("b", "SELECT b", 2.0)]
+    assert taken == [Exchange("b", "SELECT b", 2.0)]
 
 
 def test_the_last_review_counts() -> None:
     events = [call("AmbiguityReview", "no JSON", "first"), call("AmbiguityReview", "{}", "second", 1.25)]
 
-    assert review_in(events) == Said("second", "{}", 1.25)
-    assert review_in([]) is None
+    assert ambiguity_review(events) == Exchange("second", "{}", 1.25)
+    assert ambiguity_review([]) is None
 
 
 def test_a_question_is_shown_with_numbers() -> None:
@@ -65,4 +75,4 @@ def test_a_question_is_shown_with_numbers() -> None:
     ]
     asked = json.loads(json.dumps({"question": "Which?", "ambiguity_type": "AmbValue", "options": options}))
 
-    assert shown(asked) == "Which?\n1) cheap: by price\n2) b"
+    assert format_clarification(asked) == "Which?\n1) cheap: by price\n2) b"

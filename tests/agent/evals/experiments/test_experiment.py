@@ -1,4 +1,4 @@
-"""Questions through an experiment: over conversations that are written down, against a real database."""
+"""Experiments over scripted conversations, on a real database."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,20 +6,19 @@ from typing import Any
 
 import pytest
 
-from agent.catalog.source import Source
 from agent.errors import ModelUnreachable
-from agent.evals.datasets.dataset import Question
-from agent.evals.experiments.experiment import Experiment
+from agent.evals.datasets import Question
 from agent.evals.experiments.folder import ExperimentFolder, read_logs
 from agent.evals.experiments.log import QuestionLog
-from agent.evals.experiments.rounds import clarify, simple_feedback
-from agent.evals.experiments.rule_oracle import RuleOracle
-from agent.evals.experiments.session import Turn
-from agent.evals.match_rule import MatchRule
+from agent.evals.experiments.oracles import RuleOracle
+from agent.evals.experiments.rounds import Turn, clarify, simple_feedback
+from agent.evals.experiments.run import Experiment
+from agent.evals.options import MatchRule
 from agent.evals.report import Report
-from agent.models.scripted import ScriptedModel
+from agent.llm.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import Settings
+from agent.sources.source import Source
 from tests.agent.evals.experiments.turns import FakeSession, asked, made, written
 
 Ask = Callable[..., Question]
@@ -115,7 +114,9 @@ def test_the_order_of_questions_holds_however_many_are_at_work(ran: Any, by: Any
         seen.append((report.n, total))
 
     asked_for = [question(GOLD, name=name) for name in names]
-    logs, begun = ran(asked_for, turns, lambda play: play.is_over(0, play.session.ask()), parallel=4, on_progress=show)
+    logs, begun = ran(
+        asked_for, turns, lambda run: run.finish_round(0, run.session.ask()), parallel=4, on_progress=show
+    )
 
     assert [log.id for log in logs] == names
     assert sorted(begun) == sorted(names)

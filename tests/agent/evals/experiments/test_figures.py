@@ -1,4 +1,4 @@
-"""The figures of an experiment, its table and plot, and how well it was asked."""
+"""The metrics, table and plot of an experiment, and the metrics of clarification."""
 
 import sys
 from pathlib import Path
@@ -7,15 +7,21 @@ from typing import Any
 import pytest
 
 from agent.errors import DatasetInvalid
-from agent.evals.datasets.readings import ReadQuestion, read_readings
-from agent.evals.experiments.asking import asking_of
-from agent.evals.experiments.figures import accuracy_by_round, efficiency, figures_of
+from agent.evals.datasets import LabeledQuestion, read_labeled_questions
 from agent.evals.experiments.folder import ExperimentFolder
-from agent.evals.experiments.log import QuestionLog, Round, Spent
-from agent.evals.experiments.plot import png_of
-from agent.evals.experiments.report import compared, finished
-from agent.evals.experiments.table import name_of, table_of
-from agent.evals.match_rule import MatchRule
+from agent.evals.experiments.log import QuestionLog, Round, Usage
+from agent.evals.experiments.report import (
+    accuracy_by_round,
+    clarification_metrics,
+    efficiency,
+    figures_of,
+    name_of,
+    png_of,
+    read_runs,
+    table_of,
+    write_report,
+)
+from agent.evals.options import MatchRule
 from agent.evals.report import Outcome
 
 FIXTURE = Path(__file__).resolve().parents[3] / "fixtures/clarification/questions.jsonl"
@@ -30,7 +36,7 @@ def log(name: str, right_at: int | None, *, rounds: int = 4, asked: int = 0, per
     sql_log: Any = [(0, "p", "SELECT 1", perplexity)]
     return QuestionLog(
         name, "shop", "Which?", sql_log, [], [], "Failed" if right_at is None else right_at, asked, made, outcome,
-        Spent(asked, 10 * asked, 0.001 * asked),
+        Usage(asked, 10 * asked, 0.001 * asked),
     )  # fmt: skip
 
 
@@ -104,7 +110,7 @@ def test_the_plot_is_a_picture_and_the_same_again() -> None:
 
 def test_a_finished_experiment_leaves_report_pickle_and_plot(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    report, table = finished(ExperimentFolder(tmp_path, SETTINGS), LOGS)
+    report, table = write_report(ExperimentFolder(tmp_path, SETTINGS), LOGS)
 
     assert {path.name for path in tmp_path.iterdir()} == {"settings.json", "logs.pkl", "report.json", "report.png"}
     assert (report["settings"], report["execution_match"]) == (SETTINGS, 0.75)
@@ -113,7 +119,7 @@ def test_a_finished_experiment_leaves_report_pickle_and_plot(tmp_path: Path) -> 
 
 def test_without_matplotlib_there_is_no_plot_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    _, table = finished(ExperimentFolder(tmp_path, SETTINGS), LOGS)
+    _, table = write_report(ExperimentFolder(tmp_path, SETTINGS), LOGS)
 
     assert "datasphinx[charts]" in table.splitlines()[-1]
     assert not (tmp_path / "report.png").exists()
@@ -129,26 +135,26 @@ def experiment(path: Path, *logs: QuestionLog, **settings: Any) -> Path:
 def test_experiments_are_compared_by_their_folders(tmp_path: Path) -> None:
     folders = [experiment(tmp_path / "a", *LOGS), experiment(tmp_path / "b", LOGS[0], method="baseline", rounds=0)]
 
-    assert [(name, figures["n"]) for name, figures in compared(folders)] == [("clarify", 4), ("baseline", 1)]
+    assert [(name, figures["n"]) for name, figures in read_runs(folders)] == [("clarify", 4), ("baseline", 1)]
 
 
 def test_experiments_on_other_questions_and_empty_ones_are_not_compared(tmp_path: Path) -> None:
     first, other = experiment(tmp_path / "a", *LOGS), experiment(tmp_path / "b", *LOGS, questions="others")
     empty = experiment(tmp_path / "c")
 
-    with pytest.raises(DatasetInvalid, match="not those of"):
-        compared([first, other])
-    with pytest.raises(DatasetInvalid, match="no question"):
-        compared([first, empty])
+    with pytest.raises(DatasetInvalid, match="differ from those of"):
+        read_runs([first, other])
+    with pytest.raises(DatasetInvalid, match="no finished question"):
+        read_runs([first, empty])
     with pytest.raises(DatasetInvalid, match="no experiment"):
-        compared([first, tmp_path / "nowhere"])
+        read_runs([first, tmp_path / "nowhere"])
 
 
 # How well it was asked
 
 
-def read(name: str, kind: str | None, matters: bool) -> ReadQuestion:
-    return ReadQuestion(name, "shop", "Which?", "SELECT 1", type=kind, matters=matters)
+def read(name: str, kind: str | None, matters: bool) -> LabeledQuestion:
+    return LabeledQuestion(name, "shop", "Which?", "SELECT 1", type=kind, matters=matters)
 
 
 def test_precision_recall_and_over_asking() -> None:
@@ -161,7 +167,7 @@ def test_precision_recall_and_over_asking() -> None:
         read("f", None, False),
     ]
     logs = [log(each.id, 0, asked=asked) for each, asked in zip(questions, (1, 0, 3, 1, 0, 0), strict=True)]
-    figures = asking_of(questions, logs)
+    figures = clarification_metrics(questions, logs)
 
     assert (figures["asked"], figures["mattered"]) == (3, 3)
     assert (figures["ask_precision"], figures["ask_recall"]) == (0.6667, 0.6667)
@@ -172,14 +178,14 @@ def test_precision_recall_and_over_asking() -> None:
 
 
 def test_where_nothing_was_asked_there_is_no_precision() -> None:
-    figures = asking_of([read("a", "AmbValue", True)], [log("a", 0)])
+    figures = clarification_metrics([read("a", "AmbValue", True)], [log("a", 0)])
 
     assert (figures["ask_precision"], figures["ask_precision_interval"]) == (None, None)
     assert (figures["ask_recall"], figures["over_asking"]) == (0.0, None)
 
 
 def test_the_set_is_read_and_the_first_reading_is_meant() -> None:
-    questions = read_readings(FIXTURE)
+    questions = read_labeled_questions(FIXTURE)
 
     assert (len(questions), sum(each.type is not None for each in questions)) == (120, 60)
     assert sum(each.matters for each in questions) == 44
@@ -194,7 +200,7 @@ def test_the_reading_that_is_meant_may_be_named(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text(f'{{{AMBIGUOUS}, "type": "AmbValue", "differs": true, "meant": 1}}\n')
 
-    assert read_readings(path)[0].sql == "SELECT 2"
+    assert read_labeled_questions(path)[0].sql == "SELECT 2"
 
 
 @pytest.mark.parametrize(
@@ -213,4 +219,4 @@ def test_a_broken_set_is_refused(tmp_path: Path, line: str) -> None:
     path.write_text(line + "\n")
 
     with pytest.raises(DatasetInvalid):
-        read_readings(path)
+        read_labeled_questions(path)

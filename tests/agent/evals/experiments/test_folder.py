@@ -1,4 +1,4 @@
-"""The folder of an experiment: what is in it, and when it is gone on with."""
+"""The folder of an experiment: its contents, and when an experiment can be continued."""
 
 import json
 import pickle
@@ -46,7 +46,7 @@ def test_other_settings_are_refused_and_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetInvalid) as refused:
         ExperimentFolder(tmp_path, {**SETTINGS, "rounds": 2, "model": "n"})
     assert refused.value.path == str(tmp_path)
-    assert 'begun with rounds 4, model "m", and this is rounds 2, model "n"' in refused.value.reason
+    assert 'started with rounds 4, model "m", but this run has rounds 2, model "n"' in refused.value.reason
     assert read_settings(tmp_path) == SETTINGS
 
 
@@ -55,7 +55,7 @@ def test_other_settings_are_refused_and_named(tmp_path: Path) -> None:
     [
         ("questions.jsonl", "{}\n", "no settings.json"),
         ("settings.json", "{", "cannot be read"),
-        ("settings.json", "[]", "no JSON object"),
+        ("settings.json", "[]", "not a JSON object"),
     ],
 )
 def test_a_folder_that_is_no_experiment_is_refused(tmp_path: Path, name: str, content: str, word: str) -> None:

@@ -1,4 +1,4 @@
-"""The oracles: they find the option that is meant, and give no SQL away."""
+"""The oracles choose the intended option and reveal no SQL."""
 
 import json
 from collections.abc import Callable
@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 
-from agent.catalog.source import Source
-from agent.evals.datasets.dataset import Question
-from agent.evals.experiments.model_oracle import ModelOracle
-from agent.evals.experiments.oracle import NONE_OF_THESE, Feedback, statements_of
-from agent.evals.experiments.rule_oracle import RuleOracle
-from agent.evals.experiments.sql_in_words import gives_sql_away
-from agent.evals.match_rule import MatchRule
-from agent.models.client import ModelClient
-from agent.models.scripted import Scripted, ScriptedModel
+from agent.evals.datasets import Question
+from agent.evals.experiments.oracles import (
+    NONE_OF_THESE,
+    Feedback,
+    ModelOracle,
+    RuleOracle,
+    option_statements,
+    reveals_sql,
+)
+from agent.evals.options import MatchRule
+from agent.llm.client import ModelClient
+from agent.llm.scripted import Scripted, ScriptedModel
 from agent.settings import Settings
+from agent.sources.source import Source
 from tests.agent.evals.experiments.turns import call
 
 Ask = Callable[..., Question]
@@ -84,9 +88,9 @@ def test_statements_of_options_come_out_of_the_review() -> None:
     review = json.dumps({"summary": "", "no_ambiguity": False, "question": "?", "options": options})
     given = asked(("a", "one"), ("b", "another reading"), ("c", "three"), ("d", "four"))
 
-    assert statements_of(given, [call("AmbiguityReview", review)]) == ["SELECT 1", "SELECT 2", None, None]
-    assert statements_of(given, [call("AmbiguityReview", "no JSON")]) == [None] * 4
-    assert statements_of(given, []) == [None] * 4
+    assert option_statements(given, [call("AmbiguityReview", review)]) == ["SELECT 1", "SELECT 2", None, None]
+    assert option_statements(given, [call("AmbiguityReview", "no JSON")]) == [None] * 4
+    assert option_statements(given, []) == [None] * 4
 
 
 # The model
@@ -103,8 +107,8 @@ def test_the_model_sees_question_reference_and_options(question: Ask, shop: Sour
 
     assert feedback.answer == "2"
     assert all(text in calls[0].prompt for text in (GOLD, "Which product is best?", "1) stock\n2) price"))
-    assert feedback.said.prompt == "\n\n".join(str(message.content) for message in calls[0].messages)
-    assert (feedback.spent.calls, feedback.spent.tokens > 0) == (1, True)
+    assert feedback.exchange.prompt == "\n\n".join(str(message.content) for message in calls[0].messages)
+    assert (feedback.usage.calls, feedback.usage.tokens > 0) == (1, True)
 
 
 def test_own_words_are_passed_on(question: Ask, shop: Source, settings: Settings) -> None:
@@ -117,9 +121,9 @@ def test_words_with_sql_are_asked_for_once_more(question: Ask, shop: Source, set
     said = [{"option": 0, "words": GOLD}, {"option": 0, "words": "those that cost more"}]
     feedback, calls = by_model(question(GOLD), asked("a", "b"), shop, settings, *said)
 
-    assert (feedback.answer, len(calls), feedback.spent.calls) == ("those that cost more", 2, 2)
+    assert (feedback.answer, len(calls), feedback.usage.calls) == ("those that cost more", 2, 2)
     assert "without any SQL" in calls[1].prompt
-    assert GOLD not in feedback.said.output
+    assert GOLD not in feedback.exchange.output
 
 
 @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ def test_what_cannot_be_used_is_none_of_these(question: Ask, shop: Source, setti
     ],
 )
 def test_sql_is_seen(words: str) -> None:
-    assert gives_sql_away(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
+    assert reveals_sql(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
 
 
 @pytest.mark.parametrize(
@@ -171,10 +175,10 @@ def test_sql_is_seen(words: str) -> None:
     ],
 )
 def test_plain_words_are_none(words: str) -> None:
-    assert not gives_sql_away(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
+    assert not reveals_sql(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
 
 
 def test_a_stored_value_is_no_sql_however_long() -> None:
     value = "The University of Applied Sciences in Riga"
 
-    assert not gives_sql_away(f"I mean {value}", f"SELECT name FROM school WHERE name = '{value}'")
+    assert not reveals_sql(f"I mean {value}", f"SELECT name FROM school WHERE name = '{value}'")

@@ -1,23 +1,22 @@
-"""The methods round by round, over a conversation that is written down."""
+"""The methods round by round, over a scripted conversation."""
 
 import json
 from collections.abc import Callable
 
 import pytest
 
-from agent.evals.experiments.entries import Said
-from agent.evals.experiments.log import QuestionLog, Spent, log_of
-from agent.evals.experiments.oracle import Feedback
+from agent.evals.experiments.log import Exchange, QuestionLog, Usage, log_from_json
+from agent.evals.experiments.oracles import Feedback
 from agent.evals.experiments.rounds import (
     METHODS,
-    Play,
+    QuestionRun,
+    Turn,
     ask_when_it_matters,
     baseline,
     clarify,
     clarify_early_stop,
     simple_feedback,
 )
-from agent.evals.experiments.session import Turn
 from agent.evals.report import Outcome
 from tests.agent.evals.experiments.turns import FakeSession, answered, asked, call, made
 
@@ -32,13 +31,13 @@ def judged(turn: Turn) -> Outcome:
 
 
 def answering(turn: Turn) -> Feedback:
-    return Feedback("2", Said("the oracle's prompt", "2"), Spent(1, 7, 0.5))
+    return Feedback("2", Exchange("the oracle's prompt", "2"), Usage(1, 7, 0.5))
 
 
-def played(method: Callable[[Play], None], *turns: Turn, rounds: int = 4) -> tuple[QuestionLog, FakeSession]:
+def played(method: Callable[[QuestionRun], None], *turns: Turn, rounds: int = 4) -> tuple[QuestionLog, FakeSession]:
     session = FakeSession(*turns)
     log = QuestionLog("q", "shop", "Which?")
-    method(Play(session, judged, answering, rounds, log))
+    method(QuestionRun(session, judged, answering, rounds, log))
     return log, session
 
 
@@ -57,7 +56,7 @@ def test_baseline_asks_once_whatever_comes() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_a_first_answer_that_is_right_ends_every_method(method: Callable[[Play], None]) -> None:
+def test_a_first_answer_that_is_right_ends_every_method(method: Callable[[QuestionRun], None]) -> None:
     log, session = played(method, answered(RIGHT))
 
     assert session.heard == [("ask", "never")]
@@ -93,7 +92,7 @@ def test_what_all_turns_and_the_oracle_cost_is_added_up() -> None:
 
     assert (log.outcome.llm_calls, log.outcome.tokens, log.outcome.seconds) == (3, 45, 3.0)
     assert log.outcome.cost_usd == pytest.approx(0.03)
-    assert log.oracle == Spent(1, 7, 0.5)
+    assert log.oracle == Usage(1, 7, 0.5)
 
 
 def test_clarify_goes_on_where_there_is_no_ambiguity_and_the_round_counts() -> None:
@@ -162,4 +161,4 @@ def test_asking_when_it_matters_asks_at_most_as_often_as_there_are_rounds() -> N
 def test_a_log_is_the_same_after_it_was_written_and_read() -> None:
     log, _ = played(clarify, answered(WRONG), asked("Which one?", "a", "b"), answered(RIGHT))
 
-    assert log_of(json.loads(json.dumps(log.as_json()))) == log
+    assert log_from_json(json.loads(json.dumps(log.as_json()))) == log

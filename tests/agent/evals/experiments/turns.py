@@ -1,11 +1,11 @@
-"""Turns of a conversation as tests write them, and a session that gives them one after the other."""
+"""Scripted turns of a conversation, and a session that returns them in order."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from agent.audit.events import Event
-from agent.audit.step import new_audit
-from agent.evals.experiments.session import Turn
+from agent.evals.experiments.rounds import Turn
+from agent.record.events import Event
+from agent.record.step import new_audit
 
 
 def event(kind: Any, **body: Any) -> Event:
@@ -22,7 +22,7 @@ def step(node: str, notes: Iterable[str] = (), **facts: Any) -> Event:
 
 
 def written(sql: str, prompt: str = "write", perplexity: float | None = None) -> list[Event]:
-    """What the record has of a statement that was generated."""
+    """The recorded events of a generated statement."""
     return [call("GeneratedSQL", f'{{"sql": "{sql}"}}', prompt, perplexity), step("generate_sql", sql_request=sql)]
 
 
@@ -32,7 +32,7 @@ def answered(sql: str, *before: Event) -> Turn:
 
 
 def asked(question: str, *labels: str, review: str = "{}", prompt: str = "review") -> Turn:
-    """A turn that comes back with a question."""
+    """A turn that ends in a clarifying question."""
     options = [{"label": label, "reading": label, "preview": None} for label in labels]
     clarification = {"question": question, "ambiguity_type": "AmbOutput", "options": options}
     return Turn(made(clarification=clarification), [call("AmbiguityReview", review, prompt)])
@@ -45,7 +45,7 @@ def made(**output: Any) -> Any:
 
 
 class FakeSession:
-    """Gives `turns` in their order, and keeps what was said to it."""
+    """Returns `turns` in order, and records the calls."""
 
     def __init__(self, *turns: Turn) -> None:
         self.turns = list(turns)

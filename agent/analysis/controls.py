@@ -1,0 +1,118 @@
+"""The two control calls of the model besides tools: finish the analysis, or ask the user."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from agent.answers.output_type import choose_output_type
+from agent.charts.echarts import chart_of
+from agent.clarify.review import question_problem
+from agent.core.failure import failure_of
+from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
+from agent.llm.formats import function_schema
+from agent.llm.schemas import AnalystStep
+from agent.queryspec.read import path_of
+from agent.record.step import note
+from agent.schema.describe import one_line
+from agent.settings import Settings
+from agent.state import AnalystState, Conclusion
+from agent.tools.tool import Arguments, check_known
+from agent.types import ClarifyingQuestion, Option
+
+_MAX_TEXT = 300
+_Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT)]
+
+
+class Finish(Arguments):
+    """The end of the analysis."""
+
+    answer: Annotated[str, Field(max_length=4_000)] = Field("", description="The answer in words.")
+    result_ids: Annotated[list[str], Field(max_length=8)] = Field(
+        [], description="The results that hold the answer, the main one first; left out: the last."
+    )
+    cannot_answer: Annotated[str, Field(max_length=500)] | None = Field(
+        None, description="Why the data cannot answer the question."
+    )
+
+
+class AskUser(Arguments):
+    """A question to the user."""
+
+    question: _Text
+    options: Annotated[list[_Text], Field(min_length=2, max_length=4)] = Field(
+        description="The readings to choose from."
+    )
+
+
+CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
+    "finish": ("End the analysis with its answer.", Finish),
+    "ask_user": ("Ask the user which reading is meant. The analysis ends until the answer comes.", AskUser),
+}
+
+
+def control_schemas(state: AnalystState, settings: Settings) -> list[dict[str, Any]]:
+    """Return the control calls in the format of OpenAI's function calling; `ask_user` only if the user may be asked."""
+    names = ["finish", *(["ask_user"] if may_ask(state, settings) else [])]
+    return [function_schema(name, CONTROLS[name][0], CONTROLS[name][1].model_json_schema()) for name in names]
+
+
+def may_ask(state: AnalystState, settings: Settings) -> bool:
+    """Return whether another question to the user is allowed."""
+    mode = state.get("clarify") or settings.clarify
+    return mode != "never" and state["clarification_count"] < settings.max_clarifications
+
+
+def apply_control(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
+    """Return the state update of a call of `finish` or `ask_user`.
+
+    Raises:
+        ToolCallInvalid: the arguments are invalid, there is no result yet, or no further question is allowed.
+        InvalidOutputType: the result does not have the requested output type.
+    """
+    kind = CONTROLS[step.tool][1]
+    try:
+        arguments = kind.model_validate_json(step.arguments or "{}")
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False)
+        problems = tuple(SpecProblem(path_of(detail["loc"]) or "arguments", detail["msg"]) for detail in details)
+        raise ToolCallInvalid(step.tool, problems) from None
+    if isinstance(arguments, AskUser):
+        return _ask_user(arguments, state, settings)
+    assert isinstance(arguments, Finish)
+    return _finish(arguments, state)
+
+
+def _finish(arguments: Finish, state: AnalystState) -> dict[str, Any]:
+    if arguments.cannot_answer:
+        note(f"the model reports that the data cannot answer the question: {arguments.cannot_answer}")
+        return {"failure": failure_of(OffTopic())}
+    if not state["results"]:
+        reason = "there is no result yet: compute one with run_query, or say cannot_answer"
+        raise ToolCallInvalid("finish", (SpecProblem("result_ids", reason),))
+    ids = list(dict.fromkeys(arguments.result_ids)) or [list(state["results"])[-1]]
+    for at, result_id in enumerate(ids):
+        check_known("finish", f"result_ids[{at}]", result_id, tuple(state["results"]))
+    result = state["results"][ids[0]]["result"]
+    chart = next((drawn["chart"] for drawn in state["drawn"]), None) or chart_of(result, state["question"])
+    choose_output_type(state["question"], result, state.get("output_type"), chart)
+    return {"conclusion": Conclusion(answer=arguments.answer.strip(), result_ids=ids)}
+
+
+def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> dict[str, Any]:
+    question, labels = (
+        one_line(arguments.question, _MAX_TEXT),
+        [one_line(text, _MAX_TEXT) for text in arguments.options],
+    )
+    problem = question_problem(question, labels, state["clarifications"])
+    if problem or not may_ask(state, settings):
+        reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
+        raise ToolCallInvalid("ask_user", (SpecProblem("question", f"{reason}{problem and f' ({problem})' or ''}"),))
+    clarification = ClarifyingQuestion(
+        question=question,
+        ambiguity_type="AmbQuestion",
+        options=[Option(label=text, reading=text, preview=None) for text in dict.fromkeys(labels) if text],
+        about=state["question"],
+        earlier=state["clarifications"],
+        rejected_sql=[],
+    )
+    return {"clarification": clarification}

@@ -1,0 +1,98 @@
+"""The start of an analysis: register its files, and plan the calls that read them without the model."""
+
+import json
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from agent.clarify.feedback import apply_user_input
+from agent.core.redact import without_password
+from agent.core.text import clean_question
+from agent.datasets.registry import Registry
+from agent.errors import DataMissing, FileUnknown, NotPermitted, SourcesNotTogether
+from agent.queryspec.dialect import spec_dialect
+from agent.record.step import note
+from agent.services import Services
+from agent.state import AnalystState, ToolCall
+
+_MAX_TABLES = 8
+"""Number of tables of a database taken from the ranking of the index; foreign keys may add as many again."""
+_MAX_SCHEMAS = 4
+"""Number of schemas read in advance; the model requests those of further datasets itself."""
+
+
+def start_analysis(state: AnalystState, services: Services) -> dict[str, Any]:
+    """Return the state update with the question, the files and datasets of the tools, and the first calls.
+
+    Raises:
+        InvalidQuestion, QuestionTooLong: errors of `clean_question`.
+        NothingAsked, OptionUnknown, InputInvalid: errors of `apply_user_input`.
+        DataMissing: there is no file, dataset or source.
+        SourcesNotTogether: a source is combined with files.
+        NotPermitted: row rules deny every relevant table.
+        SourceEmpty, ConfigurationError: the source has no tables, or its dialect does not support query specs.
+        SourceNotFound, SourceUnreachable: errors of `Services.source`.
+        FileUnknown, DatasetUnknown: a file or dataset does not exist.
+        FileTooLarge: a file exceeds the size limit.
+    """
+    question = clean_question(state.get("question"), services.settings.max_question_chars)
+    has_data = any(state.get(name) for name in ("source", "files", "datasets"))
+    may_remark = has_data and not state.get("turns")
+    update = {"clarifications": [], **apply_user_input(state, may_remark=may_remark), "question": question}
+    if state.get("source"):
+        return {**update, **_database_update(question, state, services)}
+    registry = services.registry
+    file_ids = [_file_id(name, registry, services.any_source) for name in state.get("files") or ()]
+    dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]
+    if not file_ids and not dataset_ids:
+        raise DataMissing()
+    return {
+        **update,
+        "file_ids": list(dict.fromkeys(file_ids)),
+        "dataset_ids": list(dict.fromkeys(dataset_ids)),
+        "pending": [automatic_call("create_dataset", file_id=file_id) for file_id in dict.fromkeys(file_ids)]
+        + schema_calls(dataset_ids),
+    }
+
+
+def _database_update(question: str, state: AnalystState, services: Services) -> dict[str, Any]:
+    """Return the state update for a database: its best-ranked tables become the datasets.
+
+    Tables and views that row rules deny are left out.
+    """
+    if state.get("files") or state.get("datasets"):
+        raise SourcesNotTogether(without_password(str(state["source"])), "files")
+    source = services.source_with_tables(state["source"])
+    spec_dialect(source.catalog.dialect)
+    ranking = source.index.rank(question) or list(source.catalog.tables)
+    best = list(islice(filter(source.is_open, ranking), _MAX_TABLES))
+    if not best:
+        raise NotPermitted(ranking[0])
+    denied = [key for key in ranking[: ranking.index(best[-1])] if key not in best]
+    if denied:
+        note(f"left out because of row rules: {', '.join(denied)}")
+    tables = list(islice(filter(source.is_open, source.index.with_neighbours(best)), 2 * _MAX_TABLES))
+    return {"dataset_ids": tables, "pending": schema_calls(tables)}
+
+
+def automatic_call(tool: str, **arguments: Any) -> ToolCall:
+    """Return a call that was not chosen by a model."""
+    return ToolCall(tool=tool, arguments=json.dumps(arguments), is_given=True)
+
+
+def schema_calls(dataset_ids: list[str], read: int = 0) -> list[ToolCall]:
+    """Return the calls that read the schemas of `dataset_ids`, up to the limit, after `read` earlier ones."""
+    remaining = max(0, _MAX_SCHEMAS - read)
+    return [automatic_call("get_schema", dataset_id=dataset_id) for dataset_id in dataset_ids[:remaining]]
+
+
+def _file_id(name: str, registry: Registry, any_path: bool) -> str:
+    """Return the id of the file `name`: an id, or a path if `any_path` permits it."""
+    try:
+        return registry.file(name).file_id
+    except FileUnknown:
+        path = Path(name)
+        if not any_path or not os.path.isfile(path):
+            raise
+        return registry.add_file(path)

@@ -1,0 +1,162 @@
+"""Final outputs of both graphs: an answer, an error or a clarifying question."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent.answers.narration import narrate
+from agent.answers.output_type import choose_output_type, value_of
+from agent.answers.text import format_cell, plain_text
+from agent.charts.echarts import chart_of
+from agent.core.failure import error_info
+from agent.messages import Language, language_of, render
+from agent.record.step import note
+from agent.run_events import LOGGED_ANSWER
+from agent.services import Services
+from agent.state import AnalystState, State
+from agent.types import AnswerChart, ClarifyingQuestion, Option, OutputType, Result, answer_table, masked
+
+_CLARIFICATION_KEYS = ("clarification", "clarifications", "clarification_count", "rejected_sql", "readings")
+
+
+def compose_answer(
+    question: str,
+    results: Mapping[str, Result],
+    services: Services,
+    *,
+    requested: OutputType | None,
+    sql: str,
+    charts: Sequence[AnswerChart] = (),
+    draft: str = "",
+) -> dict[str, Any]:
+    """Return the output for `results`, which maps table names to results, the main result first.
+
+    `requested` is the output type the user asked for. `charts` are existing charts; without them a chart is derived
+    from the main result. `draft` is an answer already written by a model; without it a model narrates only results too
+    long to show in full. The output contains values of secret columns; the model's prompt and the text under
+    `LOGGED_ANSWER`, which the record and the thread store, do not.
+
+    Raises:
+        InvalidOutputType: the main result cannot have the requested output type.
+    """
+    language, limit = language_of(question), services.settings.short_table_rows
+    main = next(iter(results.values()))
+    tables = [answer_table(name, result) for name, result in results.items()]
+    chart = charts[0] if charts else chart_of(main, question)
+    output_type = choose_output_type(question, main, requested, chart)
+    text = None
+    if (draft or len(main["rows"]) > limit) and services.model.profile != "embedded":
+        text = narrate(question, results, output_type, language, services.model, draft)
+    logged = _with_truncation_notice(text or plain_text(masked(main), language, limit), main, language)
+    text = _with_truncation_notice(text or plain_text(main, language, limit), main, language)
+    return {
+        "answer": text,
+        LOGGED_ANSWER: logged,
+        "output_type": output_type,
+        "value": value_of(output_type, main, text, tables[0], chart),
+        "sql": sql,
+        "tables": tables,
+        "charts": list(charts) or ([chart] if chart and output_type == "plot" else []),
+        "clarification": None,
+        "error": None,
+    }
+
+
+def _with_truncation_notice(text: str, result: Result, language: Language) -> str:
+    """Return `text`, followed by a notice if `result` is truncated; the notice also becomes a note of the audit."""
+    if not result["truncated"]:
+        return text
+    notice = render("truncated", language, count=len(result["rows"]))
+    note(notice)
+    return f"{text}\n\n{notice}"
+
+
+def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
+    """Return the output for `failure`: the error message, and the statement and its rows if there are any.
+
+    If the failed run was to answer a clarifying question, that question is open again.
+    """
+    error = error_info(failure, language_of(str(state.get("question") or "")))
+    # Rows without a statement belong to the previous answer.
+    result = state.get("result") if state.get("sql_request") else None
+    table = result and answer_table("result", result)
+    reason = failure["facts"].get("reason", "") if failure["code"] == "sql_not_generated" else ""
+    return {
+        "failure": failure,
+        "answer": f"{error['message']}: {reason}" if reason else error["message"],
+        "output_type": None,
+        "value": None,
+        "sql": state.get("sql_request") or None,
+        "tables": [table] if table else [],
+        "charts": [],
+        "clarification": None,
+        "error": error,
+        **_reopened_clarification(state),
+    }
+
+
+def _reopened_clarification(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the clarification state as it was before a run that carried an answer or feedback; {} for other runs."""
+    given = state.get("given") or {}
+    is_reply = given.get("clarification_answer") is not None or given.get("feedback") is not None
+    if not is_reply or not given.get("clarification"):
+        return {}
+    return {name: given[name] for name in _CLARIFICATION_KEYS if name in given}
+
+
+def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
+    """Return the output that asks the user: the question and its options as text, and as `clarification`."""
+    return {
+        "answer": question_text(clarification),
+        "output_type": None,
+        "value": None,
+        "sql": None,
+        "tables": [],
+        "charts": [],
+        "clarification": clarification,
+        "error": None,
+    }
+
+
+def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
+    """Return the analyst's output for `failure`: the error message, and the results and charts computed so far."""
+    error = error_info(failure, language_of(str(state.get("question") or "")))
+    partial = _partial_output(state)
+    output = {**partial, "failure": failure, "answer": error["message"], "clarification": None, "error": error}
+    return {**output, **_reopened_clarification(state)}
+
+
+def analysis_clarification_output(clarification: ClarifyingQuestion, state: AnalystState) -> dict[str, Any]:
+    """Return the analyst's output that asks the user, with the results and charts computed so far."""
+    text = question_text(clarification)
+    return {**_partial_output(state), "answer": text, "clarification": clarification, "error": None}
+
+
+def _partial_output(state: AnalystState) -> dict[str, Any]:
+    results = state.get("results") or {}
+    return {
+        "output_type": None,
+        "value": None,
+        "sql": list(results.values())[-1]["sql"] if results else None,
+        "tables": [answer_table(name, kept["result"]) for name, kept in results.items()],
+        "charts": [drawn["chart"] for drawn in state.get("drawn") or ()],
+    }
+
+
+def question_text(clarification: ClarifyingQuestion) -> str:
+    """Return the question and its options, numbered from 1, in the language of the user's question."""
+    language = language_of(clarification["about"])
+    options = enumerate(clarification["options"], 1)
+    lines = [f"{number}. {option_text(option, clarification)}" for number, option in options]
+    return "\n".join([clarification["question"], *lines, f"({render('own_words', language)})"])
+
+
+def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
+    """Return the label of `option` with a preview of its result, if known: the row count and the first value."""
+    language, preview = language_of(clarification["about"]), option["preview"]
+    if preview is None:
+        return option["label"]
+    count = f"{preview['rows']}{'+' if preview['more'] else ''}"
+    if preview["first"] is None:
+        return f"{option['label']} ({render('preview_rows', language, count=count)})"
+    first = format_cell(preview["first"], language)
+    return f"{option['label']} ({render('preview_first', language, count=count, first=first)})"

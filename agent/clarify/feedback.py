@@ -1,0 +1,161 @@
+"""User input beside the question: the answer to a clarifying question, or feedback on an answer."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from agent.errors import (
+    ExampleInvalid,
+    ExamplesUnavailable,
+    InputInvalid,
+    NothingAnswered,
+    NothingAsked,
+    OptionUnknown,
+    StatementError,
+)
+from agent.examples.example import checked_example
+from agent.examples.store import ExampleStore
+from agent.record.step import note
+from agent.services import Services
+from agent.sources.source import Source
+from agent.types import Clarification, Clarify, ClarifyingQuestion, Feedback, Turn
+
+_CONFIG = ConfigDict(extra="forbid", strict=True)
+_QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))
+_FEEDBACK = TypeAdapter(with_config(_CONFIG)(Feedback))
+LONGEST_ANSWER = 2000
+"""Maximum length of an answer or a comment in characters."""
+_LONGEST_QUESTION = 100_000
+"""Maximum length of a clarifying question sent back by a client, in characters of JSON."""
+
+
+def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str, Any]:
+    """Return the state update for the answer or feedback passed with the run; {} if it was applied already.
+
+    An answer selects an option by its label or its number, from 1; any other text is the user's own wording. Without a
+    thread that stores the clarifying question, the client sends it back with the answer. With `may_remark`, an answer
+    without a clarifying question is accepted as a remark on the question.
+
+    Raises:
+        NothingAsked: there is no clarifying question to answer.
+        OptionUnknown: the answer is a number, and no option has it.
+        NothingAnswered: there is no answer that the feedback could refer to.
+        InputInvalid: the answer, the clarifying question, the feedback or `clarify` is malformed.
+    """
+    if state.get("heard"):
+        return {}
+    if state.get("clarify") not in (None, *get_args(Clarify)):
+        raise InputInvalid("clarify", f"it is one of {', '.join(get_args(Clarify))}")
+    if state.get("feedback") is not None:
+        return {"heard": True, **_apply_feedback(state)}
+    if state.get("clarification_answer") is not None:
+        return {"heard": True, **_apply_answer(state, may_remark)}
+    return {"heard": True}
+
+
+def feedback_of(state: Mapping[str, Any]) -> Feedback:
+    """Return the validated feedback passed with the run.
+
+    Raises:
+        NothingAnswered: the thread has no answer, or the last run asked a clarifying question.
+        InputInvalid: the feedback is malformed.
+    """
+    feedback: Feedback = _validated(_FEEDBACK, state.get("feedback"), "feedback")
+    if not state.get("turns") or state.get("clarification"):
+        raise NothingAnswered()
+    return feedback
+
+
+def keep_as_example(turn: Turn, source: Source, services: Services) -> None:
+    """Store the question, statement and clarifications of `turn` as a few-shot example.
+
+    A turn that shows a secret or is too long is not stored; a note of the audit states the reason.
+    """
+    clarifications = [
+        Clarification(question=clarification["question"], answer=clarification["answer"])
+        for clarification in turn["clarifications"]
+    ]
+    try:
+        example = checked_example(turn["question"], turn["sql"], source, clarifications)
+        ExampleStore(services.settings.data_dir).add([example])
+    except (ExampleInvalid, ExamplesUnavailable, StatementError) as error:
+        note(f"the question was not kept as an example: {error}")
+    else:
+        note(f"kept as the example {example.id}")
+
+
+def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
+    answer = _text(state.get("clarification_answer"), "clarification_answer")
+    if state.get("clarification") is None:
+        if not may_remark:
+            raise NothingAsked()
+        if answer.isdecimal():
+            raise InputInvalid("clarification_answer", "a number needs the `clarification` whose options it counts")
+        remark = Clarification(question="", answer=answer)
+        return {"clarifications": [*(state.get("clarifications") or ()), remark]}
+    question: ClarifyingQuestion = _validated(_QUESTION, state["clarification"], "clarification")
+    if len(json.dumps(question, default=str)) > _LONGEST_QUESTION:
+        raise InputInvalid("clarification", f"it has more than {_LONGEST_QUESTION} characters")
+    option = _selected_option(answer, question)
+    clarification = Clarification(
+        question=question["question"],
+        answer=_option_answer(option) if option else answer,
+        ambiguity_type=question["ambiguity_type"],
+        options=[option["label"] for option in question["options"]],
+    )
+    sql = (state.get("readings") or {}).get(option["label"]) if option else None
+    asked_before = sum(bool(earlier["question"]) for earlier in question["earlier"])
+    return {
+        "clarification": None,
+        "clarifications": [*question["earlier"], clarification],
+        "clarification_count": max(state.get("clarification_count", 0), asked_before + 1),
+        "rejected_sql": question["rejected_sql"],
+        "readings": {},
+        "sql_request": sql or "",
+    }
+
+
+def _apply_feedback(state: Mapping[str, Any]) -> dict[str, Any]:
+    feedback, last = feedback_of(state), state["turns"][-1]
+    clarifications = list(state.get("clarifications") or last["clarifications"])
+    comment = feedback.get("comment", "")
+    if comment.strip():
+        clarifications.append(Clarification(question="", answer=_text(comment, "feedback")))
+    # If the previous run failed, its feedback has rejected the same statement already.
+    rejected = dict.fromkeys([*(state.get("rejected_sql") or ()), last["sql"]])
+    return {"rejected_sql": list(rejected), "clarifications": clarifications}
+
+
+def _selected_option(answer: str, question: ClarifyingQuestion) -> Mapping[str, Any] | None:
+    options = question["options"]
+    by_label = {option["label"].casefold(): option for option in options}
+    if answer.casefold() in by_label:
+        return by_label[answer.casefold()]
+    if not answer.isdecimal():
+        return None
+    if not 1 <= int(answer) <= len(options):
+        raise OptionUnknown(answer, len(options))
+    return options[int(answer) - 1]
+
+
+def _option_answer(option: Mapping[str, Any]) -> str:
+    return option["label"] if option["label"] == option["reading"] else f"{option['label']}: {option['reading']}"
+
+
+def _text(value: Any, name: str) -> str:
+    text = value.strip() if isinstance(value, str) else ""
+    if not text:
+        raise InputInvalid(name, "it is not text, or it is empty")
+    if len(text) > LONGEST_ANSWER:
+        raise InputInvalid(name, f"it has {len(text)} characters, the limit is {LONGEST_ANSWER}")
+    return text
+
+
+def _validated(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise InputInvalid(name, f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}") from None

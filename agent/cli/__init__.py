@@ -1,0 +1,143 @@
+"""The command line. Commands import slow modules when they run."""
+
+import io
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from agent.cli.ask import ask as ask_command
+from agent.cli.evals import eval_app
+from agent.cli.examples import examples_app
+from agent.cli.key import key_app
+from agent.cli.options import AsJson, LogJson, settings_of
+from agent.cli.text import PrintableFormatter, echo, json_text
+from agent.cli.trace import trace_app
+from agent.cli.train import train as train_command
+from agent.errors import ANSWERED, DOMAIN, DatasphinxError
+
+if TYPE_CHECKING:
+    from agent.services import Services
+
+app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app.add_typer(eval_app, name="eval")
+app.add_typer(examples_app, name="examples")
+app.add_typer(key_app, name="key")
+app.add_typer(trace_app, name="trace")
+source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Inspect the configured databases.")
+app.add_typer(source_app, name="source")
+
+
+def _print_version(is_set: bool) -> None:
+    if is_set:
+        from importlib.metadata import version
+
+        typer.echo(version("datasphinx"))
+        raise typer.Exit
+
+
+@app.callback()
+def _datasphinx(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
+
+    Exit codes: 0 answered, 2 usage or configuration error, 3 no answer or a blocked statement (the message has the
+    reason), 4 needs clarification, 5 a database, a model or the run record is unreachable.
+    """
+
+
+app.command()(ask_command)
+
+
+@app.command("demo")
+def demo_command() -> None:
+    """Ask questions about the sample shop and two sample spreadsheets, and compare each answer with a reference.
+
+    Exit code 0, also for wrong answers.
+    """
+    from rich.console import Console
+
+    from agent.cli.demo import run_demo
+
+    run_demo(_services(), Console())
+
+
+@app.command("guard")
+def guard_statements(
+    file: Annotated[Path, typer.Argument(help="JSON lines with dialect and sql; - for standard input.")],
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON file with allowed_tables; default: all tables except system catalogs.")
+    ] = None,
+) -> None:
+    """Check statements without running them; print the verdict, rule, explanation and position for each.
+
+    Exit codes: 0 all statements are allowed, 2 the input cannot be read, 3 at least one is blocked.
+    """
+    from agent.sql.guard.lint import lint_file
+
+    blocked = 0
+    for case in lint_file(file, schema):
+        blocked += case["verdict"] == "block"
+        sys.stdout.buffer.write(json_text(case).encode() + b"\n")
+    sys.stdout.flush()
+    raise typer.Exit(DOMAIN if blocked else ANSWERED)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
+    log_json: LogJson = None,
+) -> None:
+    """Serve both graphs over HTTP: /agent/invoke, /analyst/invoke, .../stream, /docs, /readyz; see docs/http.md."""
+    from agent.server.app import serve as serve_http
+
+    serve_http(host, port, settings_of(log_json=log_json))
+
+
+@source_app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")],
+    as_json: AsJson = False,
+) -> None:
+    """List the write privileges of a source's account, and check the settings of the source against its tables.
+
+    Exit codes: 0 the account can only read, 2 a setting is wrong or there is no such source, 3 the account can do more,
+    5 the source is unreachable.
+    """
+    from agent.sources.check import check_source, format_report
+
+    services = _services()
+    result = check_source(name, services.settings_of(name), services.limits)
+    echo(json_text(result.as_json()) if as_json else format_report(result))
+    raise typer.Exit(DOMAIN if result.can_write else ANSWERED)
+
+
+app.command()(train_command)
+
+
+def main() -> NoReturn:
+    """Run the command line; errors are printed as one line on standard error and set the exit code."""
+    if logging.lastResort:
+        logging.lastResort.setFormatter(PrintableFormatter())
+    for stream in (sys.stdout, sys.stderr):
+        # File names and arguments that are not UTF-8 are printed with escapes, which are valid in JSON.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except DatasphinxError as error:
+        echo(str(error), error=True, color="red")
+        raise SystemExit(error.exit_code) from error
+    raise SystemExit(ANSWERED)
+
+
+def _services() -> "Services":
+    from agent.services import Services
+
+    return Services(settings_of())

@@ -1,0 +1,380 @@
+"""`datasphinx ask`: ask one question."""
+
+import gc
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, settings_of
+from agent.cli.text import json_text, printable
+from agent.core.text import valid_json
+from agent.errors import (
+    DatasphinxError,
+    InputInvalid,
+    SourcesNotTogether,
+    ThreadBusy,
+    ThreadsUnavailable,
+    ThreadUnknown,
+    exit_code,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agent.conversation.reply import Reply
+    from agent.conversation.threads import Threads
+    from agent.settings import Settings
+    from agent.types import ClarifyingQuestion
+
+
+_CHART_SUFFIXES = (".png", ".html", ".json")
+_SHOWN_WITH_CHART = ("answer", "sql", "audit", "tables", "clarification")
+
+
+def input_of(
+    context: typer.Context, question: str | None, thread: str | None, answer: str | None, reject: bool, accept: bool
+) -> dict[str, Any]:
+    """Return the input of a graph: a question, an answer or feedback. Contradicting options are a usage error."""
+    chosen = [
+        name for name, is_given in (("--answer", answer is not None), ("--reject", reject), ("--accept", accept))
+        if is_given
+    ]  # fmt: skip
+    if len(chosen) > 1:
+        context.fail(f"{chosen[0]} and {chosen[1]} exclude each other.")
+    if chosen and thread is None:
+        context.fail(f"{chosen[0]} needs --thread ID, the id below the earlier answer or question.")
+    if question is not None and (answer is not None or accept):
+        context.fail(f"{chosen[0]} takes the place of a question.")
+    if reject:
+        return {"feedback": {"accepted": False, "comment": question or ""}}
+    if accept:
+        return {"feedback": {"accepted": True}}
+    if answer is not None:
+        return {"clarification_answer": answer}
+    if question is None:
+        context.fail("Missing argument 'QUESTION'.")
+    return {"question": question}
+
+
+def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inputs: Mapping[str, Any]) -> str:
+    """Return the graph of the thread; without a thread, the analyst for files, else the SQL agent.
+
+    Raises:
+        ThreadUnknown: there is no such thread.
+        InputInvalid: feedback refers to an answer about files.
+        ThreadsUnavailable: the threads cannot be read.
+    """
+    if thread is None:
+        return "analyst" if files else "agent"
+    graph = threads.graph_of(thread, ("agent", "analyst"))
+    if graph is None:
+        raise ThreadUnknown(thread)
+    if files and graph == "agent":
+        raise typer.BadParameter("the thread is about a database; ask about files without it.", param_hint="--thread")
+    if graph == "analyst" and "feedback" in inputs:
+        raise InputInvalid("feedback", "answers about files accept none; rephrase the question")
+    if files and "question" not in inputs:
+        raise typer.BadParameter("files come with a question.", param_hint="FILES")
+    return graph
+
+
+def without_its_password(source: str, settings: "Settings") -> "tuple[str, Settings]":
+    """Return a name for `source` without its password, and settings with the source under this name.
+
+    Threads store the name of the source, and must not store passwords.
+    """
+    from pydantic import SecretStr
+
+    from agent.core.redact import without_password, without_secrets
+    from agent.settings import SourceSettings
+
+    name = without_secrets(without_password(source))
+    if name == source or source in settings.sources:
+        return source, settings
+    with_password = SourceSettings(url=SecretStr(source), allow_writable_account=settings.allow_writable_account)
+    return name, settings.model_copy(update={"sources": {**settings.sources, name: with_password}})
+
+
+class Talk:
+    """A conversation from the command line."""
+
+    def __init__(self, graph: Any, threads: "Threads", thread: str | None, console: "Console | None") -> None:
+        """Continue `thread`, or start one if it is None; print each completed step to `console` if it is set."""
+        from agent.conversation.conversations import Conversations
+
+        self._conversations, self._lasts = Conversations(graph, threads), threads.is_persistent
+        self._thread, self._console = thread, console
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether input and output are a terminal."""
+        return sys.stdin.isatty() and sys.stdout.isatty()
+
+    def say(self, inputs: Mapping[str, Any]) -> "Reply":
+        """Return the output of an input; it has a thread id if a later command can continue the thread.
+
+        Raises:
+            ThreadUnknown, ThreadBusy, ThreadsUnavailable: as for `Conversations`.
+        """
+        from agent.cli.render import show_steps
+
+        for kind, content in self._conversations.stream(inputs, self._thread):
+            if kind == "output":
+                self._thread = content["thread_id"]
+                return cast("Reply", {**content, "thread_id": self._thread if self._lasts else None})
+            if self._console:
+                show_steps(content, self._console)
+        raise AssertionError("a run ends in an output")
+
+
+def answer_to(question: "ClarifyingQuestion", console: "Console") -> str | None:
+    """Read the answer from the terminal; None at the end of input. Empty and invalid answers are asked for again."""
+    from rich.text import Text
+
+    from agent.messages import language_of, render
+
+    options = len(question["options"])
+    while True:
+        try:
+            text = console.input("> ").strip()
+        except (EOFError, KeyboardInterrupt):
+            console.print()
+            return None
+        if text.isdecimal() and not 1 <= int(text) <= options:
+            warning = render("option_unknown", language_of(question["about"]), given=text, options=options)
+            console.print(Text(warning, style="yellow"))
+        elif text:
+            return text
+
+
+def how_to_answer(thread: str | None) -> str:
+    """Return the instruction for answering a clarifying question."""
+    if thread is None:
+        return "Ask again with the answer in the question, or with --clarify never."
+    return f"Answer with: datasphinx ask --thread {thread} --answer 1"
+
+
+class OutputForm(StrEnum):
+    """Output types."""
+
+    number = "number"
+    string = "string"
+    dataframe = "dataframe"
+    plot = "plot"
+
+
+class ClarifyMode(StrEnum):
+    """When to ask clarifying questions."""
+
+    never = "never"
+    auto = "auto"
+    always = "always"
+
+
+def _chart_path(path: Path | None) -> Path | None:
+    if path is None:
+        return None
+    if path.suffix.lower() not in _CHART_SUFFIXES:
+        raise typer.BadParameter(f"{path.name} does not end in {', '.join(_CHART_SUFFIXES)}.")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}.")
+    return path
+
+
+def ask(
+    context: typer.Context,
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            help="The question, in English, Russian or Chinese; with --reject, the reason.",
+            show_default=False,
+        ),
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            exists=True, dir_okay=False, help="Spreadsheets, CSV, Parquet or JSON lines files to ask about."
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="Name or SQLAlchemy URL of the database; default: chosen by the question, or the sample shop."
+        ),
+    ] = None,
+    output_type: Annotated[
+        OutputForm | None, typer.Option(help="Form of the answer; default: chosen from the result.")
+    ] = None,
+    clarify: Annotated[
+        ClarifyMode | None, typer.Option(help="When to ask clarifying questions; default: DATASPHINX_CLARIFY.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(metavar="ID", help="Continue this thread; its id is printed below each answer.")
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(help="Answer the clarifying question: the number or name of an option, or free text."),
+    ] = None,
+    reject: Annotated[
+        bool,
+        typer.Option("--reject", help="The last answer is wrong; QUESTION may give the reason. For databases only."),
+    ] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="The last answer is right. For databases only.")] = False,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            callback=_chart_path,
+            help="Write the chart, if one is drawn, to this file: .png, .html, or .json for its ECharts option.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    validation: Annotated[
+        bool | None, typer.Option(help="Let the model check the statement. For databases only.")
+    ] = None,
+    log_json: LogJson = None,
+) -> None:
+    """Ask one question about a database or files, and print the steps, the rows, the answer and the cost.
+
+    If the question is ambiguous, a clarifying question is asked: on a terminal at once, otherwise with exit code 4, to
+    be answered with --thread and --answer.
+    """
+    # One question creates little garbage, and collecting it costs a fifth of the start-up.
+    gc.disable()
+    inputs = valid_json(input_of(context, question, thread, answer, reject, accept))
+    if files and source:
+        raise _not_together(source, files[0])
+    settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
+    options = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
+    target = _Target(thread, tuple(files or ()), source, validation)
+    try:
+        output = _ask(inputs, options, target, settings, as_json=as_json)
+    except (InputInvalid, ThreadBusy, ThreadsUnavailable, ThreadUnknown) as error:
+        if not as_json:
+            raise
+        output = _refused(error, inputs, thread)
+    if chart:
+        _save(output, chart)
+    gc.freeze()
+    raise typer.Exit(exit_code(output))
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The data of a question, as the options name it; a thread may determine it instead."""
+
+    thread: str | None
+    files: tuple[Path, ...]
+    source: str | None
+    validation: bool | None
+
+
+def _ask(
+    inputs: dict[str, Any], options: dict[str, Any], target: _Target, settings: "Settings", *, as_json: bool
+) -> "Reply":
+    from rich.console import Console
+
+    from agent.conversation.threads import open_threads
+
+    threads = open_threads(settings, must_persist=target.thread is not None)
+    graph = graph_for(target.thread, threads, target.files, inputs)
+    if graph == "agent":
+        options = {**options, "enable_sql_validation": target.validation}
+    elif target.source or target.validation is not None:
+        hint = "--source" if target.source else "--validation"
+        raise typer.BadParameter("not available for questions about files.", param_hint=hint)
+    if target.source:
+        source, settings = without_its_password(target.source, settings)
+        inputs = {**inputs, "source": source}
+    if target.files:
+        inputs = {**inputs, "files": list(map(str, target.files))}
+    errors = Console(stderr=True)
+    with _graph(graph, settings, errors) as opened:
+        talk = Talk(opened, threads, target.thread, None if as_json else errors)
+        return _converse(talk, inputs, options, as_json=as_json)
+
+
+def _refused(error: DatasphinxError, inputs: dict[str, Any], thread: str | None) -> "Reply":
+    from agent.conversation.reply import refusal
+    from agent.core.failure import failure_of
+
+    output = refusal(failure_of(error), inputs, thread)
+    _print(output, as_json=True)
+    return output
+
+
+def _not_together(source: str, file: Path) -> SourcesNotTogether:
+    from agent.core.redact import without_password
+
+    return SourcesNotTogether(without_password(source), str(file))
+
+
+@contextmanager
+def _graph(name: str, settings: "Settings", console: "Console") -> Iterator[Any]:
+    from agent.cli.render import LoadingBar, ReadingBar
+    from agent.services import Services
+
+    if name == "analyst":
+        from agent.analyst import build_analyst
+
+        with LoadingBar(console) as bar:
+            yield build_analyst(Services(settings, loading=bar))
+    else:
+        from agent.graph import build_graph
+
+        yield build_graph(Services(settings, progress=ReadingBar(console)))
+
+
+def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], *, as_json: bool) -> "Reply":
+    """Ask and print; on a terminal, answer clarifying questions until there is an answer."""
+    from rich.console import Console
+
+    while True:
+        output = talk.say({**inputs, **options})
+        _print(output, as_json)
+        if output["status"] != "clarification":
+            return output
+        question = output["clarification"]
+        answer = answer_to(question, Console()) if question and talk.may_ask and not as_json else None
+        if answer is None:
+            typer.secho(how_to_answer(output["thread_id"]), fg="yellow", err=True)
+            return output
+        inputs = {"clarification_answer": answer}
+
+
+def _print(output: "Reply", as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json_text(output) + "\n")
+        return
+    from rich.console import Console
+
+    from agent.cli import render
+
+    render.show(output, Console())
+
+
+def _save(output: "Reply", path: Path) -> None:
+    """Write the first chart to `path`, the others next to it with a number, and print the paths."""
+    from rich.console import Console
+
+    from agent.responses import ChartResponse
+
+    charts, console = output["charts"], Console(stderr=True)
+    for number, chart in enumerate(charts, 1):
+        target = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
+        facts: dict[str, Any] = {name: output.get(name) for name in _SHOWN_WITH_CHART}
+        try:
+            ChartResponse(**facts, plain=chart).save(target)
+        except OSError as error:
+            raise typer.BadParameter(f"{target} cannot be written: {error.strerror}.", param_hint="--chart") from error
+        console.print(printable(f"chart: {target}"), markup=False, highlight=False, soft_wrap=True)
+    if not charts and not output["error"] and not output["clarification"]:
+        console.print("No chart was drawn; --output-type plot asks for one.", style="yellow")

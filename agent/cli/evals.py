@@ -1,0 +1,298 @@
+"""`datasphinx eval`: measure execution match and clarification."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent.cli.options import AsJson, BaseUrl, ModelName
+from agent.cli.text import echo, json_text
+from agent.evals.datasets import Dataset, read_questions
+from agent.evals.options import ASKING, MOST_ROUNDS, MatchRule, Method, OracleName
+from agent.evals.published_datasets import DatasetName, open_dataset
+from agent.types import MOST_CANDIDATES, EmbeddedOptions
+
+if TYPE_CHECKING:
+    from agent.evals.experiments.run import Plan
+    from agent.evals.run import Report
+    from agent.settings import Settings
+
+
+LINES = "JSON lines with id, db_id, question and sql."
+FILES = "Folder of SQLite files, each named by its db_id."
+_ASKING = {"ask_precision": "ask precision", "ask_recall": "ask recall", "over_asking": "over-asking"}
+
+
+class Part(StrEnum):
+    """A part of the embedded model's decoding that an evaluation can turn off."""
+
+    TRAINING = "training"
+    GRAMMAR = "grammar"
+    CANDIDATES = "candidates"
+    REPAIR = "repair"
+
+
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first questions.")]
+Match = Annotated[
+    MatchRule,
+    typer.Option("--match", help="Rule for equal rows: this project's, or the published rule of Sphinteract."),
+]
+Candidates = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=MOST_CANDIDATES, help="Number of statements that the embedded model writes for a question."
+    ),
+]
+Oracle = Annotated[
+    OracleName | None,
+    typer.Option(help="Answers clarifying questions: the model, or a rule (the default for the embedded model)."),
+]
+Rounds = Annotated[
+    int | None, typer.Option(min=1, max=MOST_ROUNDS, help=f"Rounds after the first answer; default: {MOST_ROUNDS}.")
+]
+Parallel = Annotated[int | None, typer.Option(min=1, help="Number of concurrent questions; 1 for the embedded model.")]
+
+
+def dataset_of(
+    name: DatasetName, data: Path | None, questions: Path | None, databases: Path | None, evidence: bool | None
+) -> Dataset:
+    """Return the dataset that the options select.
+
+    Raises:
+        BadParameter: an option is missing, or two options exclude each other.
+        DatasetInvalid: the dataset is incomplete or invalid.
+    """
+    if evidence is not None and name is not DatasetName.BIRD:
+        raise typer.BadParameter("only BIRD has hints", param_hint="--evidence/--no-evidence")
+    if data is None:
+        if name is not DatasetName.JSONL:
+            raise typer.BadParameter(f"the folder of {name} is missing", param_hint="--data")
+        if questions is None or databases is None:
+            raise typer.BadParameter("needed, unless --questions and --databases are given", param_hint="--data")
+        return Dataset(read_questions(questions), databases)
+    if questions or databases:
+        raise typer.BadParameter("not with --data, whose folder contains both", param_hint="--questions, --databases")
+    return open_dataset(name, data, evidence=evidence is not False)
+
+
+def embedded_options_of(
+    settings: "Settings", candidates: int | None, without: list[Part], shots: int | None = None
+) -> EmbeddedOptions | None:
+    """Return the decoding options of the embedded model; None if another model is configured.
+
+    Raises:
+        BadParameter: an option requires the embedded model, or two options contradict each other.
+    """
+    if not settings.uses_embedded_model:
+        option = "--without" if without else "--candidates" if candidates else None
+        if option:
+            raise typer.BadParameter("for the embedded model only, and an endpoint is configured", param_hint=option)
+        return None
+    if shots:
+        raise typer.BadParameter("the embedded model uses no examples", param_hint="--shots")
+    if candidates and Part.CANDIDATES in without:
+        raise typer.BadParameter("--without candidates leaves one", param_hint="--candidates")
+    return EmbeddedOptions(
+        adapter=Part.TRAINING not in without,
+        grammar=Part.GRAMMAR not in without,
+        candidates=1 if Part.CANDIDATES in without else settings.embedded_candidates,
+        repair=Part.REPAIR not in without,
+    )
+
+
+def plan_of(
+    out: Path | None,
+    method: Method,
+    oracle: OracleName | None,
+    rounds: int | None,
+    parallel: int | None,
+    match: MatchRule,
+    embedded: EmbeddedOptions | None,
+) -> "Plan | None":
+    """Return the plan of an experiment; None without `out`, for a report on the first answers only.
+
+    Raises:
+        BadParameter: an option is missing, or two options exclude each other.
+    """
+    options = {
+        "--method": method is not Method.BASELINE,
+        "--rounds": rounds,
+        "--oracle": oracle,
+        "--parallel": parallel,
+    }
+    if out is None:
+        used = [name for name, value in options.items() if value]
+        if used:
+            raise typer.BadParameter("needs a folder for the logs, --out", param_hint=", ".join(used))
+        return None
+    if rounds and method is Method.BASELINE:
+        raise typer.BadParameter(f"{method} has no rounds", param_hint="--rounds")
+    if oracle and method not in ASKING:
+        raise typer.BadParameter(f"{method} asks nothing", param_hint="--oracle")
+    if embedded and (parallel or 1) > 1:
+        raise typer.BadParameter("the embedded model takes one question at a time", param_hint="--parallel")
+    if embedded and oracle is OracleName.MODEL:
+        raise typer.BadParameter("the embedded model writes statements and nothing else", param_hint="--oracle")
+    from agent.evals.experiments.run import Plan
+
+    default_rounds = 0 if method is Method.BASELINE else MOST_ROUNDS
+    return Plan(out, method, oracle, rounds or default_rounds, parallel or 1, match)
+
+
+eval_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with reference statements."
+)
+
+
+@eval_app.command()
+def replay(
+    questions: Annotated[Path, typer.Option(help=LINES)],
+    databases: Annotated[Path, typer.Option(help=FILES)],
+    predictions: Annotated[Path, typer.Option(help="JSON lines with id and sql: the recorded statements.")],
+    limit: Limit = None,
+    match: Match = MatchRule.PROJECT,
+    as_json: AsJson = False,
+) -> None:
+    """Run recorded statements through the whole graph as the model's answers."""
+    from agent.evals import run as evals
+    from agent.settings import load_settings
+
+    settings = load_settings()
+    dataset = Dataset(read_questions(questions), databases)
+    with evals.progress_bar() as advance:
+        report = evals.replay(dataset, predictions, limit, settings, advance, match)
+    _print_report(report, as_json)
+
+
+@eval_app.command("run")
+def run_eval(
+    dataset: Annotated[DatasetName, typer.Option(help="Format of the questions.")] = DatasetName.JSONL,
+    data: Annotated[Path | None, typer.Option(help="Folder of the downloaded and unpacked dataset.")] = None,
+    questions: Annotated[Path | None, typer.Option(help=f"{LINES} Instead of --data, with --databases.")] = None,
+    databases: Annotated[Path | None, typer.Option(help=FILES)] = None,
+    evidence: Annotated[
+        bool | None,
+        typer.Option("--evidence/--no-evidence", help="With BIRD's hints (the default), or without."),
+    ] = None,
+    limit: Limit = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Select the questions of --limit at random with this seed, instead of the first ones."),
+    ] = None,
+    match: Match = MatchRule.PROJECT,
+    method: Annotated[
+        Method, typer.Option(help="Reaction to a wrong answer; all but baseline need --out.")
+    ] = Method.BASELINE,
+    shots: Annotated[
+        int | None, typer.Option(help="Number of examples in the prompt: 0, 1, 3 or 5; default with --out: 0.")
+    ] = None,
+    rounds: Rounds = None,
+    oracle: Oracle = None,
+    parallel: Parallel = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for logs, report and plot; an interrupted run continues there.")
+    ] = None,
+    as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    candidates: Candidates = None,
+    without: Annotated[
+        list[Part] | None, typer.Option(help="A part of the embedded model to turn off; may be repeated.")
+    ] = None,
+) -> None:
+    """Run questions through the whole graph with the configured model, by default the embedded model."""
+    from agent.evals import run as evals
+    from agent.settings import load_settings
+
+    if seed is not None and limit is None:
+        raise typer.BadParameter("needs --limit, the number of questions", param_hint="--seed")
+    # An experiment is zero-shot by default, regardless of the setting for questions.
+    shots = 0 if out and shots is None else shots
+    settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates, shots=shots)
+    embedded = embedded_options_of(settings, candidates, without or [], shots)
+    plan = plan_of(out, method, oracle, rounds, parallel, match, embedded)
+    selected = dataset_of(dataset, data, questions, databases, evidence).part(limit, seed)
+    if plan is None:
+        with evals.progress_bar() as advance:
+            report = evals.run(selected, settings, advance, embedded, match)
+        _print_report(report, as_json)
+        return
+    from agent.evals.experiments.run import run_method
+
+    with evals.progress_bar() as advance:
+        figures = run_method(selected, settings, plan, advance, embedded)
+    _print_figures(*figures, as_json)
+
+
+@eval_app.command()
+def clarification(
+    questions: Annotated[Path, typer.Option(help="JSON lines with id, db_id, question, type, and readings or sql.")],
+    databases: Annotated[Path, typer.Option(help=FILES)],
+    out: Annotated[Path, typer.Option(help="Folder for logs, report and plot; an interrupted run continues there.")],
+    match: Match = MatchRule.PROJECT,
+    rounds: Rounds = None,
+    oracle: Oracle = None,
+    parallel: Parallel = None,
+    as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    candidates: Candidates = None,
+) -> None:
+    """Measure whether clarifying questions are asked only if the answer changes the result."""
+    from agent.evals.datasets import read_labeled_questions
+    from agent.evals.experiments.run import run_clarification
+    from agent.evals.report import progress_bar
+    from agent.settings import load_settings
+
+    settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates)
+    embedded = embedded_options_of(settings, candidates, [])
+    plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded)
+    assert plan is not None, "--out is required"
+    dataset = read_labeled_questions(questions)
+    with progress_bar() as advance:
+        report, table = run_clarification(dataset, databases, settings, plan, advance, embedded)
+    summary = ", ".join(f"{title} {_percent(report['asking'][name])}" for name, title in _ASKING.items())
+    _print_figures(report, f"{table}\n{summary}", as_json)
+
+
+@eval_app.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Folders (--out) of runs on the same questions.")],
+    plot: Annotated[Path | None, typer.Option(help="Write a plot to this PNG file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare several runs in one table and one plot."""
+    from agent.evals.experiments.report import png_of, read_runs, table_of
+
+    runs = read_runs(folders)
+    if plot:
+        plot.write_bytes(png_of(runs))
+    if not as_json:
+        echo(table_of(runs), error=True)
+    sys.stdout.write(json_text([{"method": name, **figures} for name, figures in runs]) + "\n")
+
+
+def _print_figures(report: dict[str, Any], table: str, as_json: bool) -> None:
+    if not as_json:
+        echo(table, error=True)
+    sys.stdout.write(json_text(report) + "\n")
+
+
+def _print_report(report: "Report", as_json: bool) -> None:
+    if not as_json:
+        seconds = report.seconds
+        low, high = report.interval
+        typer.echo(
+            f"execution match {report.execution_match:.2%} of {report.n} (95 % interval {low:.2%} to {high:.2%}); "
+            f"seconds a question: median "
+            f"{seconds['median']:.2f}, p95 {seconds['p95']:.2f}; {report.tokens_per_second:.1f} tokens a second; "
+            f"{report.llm_calls} calls",
+            err=True,
+        )
+    sys.stdout.write(json_text(report.as_json()) + "\n")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.2%}"

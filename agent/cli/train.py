@@ -1,0 +1,112 @@
+"""`datasphinx train`: train the embedded model's adapter and measure it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent.cli.text import echo
+from agent.errors import USAGE, DatasetInvalid
+
+_CANDIDATES = (1, 3, 5)
+
+
+def _existing(text: str) -> Any:
+    return typer.Option(exists=True, help=text)
+
+
+def train(
+    schemas: Annotated[Path, _existing("Spider's tables.json, optionally gzipped.")],
+    questions: Annotated[Path, _existing("Training questions: JSON lines with id, db_id, question and sql.")],
+    held_out: Annotated[Path, _existing("Evaluation questions; they and their databases are excluded from training.")],
+    databases: Annotated[Path, _existing("Folder of the evaluation questions' SQLite files, each named by its db_id.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the training set, the checkpoints, the report and the adapter.")
+    ],
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the base model's weights. [default: DATASPHINX_CACHE_DIR]"),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(exists=True, help="Initial adapter (GGUF), such as the shipped one."),
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Number of steps, including those of earlier runs.")] = 2000,
+    minutes: Annotated[float | None, typer.Option(help="Stop after this time; the next run continues.")] = None,
+    learning_rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 1e-3,
+    seed: Annotated[
+        int, typer.Option(help="Random seed for rows, questions, their order and the adapter's initial weights.")
+    ] = 0,
+) -> None:
+    """Train the embedded model's adapter; after the last step, copy it into the package and measure it.
+
+    A second run with the same folder continues the first. All figures are written to `report.json` and `losses.jsonl`
+    there. On one machine, the same seed and training set give the same adapter.
+    """
+    from agent.embedded.server import ADAPTER
+    from agent.settings import Settings
+
+    try:
+        from training.adapter import TrainingPlan, train_adapter
+        from training.build import build_training_set
+        from training.spider import read_held_out, read_schemas, read_training
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "training":
+            raise
+        echo(
+            "The training code is not in the wheel: run `python -m training` in a source checkout.",
+            error=True,
+            color="red",
+        )
+        raise typer.Exit(USAGE) from error
+
+    cache = cache or Settings().cache_dir
+
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "report.json"
+    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if not (out / "validation.jsonl").exists():
+        built = build_training_set(
+            _read(read_schemas, schemas), _read(read_training, questions), _read(read_held_out, held_out), out, seed
+        )
+        report["examples"] = asdict(built)
+        _write_report(out, report)
+    plan = TrainingPlan(steps=steps, minutes=minutes, learning_rate=learning_rate, seed=seed)
+    report["plan"] = asdict(plan)
+    report["training"] = train_adapter(out, cache, plan, start)
+    _write_report(out, report)
+    if report["training"]["step"] == steps:
+        shutil.copy(out / ADAPTER.name, ADAPTER)
+        report["evaluation"] = {str(count): _evaluate(held_out, databases, cache, count) for count in _CANDIDATES}
+        _write_report(out, report)
+
+
+def _read(read: Callable[[Path], Any], path: Path) -> Any:
+    try:
+        return read(path)
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise DatasetInvalid(str(path), f"it does not have the format of the training data ({error!r})") from error
+
+
+def _evaluate(questions: Path, databases: Path, cache: Path, candidates: int) -> dict[str, Any]:
+    from agent.evals.datasets import Dataset, read_questions
+    from agent.evals.report import progress_bar
+    from agent.evals.run import run
+    from agent.settings import Settings
+    from agent.types import EmbeddedOptions
+
+    settings = Settings(cache_dir=cache, llm_base_url=None, llm_api_key=None)
+    dataset = Dataset(read_questions(questions), databases)
+    with progress_bar() as on_progress:
+        evaluation = run(dataset, settings, on_progress, EmbeddedOptions(candidates=candidates))
+    return {name: value for name, value in evaluation.as_json().items() if name != "unanswered"}
+
+
+def _write_report(out: Path, report: dict[str, Any]) -> None:
+    text = json.dumps(report, indent=2)
+    (out / "report.json").write_text(text + "\n", encoding="utf-8")
+    typer.echo(text)

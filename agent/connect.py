@@ -1,0 +1,125 @@
+"""Connections to the configured model and embedder, and the selection of the model-specific implementations."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from langchain_core.language_models.chat_models import BaseChatModel
+
+from agent.errors import ConfigurationError
+from agent.linking import Linker, StandardLinker
+from agent.llm.client import ModelClient
+from agent.retrieval.semantic import Embedder, packaged_embedder
+from agent.settings import Settings
+from agent.sql_attempt import SqlWriter, StandardSqlWriter
+from agent.types import EmbeddedOptions
+
+_PLACEHOLDER_KEY = "not-needed"
+"""The client requires a key, which most local servers ignore."""
+
+_MAX_STATEMENT_TOKENS = 192
+"""Token limit for answers of the embedded model; the longest statements of its training set are shorter."""
+
+OPENAI_URL = "https://api.openai.com/v1"
+_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class ModelRoles:
+    """The implementations of the model's tasks, and the tasks that the model cannot do."""
+
+    linker: Linker
+    sql_writer: SqlWriter
+    checks_sql: bool = True
+    """Whether the model can check a statement against the question."""
+    calls_tools: bool = True
+    """Whether the model can choose the tools of an analysis; otherwise it only writes query specs."""
+    caveat: str = ""
+    """A note for every answer of the SQL agent."""
+
+
+def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
+    """Return the implementations for `model`: those of the embedded model, or the standard ones."""
+    if model.embedded is None:
+        return ModelRoles(StandardLinker(model, settings.schema_token_budget), StandardSqlWriter(model))
+    from agent.embedded.linking import EmbeddedLinker
+    from agent.embedded.sql_writer import EmbeddedSqlWriter
+
+    return ModelRoles(
+        EmbeddedLinker(),
+        EmbeddedSqlWriter(model, model.embedded),
+        checks_sql=False,
+        calls_tools=False,
+        caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",
+    )
+
+
+def connect_model(
+    settings: Settings, embedded: EmbeddedOptions | None = None, *, logprobs: bool = False
+) -> ModelClient:
+    """Return a client for the configured endpoint, or for the embedded model if no endpoint is configured.
+
+    `embedded` configures the decoding of the embedded model; by default, all its parts are enabled, with as many
+    candidates as the settings say. With `logprobs`, the perplexity of answers is measured if the endpoint supports it.
+
+    Raises:
+        ConfigurationError: an endpoint is configured without the name of a model.
+        DriverMissing, EmbeddedModelUnavailable: no endpoint is configured and the embedded model cannot be loaded.
+    """
+    if settings.uses_embedded_model:
+        from agent.embedded.server import EMBEDDED_MODEL_NAME, embedded_endpoint
+
+        options = embedded or EmbeddedOptions(candidates=settings.embedded_candidates)
+        url = embedded_endpoint(settings.cache_dir, adapter=options.adapter)
+        # The server is local: a slow answer means that the machine is busy, and a retry would only start over.
+        timeout = {"timeout": settings.max_question_s, "max_retries": 0}
+        chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_MAX_STATEMENT_TOKENS, **timeout)
+        return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
+    if not settings.llm_model:
+        raise ConfigurationError(
+            "DATASPHINX_LLM_MODEL", "an endpoint is configured, but not which of its models to use"
+        )
+    url = settings.llm_base_url or OPENAI_URL
+    chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
+    return ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+
+
+def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
+    from langchain_openai import ChatOpenAI
+
+    if is_this_machine(url):
+        # A proxy configured in the environment cannot reach a loopback address.
+        from openai import DefaultHttpxClient
+
+        client = DefaultHttpxClient(trust_env=False)
+        options = {"openai_proxy": None, "http_socket_options": (), "http_client": client, **options}
+    # If an endpoint refuses a schema, ModelClient asks in another form; the advice in this warning does not apply.
+    warnings.filterwarnings("ignore", message=r"(This model does not support|Invalid schema for) OpenAI's structured")
+    return ChatOpenAI(
+        model=model,
+        base_url=url,
+        api_key=settings.llm_api_key or _PLACEHOLDER_KEY,
+        disable_streaming=True,
+        use_responses_api=False,
+        **{"timeout": settings.llm_timeout_s, **options},
+    )
+
+
+def is_this_machine(url: str) -> bool:
+    """Return whether the host of `url` is a loopback address."""
+    return urlsplit(url).hostname in _LOOPBACK_HOSTS
+
+
+def open_embedder(settings: Settings) -> Embedder | None:
+    """Return the embedder of the configured endpoint, or the packaged one; None if `semantic` is not installed."""
+    if settings.embeddings_model is None:
+        return packaged_embedder()
+    from agent.llm.embeddings import EndpointEmbedder
+
+    return EndpointEmbedder(
+        base_url=settings.embeddings_base_url or settings.llm_base_url or OPENAI_URL,
+        model=settings.embeddings_model,
+        api_key=settings.llm_api_key,
+        timeout_s=settings.llm_timeout_s,
+    )

@@ -1,0 +1,1 @@
+"""Canonical JSON, redaction, untrusted text, cancellation, and errors as JSON."""

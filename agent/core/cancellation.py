@@ -1,0 +1,50 @@
+"""Stop running statements from another thread."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from agent.errors import StatementCancelled
+
+
+class Cancellation:
+    """Cancels all work that shares this object, from any thread."""
+
+    def __init__(self) -> None:
+        """Create it in the state not cancelled."""
+        self._lock = threading.Lock()
+        self._stops: set[Callable[[], None]] = set()
+        self.requested = False
+
+    def cancel(self) -> None:
+        """Call the registered stop functions; later calls of `check` and `calling` raise an error."""
+        with self._lock:
+            self.requested = True
+            stops = list(self._stops)
+        for stop in stops:
+            stop()
+
+    def check(self) -> None:
+        """Check for cancellation.
+
+        Raises:
+            StatementCancelled: `cancel` was called.
+        """
+        if self.requested:
+            raise StatementCancelled()
+
+    @contextmanager
+    def calling(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Call `stop` if `cancel` is called during the block.
+
+        Raises:
+            StatementCancelled: `cancel` was called before.
+        """
+        with self._lock:
+            self._stops.add(stop)
+        try:
+            self.check()
+            yield
+        finally:
+            with self._lock:
+                self._stops.discard(stop)

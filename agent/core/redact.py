@@ -1,0 +1,98 @@
+"""Redaction of passwords, keys and server paths in texts."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
+_URL_PASSWORD = re.compile(r"(\b[a-z][\w+.-]*://[^\s:/@\"'<>]*:)[^\s\"'<>]+(?=@)", re.I)
+_KEY_VALUE = re.compile(
+    r"([?&;](?:password|passwd|pwd|sslpassword|token|access_token|api_?key|secret)=)[^&;\s\"'<>]+", re.I
+)
+_BEARER = re.compile(r"(\bBearer\s+)[\w.~+/=-]{6,}", re.I)
+
+_PATTERNS = {"://": _URL_PASSWORD, "=": _KEY_VALUE, "bearer": _BEARER}
+"""Patterns by a substring that their matches contain, in lower case."""
+
+_FILE_URL = r"(?:(?:sqlite|duckdb|chdb)(?:\+\w+)?|file)://"
+_QUOTED_PATH = re.compile(rf"""(['"`])((?:{_FILE_URL}|~?/(?=[^/'"`\s]))[^'"`\n]*)\1""", re.I)
+_BARE_PATH = re.compile(
+    rf"""{_FILE_URL}/[^\s'"`<>]*|(?<![A-Za-z0-9_/.\\~])~?/(?:[^\s/'"`:;,()<>]+/)+[^\s/'"`:;,()<>]*""", re.I
+)
+_DIRECTORY = "..."
+_BELOW = r"""(?![\w.-])(?:/[^\s'"`/:;,()<>]*)*"""
+_NAMES_OF_FILES = ("file", "first", "place", "second", "source", "store", "url")
+"""Facts of errors that consist of one path or URL, which may contain spaces."""
+
+SHORTEST_SECRET = 6
+"""The minimum length in characters; shorter texts occur in ordinary words."""
+
+
+def without_password(url: str) -> str:
+    """Return `url`, which may be malformed, with its password replaced by ***."""
+    return _PASSWORD.sub("***", url)
+
+
+def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return `text` with `secrets`, passwords and keys in URLs, and bearer tokens replaced by ***."""
+    for secret in secrets:
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, "***")
+    # All recorded texts are redacted, and few contain a match; a substring test is faster than the pattern.
+    lower = text.lower()
+    for mark, pattern in _PATTERNS.items():
+        if mark in lower:
+            text = pattern.sub(r"\1***", text)
+    return text
+
+
+def without_paths(text: str, directories: Iterable[str] = ()) -> str:
+    """Return `text` with each absolute path, and each path in the URL of a database file, cut to its last part.
+
+    A path with spaces is recognised only in quotes or below one of `directories`.
+
+    >>> without_paths("IO Error: cannot read /srv/data/orders.parquet")
+    'IO Error: cannot read orders.parquet'
+    >>> without_paths("sqlite:////srv/data/shop.db does not exist; see https://example.com/a/b")
+    'sqlite:///shop.db does not exist; see https://example.com/a/b'
+    """
+    if "/" not in text:
+        return text
+    text = without_directories(text, directories)
+    text = _QUOTED_PATH.sub(lambda match: f"{match[1]}{last_part(match[2])}{match[1]}", text)
+    return _BARE_PATH.sub(lambda match: last_part(match[0]), text)
+
+
+def without_directories(text: str, directories: Iterable[str]) -> str:
+    """Return `text` with `directories` replaced by "...", and paths below them cut to their last part."""
+
+    def shown(match: re.Match[str]) -> str:
+        return last_part(match[2]) or _DIRECTORY
+
+    for directory in sorted(directories, key=len, reverse=True):
+        if directory in text:
+            text = re.sub(f"({re.escape(directory)})({_BELOW})", shown, text)
+    return text
+
+
+def facts_without_paths(facts: Mapping[str, Any], directories: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the facts of an error with `without_paths` applied to its texts."""
+    directories = set(directories)
+
+    def hidden(name: str, fact: Any) -> Any:
+        if isinstance(fact, list | tuple):
+            return type(fact)(hidden(name, part) for part in fact)
+        if not isinstance(fact, str):
+            return fact
+        is_path = name in _NAMES_OF_FILES and re.match(rf"{_FILE_URL}|~?/", fact, re.I)
+        return last_part(fact) if is_path and fact not in directories else without_paths(fact, directories)
+
+    return {name: hidden(name, fact) for name, fact in facts.items()}
+
+
+def last_part(path: str) -> str:
+    """Return the last part of a path; a file URL keeps its scheme and query."""
+    scheme, mark, rest = path.rpartition("://")
+    place, query, parameters = rest.partition("?") if mark else (rest, "", "")
+    name = place.rstrip("/").rpartition("/")[2]
+    return f"{scheme}:///{name}{query}{parameters}" if mark else name

@@ -1,0 +1,56 @@
+"""Clean text from outside the process: models, users, databases, files."""
+
+import unicodedata
+from typing import Any
+
+from agent.errors import InvalidQuestion, QuestionTooLong
+
+
+def valid_text(text: str) -> str:
+    r"""Return `text` without lone surrogates, which UTF-8 cannot encode: each becomes U+FFFD.
+
+    A surrogate pair becomes the character that it encodes.
+
+    >>> valid_text("50 \ud83d\ude00 \ud800")
+    '50 😀 �'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def valid_json(value: Any) -> Any:
+    """Return a JSON value with `valid_text` applied to each string, including keys."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, dict):
+        return {valid_json(name): valid_json(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [valid_json(part) for part in value]
+    if isinstance(value, tuple):
+        return tuple(valid_json(part) for part in value)
+    return value
+
+
+def clean_question(question: Any, max_chars: int) -> str:
+    """Return `question` in Unicode normal form C, without control characters and repeated or outer white space.
+
+    Raises:
+        InvalidQuestion: it is not text, is empty, or contains no letters or digits.
+        QuestionTooLong: it is longer than `max_chars` characters.
+    """
+    if not isinstance(question, str):
+        raise InvalidQuestion("it is not text" if question is not None else "there is none")
+    if len(question) > max_chars:
+        raise QuestionTooLong(len(question), max_chars)
+    unreadable = {"Cc", "Co"}
+    text = valid_text(question).replace("\ufffd", " ")
+    readable = "".join(" " if unicodedata.category(char) in unreadable else char for char in text)
+    cleaned = " ".join(unicodedata.normalize("NFC", readable).split())
+    if not any(char.isalnum() for char in cleaned):
+        raise InvalidQuestion("it has no words" if cleaned else "it is empty")
+    return cleaned

@@ -1,0 +1,1 @@
+"""The embedded model: server, weights, prompts, compact SQL, grammar, candidates and voting."""

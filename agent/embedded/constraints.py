@@ -1,0 +1,58 @@
+"""Constraints that the wording of a question puts on its statement: numbers, stored values, negations."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+_FIGURE = re.compile(r"\d+")
+_NEGATION = re.compile(
+    r"\b(?:never|not(?! only)|cannot|no(?!\.?\s*\d)|none|nobody|nothing|neither|without|except|exclud(?:e|ing)|besides|"
+    r"apart from|other than|ignor(?:e|ing)|(?:leav|left|leave)\w* out|miss(?:es|ing)|lack\w*|unless|"
+    r"un(?!ited|iform|ique|ivers|limited)\w*(?:ed|paid|sold)|"
+    r"никогда|не|нет|ни разу|без|кроме|помимо|исключая)\b|n['’]t\b|从未|从来没|没有?|未|不(?:是|含|包括|同于)|除了?|无",
+    re.IGNORECASE,
+)
+_WHETHER_OR_NOT = re.compile(r"whether or not|\bor not\b|why not|不同(?!于)|除以", re.IGNORECASE)
+_NEGATED = re.compile(r"\bNOT\b|!=|<>|\bIS NULL\b|\bEXCEPT\b|= 0\b|= FALSE\b|\bCASE\b|\bLEFT JOIN\b|<", re.IGNORECASE)
+_TEXT = re.compile(r"'((?:[^']|'')*)'")
+_IN_ANY_STATEMENT = re.compile(r"[\W\d]*|[-%ymdw]+|\w{1,3}")
+"""Texts that need no basis in the question: numbers, dates, date formats and codes."""
+
+_NAME = re.compile(
+    r"(?<=[^\s.?!:] )[A-ZА-ЯЁ][\w'’-]*(?: [A-ZА-ЯЁ\d][\w'’-]*)*|[\"“«「‘'][^\"”»」’']+[\"”»」’']|[\u3400-\u9fff]+"
+)
+"""Capitalised words within a sentence, quoted texts, and Chinese words, which have no capitals."""
+
+
+@dataclass(frozen=True)
+class QuestionConstraints:
+    """Elements of a question that its statement has to contain."""
+
+    values: Collection[str] = ()
+    """Stored texts that the question refers to; the statement contains at least one of them."""
+    figures: Collection[str] = ()
+    """The numbers of the question, as text."""
+    negates: bool = False
+    """Whether the question contains a negation."""
+    texts: str = ""
+    """Names and stored texts in lower case, in which every text of the statement must occur; empty: no constraint."""
+
+    def count_violations(self, statement: str) -> int:
+        """Return the number of violated constraints of a compact statement, including texts without basis."""
+        lacks_value = bool(self.values) and not any(value.replace("'", "''") in statement for value in self.values)
+        lacks_negation = self.negates and not _NEGATED.search(_TEXT.sub("''", statement))
+        texts = (text.replace("''", "'").strip("%").casefold() for text in _TEXT.findall(statement))
+        invented = sum(not _IN_ANY_STATEMENT.fullmatch(text) and text not in self.texts for text in texts if self.texts)
+        return lacks_value + lacks_negation + invented + sum(figure not in statement for figure in self.figures)
+
+
+def constraints_of(question: str, values: Collection[str], stored: Iterable[str] = ()) -> QuestionConstraints:
+    """Return the constraints of `question`, which refers to the stored texts `values` and may refer to `stored`.
+
+    Negations within such a text ("without sugar") do not count.
+    """
+    rest = _WHETHER_OR_NOT.sub(" ", question)
+    for value in values:
+        rest = re.sub(re.escape(value), " ", rest, flags=re.IGNORECASE)
+    texts = "\n".join(["", *values, *stored, *_NAME.findall(question)]).casefold()
+    return QuestionConstraints(values, _FIGURE.findall(question), _NEGATION.search(rest) is not None, texts)

@@ -1,0 +1,1 @@
+"""Grammars in GBNF that restrict what the embedded model can write."""

@@ -1,0 +1,108 @@
+"""Rules of column names, by the operations that their values allow."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from agent.embedded.compact import quoted
+from agent.embedded.grammar.gbnf import choice, literal
+from agent.embedded.grammar.literals import may_mention, quotable
+from agent.schema.catalog import Column, Table
+from agent.schema.words import words
+
+Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u"]
+"""Number, numeric key, text, text with dates, date, boolean, unknown that may be a date, other unknown."""
+
+KINDS: tuple[Kind, ...] = ("n", "k", "t", "s", "d", "b", "o", "u")
+OWN = "own"
+"""The kind of the rules that compare a column with its own example values."""
+
+NULLABLE = "nil"
+"""The kind of the rules for columns that may be NULL; keys may be NULL after a LEFT JOIN."""
+
+_BY_CLASS: Mapping[str, Kind] = {"number": "n", "text": "t", "date": "d", "datetime": "d", "boolean": "b"}
+_DATE_NAME = re.compile(r"date|time|day|month|year|since|until|_at$|_on$| at$| on$|[a-z](At|On)$")
+_DATES = ("d", "s", "o")
+_OF_EVERY_DATE = words("date time day month year on at of")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_DATE_VALUE = re.compile(r"\d{4}-\d{2}(-\d{2}([ T].*)?)?")
+
+
+def kind_of(column: Column) -> Kind:
+    """Return the kind of `column`."""
+    kind = _BY_CLASS.get(column.type_class)
+    if kind == "t" and column.examples and all(_NUMBER.fullmatch(value) for value in column.examples):
+        return "u"
+    if kind == "t":
+        return "s" if _looks_like_dates(column) else "t"
+    return kind or ("o" if column.type_class == "time" or _looks_like_dates(column) else "u")
+
+
+def table_name(table: Table) -> str:
+    """Return the name of `table` as in a compact statement."""
+    return ".".join(quoted(part) for part in (table.schema, table.name) if part)
+
+
+def table_rules(
+    scope: str, table: Table, names: Sequence[str], question: str, keys: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the rules of the columns `names` of `table` by kind; rule names have the prefix `scope`.
+
+    `keys` maps the names of key columns to their kinds.
+    """
+    chosen = _chosen(table, names, question)
+    rules: dict[str, str] = {
+        kind: choice(own)
+        for kind in KINDS
+        if (own := [quoted(column.name) for column in chosen if _kind_in(table, column) == kind])
+    }
+    for column in chosen:
+        if column.name in keys:
+            rules[keys[column.name]] = " | ".join(
+                filter(None, (rules.get(keys[column.name]), literal(quoted(column.name))))
+            )
+    examples = {
+        quoted(column.name): f"{scope}v{number}" for number, column in enumerate(chosen) if _examples(column, question)
+    }
+    nullable = [quoted(column.name) for column in chosen if column.nullable or column.name in table.key_columns]
+    return rules | ({OWN: choice(examples)} if examples else {}) | ({NULLABLE: choice(nullable)} if nullable else {})
+
+
+def example_rules(scope: str, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
+    """Yield the rules of the comparisons with example values to which `table_rules` refers."""
+    chosen = _chosen(table, names, question)
+    for number, column in enumerate(chosen):
+        values = _examples(column, question)
+        if values:
+            value = f"{scope}e{number}"
+            yield f"{value} ::= {literal(chr(39))} ({choice(values)}) {literal(chr(39))}"
+            yield (
+                f'{scope}v{number} ::= (" = " | " != ") {value} | '
+                f'" " "NOT "? "IN (" ({value} | string) (", " ({value} | string)){{0,19}} ")"'
+            )
+
+
+def _chosen(table: Table, names: Sequence[str], question: str) -> list[Column]:
+    """Return the columns `names` of `table`; if `question` names some of its date columns, without the others."""
+    columns = [column for column in table.columns if column.name in set(names)]
+    question_words = words(question)
+    dates = [column for column in columns if kind_of(column) in _DATES]
+    named = [column for column in dates if (words(column.name) - _OF_EVERY_DATE) & question_words]
+    return [column for column in columns if not named or column in named or column not in dates]
+
+
+def _kind_in(table: Table, column: Column) -> Kind:
+    """Return the kind of `column`; numeric keys have their own kind, because sums of them are meaningless."""
+    kind = kind_of(column)
+    return "k" if kind == "n" and column.name in table.key_columns else kind
+
+
+def _examples(column: Column, question: str) -> list[str]:
+    if kind_of(column) == "n":
+        return []
+    return quotable(value for value in column.examples if may_mention(value, question))
+
+
+def _looks_like_dates(column: Column) -> bool:
+    name = column.name if re.search(r"[a-z](At|On)$", column.name) else column.name.lower()
+    return bool(_DATE_NAME.search(name)) or any(_DATE_VALUE.fullmatch(value) for value in column.examples)

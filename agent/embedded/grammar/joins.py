@@ -1,0 +1,199 @@
+"""Rules of FROM clauses: the tables that may be joined, and the scope of each combination.
+
+The continuation of a FROM clause depends on the set of its tables, not on their order, so these sets are the states of
+the grammar. Sets beyond the limit share one scope, `z`, in which any column of any table is allowed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
+
+from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of
+from agent.embedded.grammar.columns import NULLABLE, OWN
+from agent.embedded.grammar.gbnf import choice, literal
+from agent.embedded.grammar.scope import KEY_KIND, SUBQUERY_DEPTH
+from agent.schema.catalog import Catalog
+
+Tables = frozenset[int]
+"""The numbers of the tables in one FROM clause."""
+
+_MAX_SCOPES = 60
+"""With more scopes, parsing the grammar would take longer than decoding a statement."""
+
+_LARGEST_SET = 4
+_LARGEST_SUBQUERY = 3
+"""Maximum number of tables in a subquery over keys."""
+
+_SHARED = "z-"
+_MAX_SHARED_JOINS = 4
+_QUERIES = {"root": "body0", "right": "bodyr", "sub1": "body1", "subright": "bodys", "sub2": "body2"}
+"""The body of each kind of query."""
+
+_QUERY, _BODY = "\x00", "\x01"
+"""Placeholders of templates for a query and its body; they cannot occur in a rule."""
+
+_COMPARABLE = ("nk", "ts", "d", "b", "ou")
+"""Groups of column kinds that may be compared for equality."""
+
+
+class Joins:
+    """The FROM clauses over the tables `keys`, whose names in statements are `names`.
+
+    `kinds` contains the column kinds of each table.
+    """
+
+    def __init__(
+        self, catalog: Catalog, keys: Sequence[str], names: Sequence[str], kinds: Sequence[frozenset[str]]
+    ) -> None:
+        self._catalog, self._keys, self._names, self._kinds = catalog, keys, names, kinds
+        self._all_kinds = sorted(frozenset[str]().union(*kinds))
+        number = {key: at for at, key in enumerate(keys)}
+        self._near: list[set[int]] = [set() for _ in keys]
+        for at, key in enumerate(keys):
+            for other in {number[pair.right] for pair in keys_of(catalog, key) if pair.right in number}:
+                self._near[at].add(other)
+                self._near[other].add(at)
+        self._sets = self._sets_with_scope()
+
+    def scopes(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Yield the rule prefix of each scope with several tables, and the rules of its columns by kind."""
+        for tables in self._sets:
+            if len(tables) > 1:
+                yield _scope(tables), self._columns(tables)
+        if len(self._keys) > 2:
+            yield _SHARED, self._columns(frozenset(range(len(self._keys))))
+
+    def rules(self) -> Iterator[str]:
+        """Yield the rules of all FROM clauses."""
+        first = {name: f"{_scope(frozenset({at}))}{_QUERY}" for at, name in enumerate(self._names)}
+        rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *map(self._state, self._sets)]
+        template = "\n".join([*rules, *self._shared()] if len(self._keys) > 2 else rules)
+        for query, body in _QUERIES.items():
+            yield template.replace(_QUERY, query).replace(_BODY, body)
+        for kind in self._all_kinds:
+            if KEY_KIND.fullmatch(kind):
+                yield from self._among_keys(kind)
+        yield from self._conditions() if len(self._keys) > 1 else ()
+
+    def _among_keys(self, kind: str) -> Iterator[str]:
+        """Yield the rules of subqueries that select keys of `kind`."""
+        having = [at for at, kinds in enumerate(self._kinds) if kind in kinds]
+        near = [tables for tables in self._sets if len(tables) <= _LARGEST_SUBQUERY and not tables.isdisjoint(having)]
+        first = {self._names[at]: f"{_scope(frozenset({at}))}{_QUERY}" for at in having}
+        rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *(self._state(tables, near) for tables in near)]
+        for depth in range(1, SUBQUERY_DEPTH + 1):
+            names = f"sub{kind}at{depth}", f"body{kind}at{depth}"
+            yield "\n".join(rules).replace(_QUERY, names[0]).replace(_BODY, names[1])
+
+    def _sets_with_scope(self) -> dict[Tables, None]:
+        """Return the sets with their own scope, up to the limit: single tables, sets linked by keys, unlinked pairs."""
+        single = [frozenset({at}) for at in range(len(self._keys))]
+        pairs = self._larger(single)
+        triples = self._larger(pairs)
+        unlinked = (
+            frozenset({left, new})
+            for left, new in combinations(range(len(self._keys)), 2)
+            if self._may_lack_a_key(new, {left})
+        )
+        any_pairs = list(islice(unlinked, _MAX_SCOPES + 1))
+        found: dict[Tables, None] = dict.fromkeys(single)
+        for sets in (pairs, triples, self._larger(triples), any_pairs):
+            together = found | dict.fromkeys(sets)
+            if len(together) <= _MAX_SCOPES:
+                found = together
+        return found
+
+    def _may_lack_a_key(self, new: int, tables: Collection[int]) -> bool:
+        """Return whether `new` may be joined to `tables` without a key, because one side has no key at all."""
+        return not self._near[new] or not any(self._near[table] for table in tables)
+
+    def _larger(self, sets: Iterable[Tables]) -> list[Tables]:
+        # A list beyond the limit is not used.
+        found: dict[Tables, None] = {}
+        for tables in sets:
+            for at in sorted(set().union(*(self._near[table] for table in tables)) - tables):
+                found[tables | {at}] = None
+            if len(found) > _MAX_SCOPES:
+                break
+        return list(found)
+
+    def _columns(self, tables: Tables) -> dict[str, str]:
+        having = {kind: [at for at in sorted(tables) if kind in self._kinds[at]] for kind in self._all_kinds}
+        return {
+            kind: choice({f"{self._names[at]}.": f"k{at}-{kind}" for at in owners})
+            for kind, owners in having.items()
+            if owners
+        }
+
+    def _state(self, tables: Tables, within: Collection[Tables] | None = None) -> str:
+        """Return the rule for the continuation after `tables`; `within` limits the sets that may be formed."""
+        scope = _scope(tables)
+        others = [at for at in range(len(self._keys)) if at not in tables and (not within or tables | {at} in within)]
+        after = {self._names[at]: step for at in others if (step := self._step(tables, at))}
+        return f'{scope}{_QUERY} ::= " SELECT " {scope}{_BODY}{_join(after)}'
+
+    def _step(self, tables: Tables, new: int) -> str:
+        """Return the continuation after joining `new` to `tables`: its condition, if needed, and the next state."""
+        together = tables | {new}
+        state = f"{_scope(together) if together in self._sets else f'{_SHARED}0'}{_QUERY}"
+        pairs = conditions_between(self._catalog, self._keys[new], [self._keys[at] for at in tables & self._near[new]])
+        if not pairs and not self._may_lack_a_key(new, tables):
+            return ""
+        if not pairs:
+            left = min(tables) if together in self._sets else None
+            return f'" ON " {_on(left, new)} {state}' if self._pairs(left, new) else ""
+        return state if len(pairs) == 1 else f'" ON " ({choice(self._texts(pairs))}) {state}'
+
+    def _texts(self, pairs: Iterable[KeyPair]) -> Iterator[str]:
+        for pair in pairs:
+            reverse = KeyPair(pair.right, pair.right_columns, pair.left, pair.left_columns)
+            yield from (join_condition(self._catalog, either).sql(dialect="sqlite") for either in (pair, reverse))
+
+    def _shared(self) -> Iterator[str]:
+        def condition(new: int) -> str:
+            return f'(" ON " {_on(None, new)})? ' if not self._near[new] else ""
+
+        for joins in range(_MAX_SHARED_JOINS):
+            after = {
+                name: f"{condition(at)}{_SHARED}{joins + 1}{_QUERY}"
+                for at, name in enumerate(self._names)
+                if self._pairs(None, at) and joins < _MAX_SHARED_JOINS - 1
+            }
+            yield f'{_SHARED}{joins}{_QUERY} ::= " SELECT " {_SHARED}{_BODY}{_join(after)}'
+
+    def _conditions(self) -> Iterator[str]:
+        """Yield the rules of join conditions that no key implies."""
+        for at, name in enumerate(self._names):
+            for kind in sorted(self._kinds[at] - {OWN, NULLABLE}):
+                yield f"q{at}-{kind} ::= {literal(f'{name}.')} k{at}-{kind}"
+        for left, new in self._unlinked():
+            condition = " | ".join(self._pairs(left, new))
+            if condition:
+                yield f"{_on(left, new)} ::= {condition}"
+
+    def _unlinked(self) -> Iterator[tuple[int | None, int]]:
+        numbers = range(len(self._keys))
+        yield from ((None, new) for new in numbers if len(self._keys) > 2)
+        for left in numbers:
+            yield from ((left, new) for new in numbers if new != left and frozenset({left, new}) in self._sets)
+
+    def _pairs(self, left: int | None, new: int) -> list[str]:
+        """Return the equalities of columns of the same group between `left` (None: any table) and `new`."""
+        own = self._kinds[new]
+        others = frozenset[str]().union(*self._kinds) if left is None else self._kinds[left]
+        prefix = _SHARED if left is None else f"q{left}-"
+        pairs = [(a, b) for kinds in _COMPARABLE for a in kinds if a in others for b in kinds if b in own]
+        return [
+            either for a, b in pairs for either in (f'{prefix}{a} " = " q{new}-{b}', f'q{new}-{b} " = " {prefix}{a}')
+        ]
+
+
+def _scope(tables: Tables) -> str:
+    return f"k{'-'.join(map(str, sorted(tables)))}-"
+
+
+def _on(left: int | None, new: int) -> str:
+    return f"on{'' if left is None else left}-{new}"
+
+
+def _join(after: Mapping[str, str]) -> str:
+    return f' | " " "LEFT "? "JOIN " ({choice(after)})' if after else ""

@@ -1,0 +1,93 @@
+"""A grammar in GBNF, the notation of llama.cpp, that restricts the model to compact statements over given tables.
+
+A context-free grammar cannot resolve names, so each scope has its own rules: one scope for every table, and one for
+every set of tables linked by foreign keys. FROM comes first, so the scope is known before the first column. Every
+repetition is bounded, so decoding always ends. The grammar helps a small model; it is not a security check, and the
+guard checks the statement like any other.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from agent.embedded.grammar.columns import example_rules, table_name, table_rules
+from agent.embedded.grammar.joins import Joins
+from agent.embedded.grammar.literals import asks_for_units, may_need_windows, string_rules
+from agent.embedded.grammar.scope import GLOBAL_RULES, scope_rules
+from agent.retrieval.linked_values import LinkedValue
+from agent.schema.catalog import Catalog, Table
+from agent.schema.words import words
+
+Place = tuple[str, str]
+"""The catalog key of a table and the name of a column."""
+
+
+def key_kinds(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> dict[Place, str]:
+    """Return kinds `k0`, `k1`, ... for the key columns of `selection`; columns linked by foreign keys share one."""
+    joined = {(key, column): (key, column) for key, table in tables.items() for column in table.key_columns}
+
+    def end(place: Place) -> Place:
+        while joined.setdefault(place, place) != place:
+            place = joined[place]
+        return place
+
+    for key, table in tables.items():
+        for foreign in table.foreign_keys:
+            for column, target in zip(foreign.columns, foreign.target_columns, strict=False):
+                joined[end((key, column))] = end((foreign.target, target))
+    chosen = [(key, column) for key, columns in selection.items() if key in tables for column in columns]
+    number: dict[Place, int] = {}
+    return {place: f"k{number.setdefault(end(place), len(number))}" for place in chosen if place in joined}
+
+
+def statement_grammar(
+    catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str, values: Sequence[LinkedValue]
+) -> str:
+    """Return a GBNF grammar of the compact statements over the tables and columns of `selection`.
+
+    Literals are limited to those of `question`, `values`, and the catalog's examples that the question may mention.
+
+    Args:
+        catalog: the source; tables of `selection` that it lacks are omitted.
+        selection: the columns that may be used, by table key.
+        question: the question of the user.
+        values: stored values that the question refers to.
+
+    Raises:
+        ValueError: there is no table with a column.
+    """
+    tables = {
+        key: catalog.tables[key]
+        for key, columns in selection.items()
+        if key in catalog.tables and not set(catalog.tables[key].column_names).isdisjoint(columns)
+    }
+    if not tables:
+        raise ValueError("a grammar needs at least one table with a column")
+    keys = key_kinds(tables, selection)
+    columns = [
+        table_rules(
+            f"k{at}-",
+            table,
+            selection[key],
+            question,
+            {column: kind for (owner, column), kind in keys.items() if owner == key},
+        )
+        for at, (key, table) in enumerate(tables.items())
+    ]
+    names = [table_name(table) for table in tables.values()]
+    joins = Joins(catalog, list(tables), names, [frozenset(own) for own in columns])
+    # Units times price is money, so multiplication is excluded if the question asks for units.
+    operators = f'op ::= " " {"[-+/]" if asks_for_units(question) else "[-+*/]"} " "'
+    parts: list[Iterable[str]] = [
+        joins.rules(),
+        (operators, GLOBAL_RULES, string_rules(question, values, _words(tables, selection))),
+    ]
+    parts += [
+        example_rules(f"k{at}-", table, selection[key], question) for at, (key, table) in enumerate(tables.items())
+    ]
+    scopes = [(f"k{at}-", own) for at, own in enumerate(columns)]
+    windows = may_need_windows(question)
+    parts.append(scope_rules(scope, own, windows=windows) for scope, own in (*scopes, *joins.scopes()))
+    return "\n".join(line for part in parts for text in part for line in text.splitlines() if line) + "\n"
+
+
+def _words(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> set[str]:
+    return {word for key, table in tables.items() for name in (table.name, *selection[key]) for word in words(name)}

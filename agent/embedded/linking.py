@@ -1,0 +1,93 @@
+"""Schema linking for the embedded model: few tables and columns, selected without a model call.
+
+Tables and columns keep the order of the catalog, so that the prompts over one database share a prefix, which the server
+caches.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from agent.retrieval.index import SchemaIndex
+from agent.retrieval.linked_values import linked_values
+from agent.retrieval.value_index import ValueIndex
+from agent.schema.catalog import Catalog
+from agent.schema.words import content_words, words
+from agent.sources.source import Source
+
+_WHOLE_TABLES, _WHOLE_COLUMNS = 10, 80
+"""Limits up to which a schema is shown whole."""
+_MAX_RANKED_TABLES = 6
+_MAX_COLUMNS = 16
+
+
+class EmbeddedLinker:
+    """Selects tables and columns by words and stored values. See `agent.linking.Linker`."""
+
+    def link_tables(self, question: str, source: Source, attempt: int) -> list[str]:
+        """Return at most 10 tables; empty if the question has no word in common with the schema."""
+        is_related = source.index.may_concern(question, fuzzy=attempt - 1)
+        return embedded_tables(question, source, attempt) if is_related else []
+
+    def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
+        """Return at most 16 columns of each table."""
+        return embedded_columns(question, source, tables)
+
+
+class Linkable(Protocol):
+    """The parts of a `Source` that linking reads; the builder of training sets provides only these."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tables."""
+
+    @property
+    def index(self) -> SchemaIndex:
+        """The index over the catalog."""
+
+    @property
+    def values(self) -> ValueIndex:
+        """The index of stored values."""
+
+
+def is_shown_whole(catalog: Catalog) -> bool:
+    """Return whether the embedded model is shown the whole schema for every question."""
+    columns = sum(len(table.columns) for table in catalog.tables.values())
+    return len(catalog.tables) <= _WHOLE_TABLES and columns <= _WHOLE_COLUMNS
+
+
+def embedded_tables(question: str, source: Linkable, attempt: int = 1) -> list[str]:
+    """Return the keys of the tables for `question`, in the catalog's order.
+
+    All tables of a schema with at most 10 tables and 80 columns; otherwise the best 6 of the index and the tables
+    needed to join them, at most 10 in total. Each further attempt, counted from 1, tolerates more spelling errors.
+    """
+    tables = source.catalog.tables
+    if is_shown_whole(source.catalog):
+        return list(tables)
+    ranked = source.index.rank(question, fuzzy=attempt - 1, limit=_MAX_RANKED_TABLES)
+    joined = (source.index.connected(ranked[:count]) for count in range(len(ranked), 0, -1))
+    selected = set(next((keys for keys in joined if len(keys) <= _WHOLE_TABLES), ()))
+    return [key for key in tables if key in selected] or list(tables)[:_MAX_RANKED_TABLES]
+
+
+def embedded_columns(question: str, source: Linkable, tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return at most 16 columns of each of `tables`, in the table's order.
+
+    Priority: keys, columns that share a word with the question, columns that store a value named in it, others.
+    """
+    wide = {key: columns for key, columns in tables.items() if len(columns) > _MAX_COLUMNS}
+    links = linked_values(question, source.values, wide) if wide else []
+    question_words = content_words(question)
+
+    def ranked(key: str, columns: Sequence[str]) -> Iterable[str]:
+        table = source.catalog.tables.get(key)
+        yield from (name for name in table.key_columns if name in columns) if table else ()
+        yield from (name for name in columns if words(name) & question_words)
+        yield from (link.column for link in links if link.table == key)
+        yield from columns
+
+    selected = {key: set(list(dict.fromkeys(ranked(key, wide[key])))[:_MAX_COLUMNS]) for key in wide}
+    return {
+        key: [name for name in columns if key not in selected or name in selected[key]]
+        for key, columns in tables.items()
+    }

@@ -1,0 +1,95 @@
+"""The JSON Schema that constrains query specs of the embedded model, narrowed to a dataset and a question."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from agent.embedded.shape import Shape
+from agent.queryspec.schema import schema_for
+from agent.queryspec.spec import MAX_NAME, Bucket
+from agent.schema.catalog import Table
+
+Json = dict[str, Any]
+
+_FIRST = ("filters", "group_by", "aggregations")
+_MAX_FIGURES = 60
+_SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
+
+
+def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Json:
+    """Return the schema of the specs over `table` that agree with `shape` and that the model is trained to write.
+
+    Parts that `shape` leaves open are not constrained. With `filters`, at least one filter is required.
+    llama.cpp writes optional parts last, but the model is trained on one order of parts. Therefore the schema has one
+    alternative for each combination of the first parts.
+    """
+    schema: Json = _without_sizes(schema_for(table))
+    definitions, parts = schema["$defs"], schema.pop("properties")
+    del parts["derived"], definitions["Derived"]
+    if filters and shape.bounds:
+        definitions["Compared"]["properties"]["op"] = {"enum": list(shape.bounds), "type": "string"}
+    if shape.group_by:
+        parts["group_by"] = {"type": "array", "prefixItems": [_group(group) for group in shape.group_by]}
+    definitions["Aggregation"] = _figures(table, shape, definitions["Aggregation"])
+    if shape.descending is not None:
+        definitions["Sort"]["properties"]["desc"] = {"const": shape.descending}
+        definitions["Sort"]["required"] = ["by", "desc"]
+    if shape.limit:
+        parts["limit"] = {"const": shape.limit}
+    for name in ("filters", "group_by", "aggregations", "sort"):
+        parts[name].setdefault("minItems", 1)
+    return {"oneOf": list(_alternatives(parts, shape, filters=filters)), "$defs": definitions}
+
+
+def _alternatives(parts: Json, shape: Shape, *, filters: bool) -> Iterator[Json]:
+    """Yield one object for each combination of the first parts; sorting and limit come last."""
+    groups = (True,) if shape.group_by else (False,) if shape.is_ungrouped else (True, False)
+    last = ["sort"] * (shape.descending is not None) + ["limit"] * (shape.limit is not None)
+    rows = [] if shape.takes_all else ["limit"]
+    either = (True, False)
+    for chosen in product((True,) if filters else either, groups, (True,) if shape.aggregations else either):
+        first = [name for name, is_there in zip(_FIRST, chosen, strict=True) if is_there]
+        properties = {name: parts[name] for name in (*first, "sort", *rows)}
+        yield {"type": "object", "properties": properties, "required": [*first, *last], "additionalProperties": False}
+
+
+def _figures(table: Table, shape: Shape, schema: Json) -> Json:
+    """Return the schema of an aggregation: every possible one, named as in the training data.
+
+    For a wide table these would be too many, so the parts of `schema` are narrowed independently.
+    """
+    fields = schema["properties"]
+    aggregations = shape.aggregations or fields["agg"]["enum"]
+    figures = shape.figures or fields["col"]["enum"]
+    kinds = {column.name: column.type_class for column in table.columns}
+    pairs = [
+        (agg, column)
+        for agg in aggregations
+        for column in figures
+        if (agg == "count" if column == "*" else agg not in ("sum", "avg") or kinds[column] == "number")
+    ]
+    if not pairs or len(pairs) > _MAX_FIGURES:
+        narrowed = {"agg": {"enum": list(aggregations)}, "col": {"enum": list(figures)}}
+        return {**schema, "properties": {**fields, **narrowed}}
+    return {"oneOf": [_object({"as": name_of(*pair), "agg": pair[0], "col": pair[1]}) for pair in pairs]}
+
+
+def name_of(agg: str, column: str) -> str:
+    """Return the name of an aggregation in the training data, in lower case."""
+    return "count" if column == "*" else f"{agg}_{column}".lower()[:MAX_NAME].strip()
+
+
+def _group(group: str | Bucket) -> Json:
+    return {"const": group} if isinstance(group, str) else _object({"col": group.col, "by": group.by})
+
+
+def _object(fields: dict[str, str]) -> Json:
+    properties = {name: {"const": value} for name, value in fields.items()}
+    return {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
+
+
+def _without_sizes(node: Any) -> Any:
+    # llama.cpp expands a rule for each repetition, which can take minutes; sizes are checked after parsing.
+    if isinstance(node, dict):
+        return {name: _without_sizes(item) for name, item in node.items() if name not in _SIZES}
+    return [_without_sizes(item) for item in node] if isinstance(node, list) else node

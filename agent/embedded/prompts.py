@@ -1,0 +1,173 @@
+"""Prompts of the embedded model, shared by training and inference.
+
+Besides SQL, the model answers with a single line:
+
+- tables: the names of the needed tables, in the order shown, separated by `, `;
+- output type: one word, a value of `agent.types.OutputType`;
+- query spec: JSON as defined in `training.query_specs`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from langchain_core.messages import BaseMessage
+from sqlglot import exp
+
+import prompts
+from agent.embedded.compact import column_of, join_condition, keys_of, quoted, table_of
+from agent.retrieval.linked_values import LinkedValue
+from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.describe import one_line
+
+_VALUE_CHARS = 16
+_SHOWN_VALUES = 2
+_MAX_DISTINCT = 20
+_ERROR_CHARS = 160
+_NOW = re.compile(
+    r"\b(?:today|tomorrow|yesterday|now|nowadays|currently|current|recent|recently|lately|so far|to date|ago|"
+    r"(?:this|last|past|previous|next|coming) (?:\d+ |few |two |three |six |twelve )?"
+    r"(?:day|week|month|quarter|year|decade|hour|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?)\b|"
+    r"\b(?:сегодня\w*|завтра\w*|вчера\w*|сейчас|ныне\w*|текущ\w+|недавн\w+|назад|"
+    r"(?:эт\w{1,3}|прошл\w+|последн\w+|следующ\w+|предыдущ\w+) (?:\d+ )?"
+    r"(?:дн\w*|день|недел\w+|месяц\w*|квартал\w*|год\w*|лет))\b|"
+    r"今天|今日|明天|昨天|现在|目前|当前|最近|近期|迄今|至今|"
+    r"(?:今|本|这|去|上|前|明|下)(?:个)?(?:年|月|周|季度|星期|季)|(?:过去|近)[\d一二三四五六七八九十两几]+(?:个)?(?:天|年|月|周)",
+    re.IGNORECASE,
+)
+MOST_CANDIDATES = 12
+"""Maximum number of tables in the prompt for a choice of tables."""
+_MAX_COLUMNS = 16
+
+
+def describe_briefly(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> str:
+    """Return one line for each table of `selection`, in the catalog's order, then the foreign keys between them.
+
+    Names are written as in compact statements. A column is shown with its type or, if it has few distinct texts, with
+    some of them. Tables that no longer exist are omitted.
+    """
+    tables = [catalog.tables[key] for key in selection if key in catalog.tables]
+    lines = [f"{_name(table)}({', '.join(_columns(table, set(selection[table.key])))})" for table in tables]
+    return "\n".join([*lines, *dict.fromkeys(_keys(catalog, tables))])
+
+
+def _name(table: Table) -> str:
+    return ".".join(quoted(part) for part in (table.schema, table.name) if part)
+
+
+def _columns(table: Table, names: set[str]) -> Iterator[str]:
+    for column in table.columns:
+        if column.name in names:
+            yield f"{quoted(column.name)} {_kind(table, column)}"
+
+
+def _kind(table: Table, column: Column) -> str:
+    if table.primary_key == (column.name,):
+        return "key"
+    few = column.type_class == "text" and column.distinct is not None and column.distinct <= _MAX_DISTINCT
+    shown = [value for value in column.examples if 0 < len(value) <= _VALUE_CHARS][:_SHOWN_VALUES] if few else []
+    return " ".join("'" + one_line(value).replace("'", "''") + "'" for value in shown) or column.type_class
+
+
+def _keys(catalog: Catalog, tables: Sequence[Table]) -> Iterator[str]:
+    shown = {table.key for table in tables}
+    for table in tables:
+        yield from (join_condition(catalog, pair).sql() for pair in keys_of(catalog, table.key) if pair.right in shown)
+
+
+def statement_messages(
+    catalog: Catalog,
+    selection: Mapping[str, Sequence[str]],
+    question: str,
+    values: Sequence[LinkedValue],
+    *,
+    today: str | None = None,
+    failed: tuple[str, str] | None = None,
+) -> list[BaseMessage]:
+    """Return the messages that ask the embedded model for a compact statement.
+
+    Args:
+        catalog: the source.
+        selection: the columns shown, by table key.
+        question: the question of the user.
+        values: stored values that the question refers to.
+        today: the date (ISO 8601), shown if the question depends on it.
+        failed: the previous compact statement and its error.
+    """
+    now = today if depends_on_date(question) else None
+    links = [_condition(catalog, link) for link in values if link.table in catalog.tables]
+    return prompts.render(
+        "generate_sql",
+        "embedded",
+        schema=describe_briefly(catalog, selection),
+        question=" ".join(question.split()),
+        context="".join(f"\n{line}" for line in _context(links, now, failed)),
+    )
+
+
+def depends_on_date(question: str) -> bool:
+    """Return whether the meaning of `question` depends on the date: "this year", "прошлый месяц", "今年"."""
+    return _NOW.search(question) is not None
+
+
+def _context(links: Sequence[str], today: str | None, failed: tuple[str, str] | None) -> Iterator[str]:
+    if links:
+        yield f"values: {', '.join(links)}"
+    if today:
+        yield f"today: {today}"
+    if failed:
+        yield f"failed: {' '.join(failed[0].split())}"
+        yield f"error: {one_line(failed[1], _ERROR_CHARS)}"
+
+
+def _condition(catalog: Catalog, link: LinkedValue) -> str:
+    value = exp.Literal.string(" ".join(link.value.split()))
+    return exp.EQ(this=column_of(catalog, link.table, link.column, qualified=True), expression=value).sql()
+
+
+def table_choice_messages(catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str) -> list[BaseMessage]:
+    """Return the messages that ask which tables of `selection`, in the catalog's order, `question` needs."""
+    return prompts.render(
+        "select_tables",
+        "embedded",
+        tables="\n".join(table_lines(catalog, selection)),
+        question=" ".join(question.split()),
+    )
+
+
+def table_lines(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return one line for each table of `selection`: its name and its first column names."""
+    lines = []
+    for key, columns in selection.items():
+        shown = [quoted(name) for name in columns[:_MAX_COLUMNS]]
+        more = ["..."] if len(columns) > _MAX_COLUMNS else []
+        lines.append(f"{table_of(catalog, key).sql()}({', '.join([*shown, *more])})")
+    return lines
+
+
+def output_type_messages(question: str) -> list[BaseMessage]:
+    """Return the messages that ask for the output type of the answer to `question`."""
+    return prompts.render("choose_output", "embedded", question=" ".join(question.split()))
+
+
+def query_spec_messages(
+    catalog: Catalog, table: str, question: str, values: Sequence[LinkedValue], *, today: str | None = None
+) -> list[BaseMessage]:
+    """Return the messages that ask for a query spec over the table with the key `table`.
+
+    Args:
+        catalog: the source.
+        table: the key of the table.
+        question: the question of the user.
+        values: stored values of the table that the question refers to.
+        today: the date (ISO 8601), shown if the question depends on it.
+    """
+    equalities = ", ".join(_condition(catalog, link) for link in values)
+    context = [f"values: {equalities}"] if equalities else []
+    context += [f"today: {today}"] if today and depends_on_date(question) else []
+    return prompts.render(
+        "query_spec",
+        "embedded",
+        schema=describe_briefly(catalog, {table: catalog.tables[table].column_names}),
+        question=" ".join(question.split()),
+        context="".join(f"\n{line}" for line in context),
+    )

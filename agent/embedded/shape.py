@@ -1,0 +1,360 @@
+"""Detection of the shape of a result from the unambiguous words of a question, without a model."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from agent.queryspec.outputs import TIMES
+from agent.queryspec.spec import MAX_LIMIT, Bucket, Period
+from agent.schema.catalog import Column, Table
+from agent.schema.words import han_runs, spelt_words, stem, words
+
+_WORD = re.compile(r"[^\W\d_\u3400-\u9fff]+")
+
+NUMBERS = {
+    word: number
+    for number, spelt in enumerate(
+        ("two два две двух 两 二", "three три трех трёх 三", "four четыре 四", "five пять 五", "six шесть 六",
+         "seven семь 七", "eight восемь 八", "nine девять 九", "ten десять 十"),
+        2,
+    )
+    for word in spelt.split()
+}  # fmt: skip
+_NUMBER = rf"\d+|{'|'.join(sorted(NUMBERS, key=len, reverse=True))}"
+_PERIOD_WORDS: dict[Period, tuple[str, str, str, str]] = {
+    "day": ("day", "daily", "дн|день", "[天日]"),
+    "week": ("week", "weekly", "недел", "周|星期"),
+    "month": ("month", "monthly", "месяц", "月"),
+    "quarter": ("quarter", "quarterly", "квартал", "季"),
+    "year": ("year", "(?:yearly|annually)", "год", "年"),
+}
+_COUNT = ("count",)
+_OF_NUMBERS = ("sum", "avg", "min", "max")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A column named in the question, from character `start` to `end`."""
+
+    column: Column
+    start: int
+    end: int
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.column.type_class == "number"
+
+
+def mentions(question: str, table: Table) -> list[Mention]:
+    """Return the full column names in `question`, in order of appearance, regardless of case and grammatical number.
+
+    Of overlapping names, the longer one counts. A column named twice is returned twice.
+    """
+    candidates = [mention for column in table.columns for mention in _mentions_of(column, question)]
+    kept: list[Mention] = []
+    for mention in sorted(candidates, key=lambda mention: mention.start - mention.end):
+        if all(mention.end <= other.start or other.end <= mention.start for other in kept):
+            kept.append(mention)
+    return sorted(kept, key=lambda mention: mention.start)
+
+
+def _mentions_of(column: Column, question: str) -> Iterator[Mention]:
+    if han_runs(column.name):
+        for match in re.finditer(re.escape(column.name), question, re.IGNORECASE):
+            yield Mention(column, *match.span())
+        return
+    name = [stem(word) for word in spelt_words(column.name)]
+    spoken = [(stem(match[0].lower()), match.span()) for match in _WORD.finditer(question)]
+    for at in range(len(spoken) - len(name) + 1 if name else 0):
+        if [word for word, _ in spoken[at : at + len(name)]] == name:
+            yield Mention(column, spoken[at][1][0], spoken[at + len(name) - 1][1][1])
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+DESCENDING = _words(
+    r"\b(?<!at )(?:most(?! recent)|highest|largest|greatest|biggest|longest|maximum|max)\b|больше всего|наибольш\w+|"
+    r"сам\w+ (?:больш|высок|длинн|крупн)\w+|максимальн\w+|最(?:多|高|大|长)"
+)
+ASCENDING = _words(
+    r"\b(?<!at )(?:least|fewest|lowest|smallest|shortest|minimum|min)\b|меньше всего|наименьш\w+|"
+    r"сам\w+ (?:мал|низк|коротк)\w+|минимальн\w+|最(?:少|低|小|短)"
+)
+MOST_ROWS = _words(r"\b(?:most|least|fewest)\b|(?:боль|мень)ше всего|最[多少]")
+"""A superlative of quantity; other superlatives may refer to single rows."""
+
+FIRST = _words(
+    rf"\btop[ -](?P<en>{_NUMBER})\b|"
+    rf"\b(?:which|what|the) (?P<which>{_NUMBER})\b|\b(?P<of>{_NUMBER}) (?=most|\w{{3,}}est\b)|"
+    rf"\bтоп[ -](?P<ru>{_NUMBER})\b|前(?P<zh>{_NUMBER})"
+)
+TOP = _words(r"\b(?:top|топ)\b|前(?=\d|[两二三四五六七八九十])")
+
+SOME = _words(
+    rf"\b(?:top|first|last|most|least|fewest|best|worst|maximum|minimum|max|min|\w{{3,}}est|{_NUMBER})\b|\d|"
+    r"\b(?:топ|перв|послед|лучш|худш|наи|сам(?:ый|ая|ое|ые|ую|ого|ой|ым|ом)\b|максимальн|минимальн)|всего|最|前|首|末|第"
+)
+"""Words that may exclude rows."""
+
+PERIODS = {
+    period: _words(
+        rf"\b(?:each|every|per|by|for each) (?:calendar )?(?:{en})s?\b|\b{often}\b|"
+        rf"\b(?:по|кажд\w+) (?:{ru})\w*|(?:每个?|各个?|按)(?:{zh})"
+    )
+    for period, (en, often, ru, zh) in _PERIOD_WORDS.items()
+}
+
+# Words directly before or after the name of a column.
+EACH = _words(r"(?:\b(?:each|every|per)(?: of the)?|\bкажд\w+|每[个种]?|各[个种]?)\s*$")
+BY = _words(r"(?:\bby(?: the)?|\bпо|按)\s*$")
+SORTED_BY = _words(r"\b(?:sort|order|rank|alphabetical)\w*\b[^,.;]*$|\b(?:упорядоч|отсортир)\w*[^,.;]*$|排序[^，。]*$")
+WHICH = _words(
+    rf"(?:\b(?:which|what)(?: (?:{_NUMBER}))?|\bкак(?:ой|ая|ое|ом|ого|ому|им|ую|ие|их|ими)|哪一?[个种家位些])\s*$"
+)
+WHICH_OF_SEVERAL = _words(r"(?:\bкаки(?:е|х|ми)|哪些)\s*$")
+RANKED = _words(
+    rf"(?:\b(?:top|топ)[ -](?:{_NUMBER})|\bthe (?:{_NUMBER})|前(?:{_NUMBER})[个名位家种]?|最[多少高低大小][的])\s*$"
+)
+AND = _words(r"^\s*(?:,|and|и|和|与|、|and each|и кажд\w+)\s*$")
+COMPARED = _words(
+    r"^\s*(?:is |are |was |were |of )?(?:over|above|under|below|more|less|greater|at (?:least|most)|exceed\w*|between|"
+    r"больше(?! всего)|меньше(?! всего)|выше|ниже|свыше|от|大于|小于|超过|低于|高于|不[低高]于|[<>=]|为|是?\d|\d)"
+)
+
+AVERAGE = _words(r"\b(?:average|mean|avg)\b|средн\w+|平均")
+TOTAL = _words(r"\b(?:total|sum|overall|altogether|combined)\b|\bобщ\w+|суммарн\w+|итог\w*|总|一共|合计|共计")
+DIFFERENT = _words(
+    r"\bhow many (?:different|distinct|unique) $|\bсколько (?:разн|различн|уникальн)\w+ $|多少[种个]?不同的?$"
+)
+KINDS = _words(r"^\s*(?:total )?(?:different|distinct|unique|kinds|types|разн|различн|уникальн|不同)")
+HOW_MANY = _words(r"\bhow many\s*|\bсколько\s*|多少[条个行次人项]|几[条个次]|记录数")
+NUMBER_OF = _words(r"\b(?:number|count|percentage|share) of\b|\b(?:число|доля)\b|占比")
+"""These may count rows or refer to a column with counts."""
+GROUPING = _words(
+    r"\b(?:each|every|per|by|for (?:all|different)|group\w*|respectively)\b|\bкажд\w+|\bпо\b|每|各|按|分别"
+)
+ALONE = _words(r"^(?:(?:what|which) (?:is|was|are|were)|show|give|find|как\w+)? ?(?:me )?(?:the )?\s*$")
+"""The words before a superlative over all rows, in contrast to one that asks for the name of a row."""
+ID = _words(r"(?:^|[\W_])(?:id|code|no|nr|number|year|phone|zip|номер|код|год)$|Id$|编号|号码|代码|年")
+"""Names of columns with numbers that are not quantities."""
+
+BOUNDS = {
+    ">": _words(
+        r"\b(?:more|older|greater|higher|larger|longer) than\b|\b(?:over|above|exceed\w*|after)\b|"
+        r"(?<!не )\b(?:больше|более|старше|свыше|выше|дороже|позже) (?:чем )?\d|大于|(?<!不)超过|(?<!不)高于"
+    ),
+    "<": _words(
+        r"\b(?:less|fewer|younger|lower|smaller|shorter) than\b|\b(?:under|below|before)\b|"
+        r"(?<!не )\b(?:меньше|менее|младше|ниже|дешевле|раньше) (?:чем )?\d|(?<!不)小于|(?<!不)低于|(?<!不)少于"
+    ),
+    ">=": _words(r"\bat least\b|\bsince\b|\bне (?:менее|меньше|ниже)\b|不少于|不低于|以上"),
+    "<=": _words(r"\bat most\b|\bup to\b|\bне (?:более|больше|выше)\b|不超过|不高于|以下"),
+}
+"""Words of comparison, by the operator of the filter."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Properties of a result; an empty field is not determined."""
+
+    group_by: tuple[str | Bucket, ...] = ()
+    aggregations: tuple[str, ...] = ()
+    """The possible aggregate functions."""
+    figures: tuple[str, ...] = ()
+    """The columns that are aggregated; `*` for a count of rows."""
+    descending: bool | None = None
+    """Whether the order is descending; None if the result is not a ranking."""
+    limit: int | None = None
+    is_ungrouped: bool = False
+    """Whether all rows form one group: an aggregation without any word about groups."""
+    bounds: tuple[str, ...] = ()
+    """The comparison operators that the question expresses."""
+    takes_all: bool = False
+    """Whether all rows of the result are requested: no word limits them to the first, the highest or a number."""
+
+
+@dataclass
+class _Reading:
+    """A question with the columns named in it."""
+
+    question: str
+    table: Table
+    named: list[Mention]
+    groups: list[Mention] = field(default_factory=list)
+    is_ranking: bool = False
+    is_one: bool = False
+    """Whether a single row is requested: "which city", not "which cities"."""
+
+
+def shape_of(question: str, table: Table) -> Shape:
+    """Return the shape of the result over `table` that `question` determines.
+
+    Groups are columns after "each", "per" or "by", and ranked columns ("which city ... most", "top 3 cities"), in
+    English, Russian or Chinese. Periods require a single date column. Aggregated columns are numeric columns named in
+    the question that are neither grouped by nor compared.
+    """
+    reading = _Reading(question, table, mentions(question, table))
+    descending = _direction(question)
+    _find_groups(reading, ranks=descending is not None)
+    groups: list[str | Bucket] = list(dict.fromkeys(group.column.name for group in reading.groups))
+    groups += _period(reading)
+    aggregations, figures = _figure(reading, is_grouped=bool(groups), ranks=descending is not None)
+    ranked = descending if reading.is_ranking else None
+    if not aggregations:
+        groups, figures, ranked = [], (), None
+    limit = _limit(reading) if ranked is not None else None
+    bounds = tuple(operator for operator, spoken in BOUNDS.items() if spoken.search(question))
+    is_ungrouped = not groups and _begins_with_figure(reading) and not GROUPING.search(question)
+    return Shape(
+        tuple(groups),
+        aggregations,
+        figures,
+        ranked,
+        limit,
+        is_ungrouped and bool(aggregations),
+        bounds,
+        not SOME.search(question),
+    )
+
+
+def _direction(question: str) -> bool | None:
+    down, up = DESCENDING.search(question), ASCENDING.search(question)
+    if not (down or up):
+        return True if TOP.search(question) else None
+    return None if bool(down) == bool(up) else bool(down)
+
+
+def _find_groups(reading: _Reading, *, ranks: bool) -> None:
+    """Collect the columns that form groups, and set whether one of them is ranked."""
+    end = -1
+    for mention in reading.named:
+        before = reading.question[: mention.start]
+        is_next = bool(reading.groups) and AND.match(reading.question[end : mention.start]) is not None
+        is_ranked = ranks and not reading.is_ranking and _is_ranked(mention, before, reading)
+        by = BY.search(before) and not SORTED_BY.search(before) and not mention.is_number
+        if is_ranked or EACH.search(before) or by or (is_next and not mention.is_number):
+            reading.groups.append(mention)
+            end = mention.end
+
+
+def _is_ranked(mention: Mention, before: str, reading: _Reading) -> bool:
+    if mention.is_number or not (WHICH.search(before) or RANKED.search(before)):
+        return False
+    reading.is_ranking = True
+    word = reading.question[mention.start : mention.end].lower()
+    is_plural = word.endswith("s") and word != mention.column.name.lower()
+    reading.is_one = bool(WHICH.search(before)) and not (is_plural or WHICH_OF_SEVERAL.search(before))
+    return True
+
+
+def _period(reading: _Reading) -> list[Bucket]:
+    dates = [column.name for column in reading.table.columns if column.type_class in TIMES]
+    grouped = {group.column.name for group in reading.groups}
+    if len(dates) != 1 or dates[0] in grouped:
+        return []
+    return [Bucket(col=dates[0], by=period) for period, spoken in PERIODS.items() if spoken.search(reading.question)]
+
+
+def _limit(reading: _Reading) -> int | None:
+    match = FIRST.search(reading.question)
+    if match:
+        number = next(filter(None, match.groupdict().values()))
+        return NUMBERS.get(number.lower()) or _as_limit(number)
+    return 1 if reading.is_one else None
+
+
+def _begins_with_figure(reading: _Reading) -> bool:
+    """Return whether the question asks "how many ..." or names exactly one column ("what is the total ...")."""
+    counted = HOW_MANY.match(reading.question) or HOW_MANY.search(reading.question) and han_runs(reading.question)
+    return bool(counted) or len(reading.named) == 1
+
+
+def _as_limit(digits: str) -> int | None:
+    return int(digits) if 1 <= int(digits) <= MAX_LIMIT else None
+
+
+def _figure(reading: _Reading, *, is_grouped: bool, ranks: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the possible aggregate functions of the question and the columns they may apply to.
+
+    Both are empty if the question has words for several functions.
+    """
+    rest = _without(reading.question, reading.named)
+    figures = _figures(reading)
+    distinct = [mention for mention in reading.named if DIFFERENT.search(reading.question[: mention.start])]
+    if distinct:
+        return ("nunique",), (distinct[0].column.name,)
+    counted, average = HOW_MANY.search(reading.question), AVERAGE.search(rest)
+    summed = TOTAL.search(rest) if figures else None
+    is_one_kind = bool(counted) + bool(average) + bool(NUMBER_OF.search(rest)) <= 1
+    if not is_one_kind or (_is_extreme(rest) and not reading.is_ranking and (counted or average or summed)):
+        return (), ()
+    if average:
+        return ((), ()) if TOTAL.search(rest) else (("avg",), figures)
+    if counted and any(reading.question[counted.end() : at].strip() == "" for at in _starts(reading, figures)):
+        return ("sum",), figures
+    if counted and not (figures and is_grouped):
+        return _count(reading.question[counted.end() :], reading.table)
+    if figures:
+        return _kinds(reading, rest, is_grouped=is_grouped, ranks=ranks, is_summed=bool(summed)), figures
+    return (_COUNT, ("*",)) if counted or (reading.is_ranking and MOST_ROWS.search(rest)) else ((), ())
+
+
+def _count(counted: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a count of rows; if the `counted` noun resembles a column, also a count of its distinct values."""
+    spoken = spelt_words(counted)[:2]
+    if KINDS.match(counted):
+        return ("nunique",), ()
+    is_named = any(stem(word) in words(name) for word in spoken for name in table.column_names)
+    return (("count", "nunique"), ()) if is_named else (_COUNT, ("*",))
+
+
+def _kinds(reading: _Reading, rest: str, *, is_grouped: bool, ranks: bool, is_summed: bool) -> tuple[str, ...]:
+    """Return the possible aggregate functions of the numeric columns named in the question."""
+    if NUMBER_OF.search(rest):
+        return ()
+    if ranks and not reading.is_ranking:
+        return _extreme(reading)
+    if is_summed or (reading.is_ranking and MOST_ROWS.search(rest)):
+        return ("sum",)
+    return _OF_NUMBERS if is_grouped else ()
+
+
+def _is_extreme(rest: str) -> bool:
+    return DESCENDING.search(rest) is not None or ASCENDING.search(rest) is not None
+
+
+def _extreme(reading: _Reading) -> tuple[str, ...]:
+    """Return `max` or `min` if the question asks for the highest or lowest number itself."""
+    for superlative, kind in ((DESCENDING, "max"), (ASCENDING, "min")):
+        match = superlative.search(reading.question)
+        if match and len(reading.named) == 1 and ALONE.match(reading.question[: match.start()]):
+            return (kind,)
+    return ()
+
+
+def _figures(reading: _Reading) -> tuple[str, ...]:
+    """Return the numeric columns named in the question that are to be aggregated."""
+    return tuple(
+        dict.fromkeys(
+            mention.column.name
+            for mention in reading.named
+            if mention.is_number
+            and mention not in reading.groups
+            and not COMPARED.match(reading.question[mention.end :])
+            and not ID.search(mention.column.name)
+        )
+    )
+
+
+def _starts(reading: _Reading, figures: tuple[str, ...]) -> list[int]:
+    return [mention.start for mention in reading.named if mention.column.name in figures]
+
+
+def _without(question: str, named: list[Mention]) -> str:
+    """Return `question` with its column names masked, because they may be words such as "total"."""
+    for mention in named:
+        question = question[: mention.start] + "·" * (mention.end - mention.start) + question[mention.end :]
+    return question

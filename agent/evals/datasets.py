@@ -1,0 +1,279 @@
+"""Evaluation datasets: questions with reference SQL, their databases, and the files that hold them."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agent.errors import DatasetInvalid
+
+_TYPES = ("AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a database, with its reference SQL."""
+
+    id: str
+    db_id: str
+    question: str
+    sql: str
+    evidence: str = ""
+    """The dataset's hint for the question; empty if it has none."""
+
+    @property
+    def prompt(self) -> str:
+        """The question as sent to the graph, followed by the evidence."""
+        return f"{self.question}\nHint: {self.evidence}" if self.evidence else self.question
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The questions of a dataset in order, and the folder with a SQLite file for each `db_id`."""
+
+    questions: list[Question]
+    databases: Path
+
+    def first(self, limit: int | None) -> "Dataset":
+        """Return this dataset with only its first `limit` questions; None means all."""
+        return Dataset(self.questions[:limit], self.databases)
+
+    def part(self, limit: int | None, seed: int | None) -> "Dataset":
+        """Return this dataset with `limit` of its questions: the first ones, or a random sample if `seed` is set."""
+        if limit is None or seed is None:
+            return self.first(limit)
+        indices = random.Random(seed).sample(range(len(self.questions)), min(limit, len(self.questions)))
+        return Dataset([self.questions[index] for index in sorted(indices)], self.databases)
+
+
+def find_databases(dataset: Dataset) -> dict[str, Path]:
+    """Return the file of each database used by the questions, by its id.
+
+    The file is `<id>.sqlite` in the folder, or `<id>/<id>.sqlite` as in Spider, BIRD and KaggleDBQA.
+
+    Raises:
+        DatasetInvalid: The folder or one of the files does not exist.
+    """
+    folder = dataset.databases
+    if not folder.is_dir():
+        raise DatasetInvalid(str(folder), "there is no such folder")
+    return {
+        db_id: _database(folder, db_id) for db_id in dict.fromkeys(question.db_id for question in dataset.questions)
+    }
+
+
+def _database(folder: Path, db_id: str) -> Path:
+    name = f"{db_id}.sqlite"
+    # The id comes from a file, so it must not name a path outside the folder.
+    if Path(name).name != name or "\\" in name:
+        raise DatasetInvalid(str(folder), f"{db_id!r} is not a valid database name")
+    for path in (folder / name, folder / db_id / name):
+        if path.is_file():
+            return path
+    raise DatasetInvalid(str(folder), f"there is neither {name} nor {db_id}/{name}")
+
+
+Made = TypeVar("Made")
+Record = dict[str, Any]
+
+
+def read_lines(path: Path, make: Callable[[Record], Made]) -> Iterator[Made]:
+    """Yield the result of `make` for the JSON object on each line.
+
+    Raises:
+        DatasetInvalid: The file cannot be read, a line is not a JSON object, or `make` raised a ValueError for it.
+    """
+    # Split bytes: text would also be split at line separators that JSON allows inside strings.
+    for number, line in enumerate(_content(path).splitlines(), start=1):
+        if line.strip():
+            try:
+                yield make(_object(_json(line)))
+            except ValueError as error:
+                raise DatasetInvalid(str(path), f"line {number}: {error}") from error
+
+
+def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:
+    """Return the result of `make` for each object of a JSON list and its index.
+
+    Raises:
+        DatasetInvalid: The file cannot be read, is not a JSON list of objects, or `make` raised a ValueError.
+    """
+    try:
+        entries = _json(_content(path))
+    except ValueError as error:
+        raise DatasetInvalid(str(path), str(error)) from error
+    if not isinstance(entries, list):
+        raise DatasetInvalid(str(path), "it is not a JSON list")
+    items = []
+    for number, entry in enumerate(entries):
+        try:
+            items.append(make(number, _object(entry)))
+        except ValueError as error:
+            raise DatasetInvalid(str(path), f"entry {number}, counted from 0: {error}") from error
+    return items
+
+
+def text_field(record: Record, name: str, *, may_be_empty: bool = False) -> str:
+    """Return the text of a field.
+
+    Raises:
+        ValueError: The field is missing, not text, or empty without `may_be_empty`.
+    """
+    value = record.get(name)
+    if value is None:
+        raise ValueError(f"the field {name!r} is missing")
+    if not isinstance(value, str):
+        raise ValueError(f"the field {name!r} is not text")
+    if not value.strip() and not may_be_empty:
+        raise ValueError(f"the field {name!r} is empty")
+    return value
+
+
+def id_field(record: Record, name: str = "id") -> str:
+    """Return a field with text or an integer, as text.
+
+    Raises:
+        ValueError: The field is missing, empty or of another type.
+    """
+    value = record.get(name)
+    return str(value) if type(value) is int else text_field(record, name)
+
+
+def require_unique_ids(ids: list[str], path: Path) -> None:
+    """Check that no id is repeated.
+
+    Raises:
+        DatasetInvalid: With the repeated ids and `path`, their file.
+    """
+    repeated = [name for name, count in Counter(ids).items() if count > 1]
+    if repeated:
+        raise DatasetInvalid(str(path), f"it contains the same id several times: {shorten(repeated)}")
+
+
+def shorten(ids: list[str], limit: int = 5) -> str:
+    """Return the first ids, and the number of the remaining ones."""
+    more = f" and {len(ids) - limit} more" if len(ids) > limit else ""
+    return ", ".join(ids[:limit]) + more
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise DatasetInvalid(str(path), "there is no such file") from error
+    except OSError as error:
+        raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON ({error})") from error
+
+
+def _object(record: Any) -> Record:
+    if not isinstance(record, dict):
+        raise ValueError("it is not a JSON object")
+    return record
+
+
+def read_jsonl(folder: Path) -> Dataset:
+    """Return the dataset of a folder with `questions.jsonl` and the databases in `databases`.
+
+    Raises:
+        DatasetInvalid: As `read_questions`.
+    """
+    return Dataset(read_questions(folder / "questions.jsonl"), folder / "databases")
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Return the questions of a file with `id, db_id, question, sql` on each line; other fields are ignored.
+
+    Raises:
+        DatasetInvalid: The file cannot be read or is empty, or a line is invalid or repeats an id.
+    """
+
+    def read(record: Record) -> Question:
+        return Question(id_field(record), *(text_field(record, name) for name in ("db_id", "question", "sql")))
+
+    questions = list(read_lines(path, read))
+    require_unique_ids([question.id for question in questions], path)
+    if not questions:
+        raise DatasetInvalid(str(path), "it contains no questions")
+    return questions
+
+
+def read_predictions(path: Path, questions: list[Question]) -> dict[str, str]:
+    """Return the SQL of a file with `id, sql` on each line, by id. Empty SQL means no answer.
+
+    Raises:
+        DatasetInvalid: As `read_questions`, or a line has the id of no question.
+    """
+
+    def read(record: Record) -> tuple[str, str]:
+        return id_field(record), text_field(record, "sql", may_be_empty=True)
+
+    predictions = list(read_lines(path, read))
+    require_unique_ids([name for name, _ in predictions], path)
+    ids = {question.id for question in questions}
+    unknown = [name for name, _ in predictions if name not in ids]
+    if unknown:
+        raise DatasetInvalid(str(path), f"there is no question for {shorten(unknown)}")
+    return dict(predictions)
+
+
+def require_predictions(questions: list[Question], predictions: dict[str, str], path: Path) -> None:
+    """Check that each question has a prediction; `path` is the file of the predictions.
+
+    Raises:
+        DatasetInvalid: With the ids of questions without one.
+    """
+    missing = [question.id for question in questions if question.id not in predictions]
+    if missing:
+        raise DatasetInvalid(str(path), f"there is no statement for {shorten(missing)}")
+
+
+@dataclass(frozen=True)
+class LabeledQuestion(Question):
+    """A question labelled with its ambiguity. Its SQL is that of the intended reading."""
+
+    type: str | None = None
+    """One of Sphinteract's four types; None for an unambiguous question."""
+    matters: bool = False
+    """Whether two of its readings have different results, so that a clarification is useful."""
+
+
+def read_labeled_questions(path: Path) -> list[LabeledQuestion]:
+    """Return the questions of a file in the format of `tests/fixtures/clarification/README.md`.
+
+    `meant` is the index of the intended reading, by default the first.
+
+    Raises:
+        DatasetInvalid: The file cannot be read or is empty, or a line is invalid or repeats an id.
+    """
+    questions = list(read_lines(path, _question))
+    require_unique_ids([question.id for question in questions], path)
+    if not questions:
+        raise DatasetInvalid(str(path), "it contains no questions")
+    return questions
+
+
+def _question(record: Record) -> LabeledQuestion:
+    fields = id_field(record), text_field(record, "db_id"), text_field(record, "question")
+    if record.get("type") is None:
+        return LabeledQuestion(*fields, text_field(record, "sql"))
+    kind, matters = text_field(record, "type"), record.get("differs")
+    if kind not in _TYPES or not isinstance(matters, bool):
+        raise ValueError(f"type must be one of {', '.join(_TYPES)}, and differs true or false")
+    return LabeledQuestion(*fields, _intended_sql(record), type=kind, matters=matters)
+
+
+def _intended_sql(record: Record) -> str:
+    readings, meant = record.get("readings"), record.get("meant", 0)
+    if not isinstance(readings, list) or type(meant) is not int or not 0 <= meant < len(readings):
+        raise ValueError("meant must be the index of one of its readings")
+    return text_field(readings[meant], "sql")

@@ -1,0 +1,151 @@
+"""Read the published datasets Spider, BIRD and KaggleDBQA."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from agent.errors import DatasetInvalid
+from agent.evals.datasets import (
+    Dataset,
+    Question,
+    Record,
+    id_field,
+    read_jsonl,
+    read_list,
+    require_unique_ids,
+    shorten,
+    text_field,
+)
+
+_QUESTIONS = ("dev.json", "mini_dev_sqlite.json")
+_PARTS = ("_test", "_fewshot")
+"""Name endings of files that repeat questions of another file."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of the schemas and the databases in a dataset's folder."""
+
+    schemas: str
+    databases: str
+
+    def dataset(self, folder: Path, questions: list[Question]) -> Dataset:
+        """Return `questions` with the databases of `folder`.
+
+        Raises:
+            DatasetInvalid: There are no questions, an id is repeated, the list of schemas is missing, invalid or
+                incomplete, or the folder of databases is missing.
+        """
+        if not questions:
+            raise DatasetInvalid(str(folder), "it contains no questions")
+        require_unique_ids([question.id for question in questions], folder)
+        described = set(read_list(folder / self.schemas, lambda _, record: text_field(record, "db_id")))
+        unknown = [db_id for db_id in dict.fromkeys(question.db_id for question in questions) if db_id not in described]
+        if unknown:
+            raise DatasetInvalid(str(folder / self.schemas), f"there is no schema of {shorten(unknown)}")
+        databases = folder / self.databases
+        if not databases.is_dir():
+            raise DatasetInvalid(str(databases), "there is no such folder; unpack the databases there")
+        return Dataset(questions, databases)
+
+
+def find_one_file(folder: Path, names: tuple[str, ...]) -> Path:
+    """Return the only file of `folder` with one of `names`.
+
+    Raises:
+        DatasetInvalid: None of the files exists, or more than one.
+    """
+    paths = [folder / name for name in names if (folder / name).exists()]
+    if len(paths) == 1:
+        return paths[0]
+    alternatives = " or ".join(names)
+    raise DatasetInvalid(
+        str(folder), f"it contains more than one of {alternatives}" if paths else f"there is no {alternatives}"
+    )
+
+
+_BIRD = Layout("dev_tables.json", "dev_databases")
+
+
+def read_bird(folder: Path, *, evidence: bool) -> Dataset:
+    """Return BIRD's dev split or mini-dev, with or without the `evidence` of its questions.
+
+    `folder` has `dev.json` or `mini_dev_sqlite.json`, and `dev_tables.json` and `dev_databases/<id>/<id>.sqlite`.
+
+    Raises:
+        DatasetInvalid: A file is missing, invalid or inconsistent with another, or both files of questions exist.
+    """
+
+    def question(_: int, record: Record) -> Question:
+        db_id, text, sql = (text_field(record, name) for name in ("db_id", "question", "SQL"))
+        hint = text_field(record, "evidence", may_be_empty=True).strip() if evidence else ""
+        return Question(id_field(record, "question_id"), db_id, text, sql, hint)
+
+    return _BIRD.dataset(folder, read_list(find_one_file(folder, _QUESTIONS), question))
+
+
+_KAGGLEDBQA = Layout("KaggleDBQA_tables.json", "databases")
+
+
+def read_kaggledbqa(folder: Path) -> Dataset:
+    """Return all questions of KaggleDBQA.
+
+    `folder` has `examples/<id>.json`, `KaggleDBQA_tables.json` and `databases/<id>/<id>.sqlite`; `<id>_test.json` and
+    `<id>_fewshot.json` repeat questions of `<id>.json` and are not read. The questions have no ids; their database and
+    their index in the file identify them.
+
+    Raises:
+        DatasetInvalid: A file is missing, invalid or inconsistent with another.
+    """
+    examples = folder / "examples"
+    if not examples.is_dir():
+        raise DatasetInvalid(str(examples), "there is no such folder")
+    files = [path for path in sorted(examples.glob("*.json")) if not path.stem.endswith(_PARTS)]
+    if not files:
+        raise DatasetInvalid(str(examples), "there is no file of questions, such as Pesticide.json")
+
+    def question(number: int, record: Record) -> Question:
+        db_id = text_field(record, "db_id")
+        return Question(f"{db_id}-{number}", db_id, text_field(record, "question"), text_field(record, "query"))
+
+    return _KAGGLEDBQA.dataset(folder, [item for path in files for item in read_list(path, question)])
+
+
+_SPIDER = Layout("tables.json", "database")
+
+
+def read_spider(folder: Path) -> Dataset:
+    """Return the dev split of Spider: `dev.json`, `tables.json` and `database/<id>/<id>.sqlite` in `folder`.
+
+    The questions have no ids; they are numbered `dev-0` and so on, in order.
+
+    Raises:
+        DatasetInvalid: A file is missing, invalid or inconsistent with another.
+    """
+
+    def question(number: int, record: Record) -> Question:
+        return Question(f"dev-{number}", *(text_field(record, name) for name in ("db_id", "question", "query")))
+
+    return _SPIDER.dataset(folder, read_list(folder / "dev.json", question))
+
+
+class DatasetName(StrEnum):
+    """The supported datasets."""
+
+    JSONL = "jsonl"
+    KAGGLEDBQA = "kaggledbqa"
+    BIRD = "bird"
+    SPIDER = "spider"
+
+
+def open_dataset(name: DatasetName, folder: Path, *, evidence: bool = True) -> Dataset:
+    """Return the dataset in `folder`; the questions of BIRD with or without `evidence`.
+
+    Raises:
+        DatasetInvalid: A file is missing, invalid or inconsistent with another.
+    """
+    if name is DatasetName.BIRD:
+        return read_bird(folder, evidence=evidence)
+    if name is DatasetName.KAGGLEDBQA:
+        return read_kaggledbqa(folder)
+    return read_spider(folder) if name is DatasetName.SPIDER else read_jsonl(folder)

@@ -1,0 +1,82 @@
+"""The record of a model call: request and reply as they are logged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import openai
+from langchain_core.messages import AIMessage, BaseMessage
+
+from agent.core.canonical import digest, value_hash
+from agent.core.failure import failure_of
+from agent.errors import DatasphinxError, InternalError
+from agent.llm.formats import response_format
+
+FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
+"""Errors of an endpoint that does not support the requested response format."""
+
+_CUT_OFF_REASONS = {"length": "limit of tokens", "content_filter": "content filter"}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The outcome of a call: a text and its problem (empty if complete), or an error.
+
+    `usage` is the number of prompt and completion tokens, None if unknown. `perplexity` is None unless requested and
+    supported by the endpoint.
+    """
+
+    text: str = ""
+    problem: str = ""
+    usage: tuple[int, int] | None = None
+    error: Exception | None = None
+    perplexity: float | None = None
+
+
+def request_body(schema: str, model: str, options: dict[str, Any], messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return the record of a request: name of the schema, model, decoding options, and messages.
+
+    A grammar and tools are long and follow from the other parts, so only their hashes are recorded.
+    """
+    grammar, tools = options.get("extra_body", {}).get("grammar"), options.get("tools")
+    return {
+        "schema": schema,
+        "model": model,
+        "mode": "tools" if tools else response_format(options).get("type", "text"),
+        "temperature": options.get("temperature"),
+        "seed": options.get("seed"),
+        "grammar_hash": digest(grammar) if grammar else None,
+        "tools_hash": value_hash(tools) if tools else None,
+        "messages": message_bodies(messages),
+    }
+
+
+def message_bodies(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return role and content of each message."""
+    return [{"role": message.type, "content": message.content} for message in messages]
+
+
+def reply_body(reply: Reply) -> dict[str, Any]:
+    """Return the record of a reply; `perplexity` only if known."""
+    perplexity = {} if reply.perplexity is None else {"perplexity": reply.perplexity}
+    return {"output": reply.text, "problem": reply.problem, **perplexity, **_error_body(reply.error)}
+
+
+def problem_of(answer: AIMessage) -> str:
+    """Return why the text of `answer` is incomplete (refused or cut off), or an empty string."""
+    refusal = answer.additional_kwargs.get("refusal")
+    if refusal:
+        return f"the model refused: {refusal}"
+    reason = answer.response_metadata.get("finish_reason")
+    limit = _CUT_OFF_REASONS.get(str(reason))
+    return f"the answer was cut off by the {limit}" if limit else ""
+
+
+def _error_body(error: Exception | None) -> dict[str, Any]:
+    """Return code and facts of an error, and whether the endpoint rejected the response format."""
+    if error is None:
+        return {"error": None}
+    if isinstance(error, DatasphinxError):
+        return {"error": failure_of(error)}
+    reason = f"{type(error).__name__}: {error}"
+    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, FORMAT_REFUSED)}

@@ -1,0 +1,66 @@
+"""Text embeddings from an OpenAI-compatible endpoint."""
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import openai
+from cachetools import LRUCache
+from langchain_openai import OpenAIEmbeddings
+from numpy.typing import NDArray
+from pydantic import SecretStr
+
+from agent.errors import ModelRejected, ModelUnreachable
+
+_BATCH = 256
+_CACHED_VECTORS = 50_000
+_NO_KEY = "none"
+
+
+class EndpointEmbedder:
+    """Client of an embeddings endpoint with a cache of vectors. Safe to share between threads."""
+
+    def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None = None, timeout_s: float = 30.0) -> None:
+        """Create a client for the endpoint at `base_url`, which ends with `/v1` as for chat models."""
+        self._endpoint = base_url
+        self.identity = f"{base_url} {model}"
+        self._client = OpenAIEmbeddings(
+            openai_api_base=base_url,
+            model=model,
+            openai_api_key=api_key or SecretStr(_NO_KEY),
+            request_timeout=timeout_s,
+            chunk_size=_BATCH,
+            # Token counting would download a tokenizer of OpenAI, and other servers accept only plain text.
+            check_embedding_ctx_length=False,
+        )
+        self._lock = threading.Lock()
+        self._cache: LRUCache[str, NDArray[np.float32]] = LRUCache(maxsize=_CACHED_VECTORS)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a matrix with one row per text.
+
+        Raises:
+            ModelUnreachable: the endpoint does not respond, fails, or returns an invalid response.
+            ModelRejected: the endpoint rejected the request.
+        """
+        with self._lock:
+            vectors = {text: self._cache[text] for text in texts if text in self._cache}
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
+        fresh = dict(zip(missing, self._fetch(missing), strict=True)) if missing else {}
+        with self._lock:
+            self._cache.update(fresh)
+        vectors |= fresh
+        return np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+
+    def _fetch(self, texts: list[str]) -> NDArray[np.float32]:
+        try:
+            vectors = np.asarray(self._client.embed_documents(texts), np.float32)
+        except openai.APIStatusError as error:
+            rejected = error.status_code < 500 and error.status_code not in (408, 429)
+            raise (ModelRejected if rejected else ModelUnreachable)(self._endpoint, str(error.message)[:300]) from error
+        except (openai.APIError, ValueError, TypeError, KeyError, AttributeError) as error:
+            reason = str(error).strip() or type(error).__name__
+            raise ModelUnreachable(self._endpoint, reason[:300]) from error
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise ModelUnreachable(self._endpoint, f"{len(texts)} texts were sent and {len(vectors)} vectors came back")
+        return vectors

@@ -1,0 +1,98 @@
+"""Response formats for structured answers: request options and the instructions that go with them."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.utils.function_calling import convert_to_openai_function
+from pydantic import BaseModel
+
+Tools = Sequence[dict[str, Any]]
+"""Functions that a model may call, in the format of OpenAI."""
+
+MODES = ("json_schema", "json_object", "text")
+"""Response formats, strictest first."""
+
+
+def function_schema(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return a function in the format of OpenAI; `parameters` is the JSON schema of its arguments."""
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def request_of(schema: type[BaseModel], mode: str, tools: Tools) -> dict[str, Any]:
+    """Return the options of a request for `schema` in a mode of `MODES`, or in mode "tools" for a call of `tools`."""
+    if mode == "tools":
+        return {"tools": list(tools), "tool_choice": "required"}
+    if mode == "json_object":
+        return body_options({"response_format": {"type": "json_object"}})
+    if mode == "text":
+        return {}
+    return json_schema_options(schema.__name__, _strict_schema(schema))
+
+
+def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a request for JSON that conforms to `schema`."""
+    json_schema = {"name": name, "strict": True, "schema": schema}
+    return body_options({"response_format": {"type": "json_schema", "json_schema": json_schema}})
+
+
+def body_options(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a request with `fields` added to its body.
+
+    Extra fields are sent unchanged. OpenAI's client converts its own fields part by part, which would take longer than
+    the rest of the call.
+    """
+    return {"extra_body": fields}
+
+
+def response_format(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the `response_format` of request options, empty if there is none."""
+    value: dict[str, Any] = options.get("extra_body", {}).get("response_format", {})
+    return value
+
+
+@cache
+def _strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    function = convert_to_openai_function(schema, strict=True)
+    return cast(dict[str, Any], _without_defaults(function["parameters"]))
+
+
+def format_messages(schema: type[BaseModel], mode: str, tools: Tools, *, with_schema: bool) -> list[BaseMessage]:
+    """Return the messages that describe the format: the tools, and the schema if requested or needed in `mode`."""
+    messages: list[BaseMessage] = []
+    if tools and mode != "tools":
+        functions = [tool["function"] for tool in tools]
+        messages.append(HumanMessage(f"The tools, each with the JSON schema of its arguments: {json.dumps(functions)}"))
+    if with_schema or mode not in {"json_schema", "tools"}:
+        text = "Answer with one JSON object and nothing else. Its JSON schema: "
+        messages.append(HumanMessage(f"{text}{json.dumps(schema.model_json_schema())}"))
+    return messages
+
+
+def call_as_answer(answer: AIMessage) -> str | None:
+    """Return the first tool call as JSON of an `AnalystStep`, or None if there is none."""
+    if answer.tool_calls:
+        first = answer.tool_calls[0]
+        return json.dumps({"tool": first["name"], "arguments": json.dumps(first["args"], ensure_ascii=False)})
+    if answer.invalid_tool_calls:
+        broken = answer.invalid_tool_calls[0]
+        return json.dumps({"tool": broken["name"] or "", "arguments": broken["args"] or ""})
+    return None
+
+
+def repair_messages(text: str, problem: str, schema: str) -> list[BaseMessage]:
+    """Return the messages that report an unreadable answer and request another one."""
+    answer: list[BaseMessage] = [AIMessage(text)] if text else []
+    return [
+        *answer,
+        HumanMessage(f"That could not be read as {schema}: {problem}. Answer again, completely and correctly."),
+    ]
+
+
+def _without_defaults(node: Any) -> Any:
+    # All properties are required, so defaults have no effect; Azure rejects a strict schema with defaults.
+    if isinstance(node, dict):
+        return {key: _without_defaults(value) for key, value in node.items() if key != "default"}
+    return [_without_defaults(part) for part in node] if isinstance(node, list) else node

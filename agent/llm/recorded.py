@@ -1,0 +1,91 @@
+"""A model client that replays recorded calls without network access."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
+from agent.llm.call_record import Reply, message_bodies
+from agent.llm.client import ModelClient
+from agent.llm.formats import Tools, format_messages
+from agent.llm.parse import Answer
+from agent.llm.scripted import ScriptedModel
+from agent.record.step import ModelCall, current_step
+from agent.settings import Settings
+from agent.types import EmbeddedOptions
+
+_ERRORS: dict[str, type[DatasphinxError]] = {
+    error.code: error for error in (BudgetExceeded, ModelRejected, ModelUnreachable)
+}
+NOTHING_LEFT = "there is no such call on the record"
+"""Reason for the failure of a call that the recorded run did not make."""
+
+
+class RecordedModel(ModelClient):
+    """Returns the recorded outputs per schema in order, whatever the request; requests are compared afterwards.
+
+    Response formats are those of the recorded calls, even if the client has since settled on another one.
+    """
+
+    def __init__(
+        self, calls: Iterable[Mapping[str, Any]], settings: Settings, embedded: EmbeddedOptions | None = None
+    ) -> None:
+        """Replay `calls`, the bodies of recorded calls."""
+        recorded = list(calls)
+        name = str(recorded[0]["model"]) if recorded else "recorded"
+        super().__init__(ScriptedModel(), settings, name=name, embedded=embedded)
+        self._queues: dict[str, deque[Mapping[str, Any]]] = {}
+        for call in recorded:
+            self._queues.setdefault(call["schema"], deque()).append(call)
+        self._current: Mapping[str, Any] = {}
+
+    def _call(
+        self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
+    ) -> tuple[str, str]:
+        queue = self._queues.get(schema.__name__, deque())
+        while len(queue) > 1 and queue[0].get("refused_format"):
+            # The endpoint rejected this response format; the next recorded call has another one.
+            step, rejected = current_step.get(), queue.popleft()
+            if step:
+                step.calls.append(self._recorded_call(rejected))
+                step.event("llm", rejected)
+        if queue:
+            self._modes = (queue[0]["mode"],)
+            self._calls_tools = queue[0]["mode"] == "tools"
+            instructions = format_messages(schema, "json_schema", (), with_schema=True)
+            with_schema = queue[0]["messages"][-1:] == message_bodies(instructions)
+        return super()._call(schema, messages, tools, with_schema=with_schema)
+
+    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
+        queue = self._queues.get(schema)
+        if not queue:
+            self._current = {}
+            return Reply(usage=(0, 0), error=ModelUnreachable("record", NOTHING_LEFT))
+        self._current = queue.popleft()
+        if self._current.get("error"):
+            return Reply(error=_error(self._current))
+        return Reply(self._current["output"], self._current["problem"])
+
+    def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
+        return self._recorded_call({"schema": schema, **self._current})
+
+    def _recorded_call(self, call: Mapping[str, Any]) -> ModelCall:
+        """Return the recorded tokens, latency and cost of a call, so that a replay reports those of the run."""
+        return ModelCall(
+            schema=call["schema"],
+            model=self.name,
+            prompt_tokens=call.get("prompt_tokens", 0),
+            completion_tokens=call.get("completion_tokens", 0),
+            latency_ms=call.get("latency_ms", 0.0),
+            cost_usd=call.get("cost_usd", 0.0),
+        )
+
+
+def _error(call: Mapping[str, Any]) -> Exception:
+    code, facts = call["error"]["code"], call["error"]["facts"]
+    if call.get("refused_format"):
+        return ModelRejected("record", str(facts.get("reason")))
+    kind = _ERRORS.get(code)
+    return kind(**facts) if kind else RuntimeError(facts.get("reason", code))

@@ -1,0 +1,173 @@
+"""Wrappers of the nodes: logging, audit, conversion of exceptions into `failure`, and the edges to the next node."""
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, get_args, get_type_hints
+
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import StateGraph
+
+from agent.answers.outputs import failure_output
+from agent.conversation.conversations import CANCELLATION
+from agent.core.failure import client_failure, failure_of, server_directories, without_server_paths
+from agent.core.redact import without_paths
+from agent.core.text import valid_json
+from agent.errors import DatasphinxError, InternalError
+from agent.record.step import Audit, Step, current_step, merge_audit, new_audit
+from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
+from agent.services import Services
+from agent.state import new_run
+
+logger = logging.getLogger("datasphinx")
+
+Node = Callable[[Any, Services], dict[str, Any]]
+"""A node: returns the changes of the state."""
+
+Router = Callable[[Any], str]
+"""Returns the name of the next node. The targets are the literals of its return annotation."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Properties of all runs of one graph."""
+
+    name: str
+    """The name of the graph in the event log."""
+    new_run: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """Returns the initial working state for these inputs."""
+    last: str
+    """The node that writes the answer."""
+    failed: Callable[[dict[str, Any], Any], dict[str, Any]]
+    """Returns the output for a failure of the last node and the state."""
+
+
+SQL_AGENT = Flow("agent", new_run, "answer", failure_output)
+
+_UNDECODED_INPUTS = ("files", "source")
+"""Inputs that may be paths. Bytes of a path that are not UTF-8 are lone surrogates in Python and must be kept."""
+
+
+class GraphNode(Protocol):
+    """A node in the form that LangGraph calls."""
+
+    __name__: str
+
+    def __call__(self, state: Any) -> dict[str, Any]:
+        """Return the changes of `state`."""
+
+
+def add_node(
+    builder: StateGraph[Any, Any, Any, Any],
+    node: Node,
+    services: Services,
+    router: Router | str,
+    flow: Flow = SQL_AGENT,
+) -> None:
+    """Add `node` and its edges to `builder`: after a failure to the last node of `flow`, otherwise as `router` decides.
+
+    `router` is the name of the next node if there is only one.
+    """
+    name = node.__name__
+    builder.add_node(name, run_as_node(node, services, flow))
+    targets = [router] if isinstance(router, str) else get_args(get_type_hints(router)["return"])
+    is_exit = name == flow.last
+
+    def route(state: Any) -> str:
+        if state.get("failure") and not is_exit:
+            return flow.last
+        return router if isinstance(router, str) else router(state)
+
+    route.__name__ = f"after_{name}"
+    builder.add_conditional_edges(name, route, [*targets] if is_exit else [*{*targets, flow.last}])
+
+
+def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> GraphNode:
+    """Return `node` as a function of the state alone, which logs its step, adds to the audit, and raises nothing.
+
+    An error becomes the state's `failure`. The first node of a run finds only its input in the state; the run gets a
+    trace id and a new working state, and keeps the input under `given`. If the start of a run cannot be logged, the run
+    fails. The node that writes the answer also ends the log of the run.
+    """
+
+    def run(state: Any) -> dict[str, Any]:
+        is_first = "given" not in state
+        if is_first:
+            state = {name: value if name in _UNDECODED_INPUTS else valid_json(value) for name, value in state.items()}
+        initial = {**flow.new_run(state), "given": {**state}} if is_first else {}
+        state = {**state.get("given", {}), **state}
+        spent = new_audit(uuid.uuid4().hex) if is_first else state["audit"]
+        config = var_child_runnable_config.get() or {}
+        step = Step(node.__name__, spent, cancellation=config.get("configurable", {}).get(CANCELLATION))
+        token = current_step.set(step)
+        try:
+            step.recorder = services.recorder
+            if is_first:
+                body = run_body(flow.name, state, services.settings, services.embedded, services.today())
+                services.recorder.begin(spent["trace_id"], body)
+            update = node(state, services)
+        except GraphBubbleUp:
+            raise
+        except DatasphinxError as error:
+            update = _failed(node, flow, state, error, services)
+        except Exception as error:
+            logger.exception("[%s] failed trace_id=%s", node.__name__, spent["trace_id"])
+            # The text of an unexpected error may contain anything; a client of a server gets only its type.
+            reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
+            update = _failed(node, flow, state, InternalError(reason, spent["trace_id"]), services)
+        finally:
+            current_step.reset(token)
+        audit = _recorded(step, update)
+        update.pop(LOGGED_ANSWER, None)
+        return _without_paths({**initial, **update, "audit": audit}, services)
+
+    run.__name__ = node.__name__
+    run.__doc__ = node.__doc__
+    return run
+
+
+def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:
+    failure = failure_of(error) if _is_trusted(services) else client_failure(error, services.settings)
+    return flow.failed(failure, state) if node.__name__ == flow.last else {"failure": failure}
+
+
+def _is_trusted(services: Services) -> bool:
+    """Return whether errors may contain local paths: only callers that may query any path see them."""
+    try:
+        return services.any_source
+    except DatasphinxError:
+        # The settings are invalid; that error contains no path.
+        return True
+
+
+def _without_paths(update: dict[str, Any], services: Services) -> dict[str, Any]:
+    """Return `update` without local paths in its errors and notes, for clients of a server."""
+    audit: Audit = update["audit"]
+    errors: list[Any] = [item for step in audit["steps"] for item in (step, *step["statements"]) if item.get("error")]
+    failure = update.get("failure")
+    if _is_trusted(services) or not (failure or errors or audit["notes"]):
+        return update
+    directories = server_directories(services.settings)
+    for item in errors:
+        item["error"] = without_paths(str(item["error"]), directories)
+    audit["notes"] = [without_paths(note, directories) for note in audit["notes"]]
+    return {**update, "failure": without_server_paths(failure, services.settings)} if failure else update
+
+
+def _recorded(step: Step, update: dict[str, Any]) -> Audit:
+    """Return the audit of `step`, which ended with `update`, after logging its end."""
+    audit = step.record()
+    if step.tool:
+        step.event("tool", step.tool)
+    step.event("step", step_body(audit["latency_ms"], update, step.notes))
+    if "answer" not in update or step.recorder is None:
+        return audit
+    for body in chart_bodies(update):
+        step.event("chart", body)
+    step.event("output", output_body(update, merge_audit(step.previous_audit, audit)))
+    lost = step.recorder.end(step.previous_audit["trace_id"])
+    if lost:
+        step.notes.append(f"not all of this run is on the record: {lost}")
+    return {**audit, "recorded": lost is None and step.recorder.is_on, "notes": step.notes}

@@ -1,0 +1,49 @@
+"""Read dates and times of specs: ISO 8601 text without a time zone."""
+
+import re
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATETIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
+
+
+class Span(NamedTuple):
+    """A period from `start` up to but excluding `end`; a single point in time if `end` is None."""
+
+    start: datetime
+    end: datetime | None = None
+
+
+def read_date(text: str) -> date:
+    """Return the date in `text`.
+
+    Raises:
+        ValueError: `text` is not a date.
+    """
+    if not _DATE.fullmatch(text):
+        raise ValueError("a date such as 2024-03-31 is expected")
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"there is no date {text}") from None
+
+
+def read_span(text: str) -> Span:
+    """Return the time in `text`; a date without a time is the whole day.
+
+    Raises:
+        ValueError: `text` is neither a date nor a time.
+    """
+    if _DATETIME.fullmatch(text):
+        try:
+            return Span(datetime.fromisoformat(text))
+        except ValueError:
+            raise ValueError(f"there is no time {text}") from None
+    if not _DATE.fullmatch(text):
+        raise ValueError("a date such as 2024-03-31 or a time such as 2024-03-31T13:30:00, without a zone, is expected")
+    day = read_date(text)
+    if day == date.max:
+        raise ValueError(f"no day follows {text}")
+    start = datetime(day.year, day.month, day.day)
+    return Span(start, start + timedelta(days=1))

@@ -1,0 +1,1 @@
+"""The append-only log of runs: events, store, verification, migrations, and the process log."""

@@ -1,0 +1,29 @@
+"""Credentials in the settings, to be redacted from the record and the log."""
+
+from urllib.parse import unquote
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from agent.settings import Settings
+
+
+def secrets_of(settings: Settings) -> tuple[str, ...]:
+    """Return all keys and passwords in `settings`, longest first: the model's key, and passwords in database URLs."""
+    urls = [source.url.get_secret_value() for source in settings.sources.values()]
+    stores = [url.get_secret_value() for url in (settings.record_url, settings.threads_url) if url]
+    urls += [settings.source, *stores]
+    secrets = {settings.llm_api_key.get_secret_value()} if settings.llm_api_key else set()
+    for url in urls:
+        secrets |= _passwords(url)
+    return tuple(sorted(secrets - {""}, key=len, reverse=True))
+
+
+def _passwords(url: str) -> set[str]:
+    """Return the password in `url`, both as written and decoded."""
+    try:
+        password = make_url(url).password or ""
+    except (ArgumentError, ValueError):
+        return set()
+    written = url.partition("://")[2].rpartition("@")[0].partition(":")[2]
+    return {str(password), written, unquote(written)}

@@ -1,0 +1,135 @@
+"""Numbered migrations, applied once each, in order and in one transaction; the migrations of the record."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    insert,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.dialects.mysql import LONGTEXT
+
+from agent.record.events import BEGINNING
+
+Migration = Callable[[Connection], None]
+"""A migration. MariaDB and MySQL commit each CREATE TABLE, so a migration must be repeatable there."""
+
+_LOCK = 1_346_458_920
+_LOCK_WAIT_S = 5
+
+
+def migrations_table(name: str) -> Table:
+    """Return the table with this name that lists applied migrations."""
+    return Table(
+        name,
+        MetaData(),
+        Column("number", Integer, primary_key=True, autoincrement=False),
+        Column("name", String(100), nullable=False),
+        Column("applied_at", String(40), nullable=False),
+    )
+
+
+APPLIED = migrations_table("datasphinx_migrations")
+"""Applied migrations of the record."""
+
+
+def migration_0001_events(connection: Connection) -> None:
+    """Create the table of events, and the table whose only row holds the end of the chain."""
+    metadata = MetaData()
+    Table(
+        "datasphinx_events",
+        metadata,
+        Column("position", BigInteger, primary_key=True, autoincrement=False),
+        Column("trace_id", String(64), nullable=False),
+        Column("sequence", Integer, nullable=False),
+        Column("time", String(40), nullable=False),
+        Column("kind", String(20), nullable=False, index=True),
+        Column("body", Text().with_variant(LONGTEXT(), "mysql", "mariadb"), nullable=False),
+        Column("previous", String(64), nullable=False),
+        Column("hash", String(64), nullable=False, index=True),
+        UniqueConstraint("trace_id", "sequence"),
+    )
+    head = Table(
+        "datasphinx_head",
+        metadata,
+        Column("id", Integer, primary_key=True, autoincrement=False),
+        Column("position", BigInteger, nullable=False),
+        Column("hash", String(64), nullable=False),
+    )
+    metadata.create_all(connection)
+    if connection.execute(select(head.c.id)).first() is None:
+        connection.execute(insert(head).values(id=1, position=0, hash=BEGINNING))
+
+
+MIGRATIONS: tuple[Migration, ...] = (migration_0001_events,)
+"""All migrations, numbered from 1 by position. A released migration is never changed."""
+
+
+class StoreTooNew(Exception):
+    """The tables were created by a later version of datasphinx."""
+
+
+def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS, applied: Table = APPLIED) -> list[int]:
+    """Apply the pending migrations in one transaction and return their numbers.
+
+    Processes that start at the same time wait for each other; later ones find nothing to apply.
+
+    Raises:
+        StoreTooNew: a migration was applied that is not in `migrations`.
+        TimeoutError: another process holds the lock too long.
+    """
+    with engine.connect().execution_options(writes=True) as connection, _exclusive_lock(connection), connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        applied.create(connection, checkfirst=True)
+        last = _last_applied(connection, applied)
+        if last > len(migrations):
+            raise StoreTooNew(f"its tables have version {last}, but this datasphinx supports up to {len(migrations)}")
+        due = list(enumerate(migrations[last:], last + 1))
+        for number, migration in due:
+            migration(connection)
+            now = datetime.now(UTC).isoformat()
+            connection.execute(insert(applied).values(number=number, name=migration.__name__, applied_at=now))
+    return [number for number, _ in due]
+
+
+def is_current(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS, applied: Table = APPLIED) -> bool:
+    """Return whether all migrations are applied, without writing."""
+    return inspect(connection).has_table(applied.name) and _last_applied(connection, applied) == len(migrations)
+
+
+def _last_applied(connection: Connection, applied: Table) -> int:
+    return max(connection.execute(select(applied.c.number)).scalars(), default=0)
+
+
+@contextmanager
+def _exclusive_lock(connection: Connection) -> Iterator[None]:
+    """Hold a named lock on MariaDB and MySQL, where each CREATE TABLE commits the transaction.
+
+    On SQLite and PostgreSQL the lock of the transaction suffices.
+    """
+    if connection.dialect.name not in ("mysql", "mariadb"):
+        yield
+        return
+    locked = connection.execute(text(f"SELECT GET_LOCK('datasphinx_record', {_LOCK_WAIT_S})")).scalar()
+    connection.commit()
+    if locked != 1:
+        raise TimeoutError("another process is migrating its tables")
+    try:
+        yield
+    finally:
+        connection.execute(text("SELECT RELEASE_LOCK('datasphinx_record')"))
+        connection.commit()

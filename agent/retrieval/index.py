@@ -1,0 +1,241 @@
+"""Ranking of tables for a question by words, meaning and foreign keys, without a model; and a cache of the index."""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.retrieval.arrays import READ_ERRORS, Arrays, array_1d, pack_json, read_arrays, unpack_json, write_arrays
+from agent.retrieval.join_graph import JoinGraph
+from agent.retrieval.postings import Postings
+from agent.retrieval.query import Frequencies, QuestionTerms, TermMatches, match_terms, name_coverage, parse_question
+from agent.retrieval.semantic import Embedder, SchemaEmbeddings, identity_of
+from agent.schema.catalog import Catalog
+from agent.schema.spelling import NameMatcher
+from agent.schema.words import asks_for_data, content_words
+
+FEATURES = ("words", "phrases", "synonyms", "named", "meaning", "meaning_near", "columns", "surroundings", "joins")
+"""Components of a table's score, in the order of the weights; docs/retrieval.md describes them."""
+
+WITH_MEANING = np.array([0.733, 0.199, 0.453, 2.583, 2.586, 4.456, 0.621, -0.915, 0.559], np.float32)
+LEXICAL = np.array([0.974, 0.316, 0.0, 3.181, 0.0, 0.0, 0.251, -1.026, 0.468], np.float32)
+
+
+_MIN_SIMILARITY = 0.35
+_MATCH_FEATURES = FEATURES.index("named")
+"""Number of features that are above 0 only if a term of the question matches a table."""
+
+
+_FORMAT = 1
+"""Increased with every change of the stored data or of the conversion of texts to terms."""
+
+
+def score_tables(features: NDArray[np.float32], *, with_meaning: bool) -> NDArray[np.float32]:
+    """Return a score for each column of `features` (one row for each of FEATURES): a log-odds up to a constant.
+
+    The weights are those of a softmax over tables that maximises the likelihood of the gold tables of the training
+    questions (`python -m tests.benchmarks.fit_recall`).
+    """
+    return np.asarray((WITH_MEANING if with_meaning else LEXICAL) @ features, np.float32)
+
+
+class QuestionMatches(NamedTuple):
+    """The terms of a question, their matches, and the similarity of each table in meaning."""
+
+    terms: QuestionTerms
+    words: TermMatches
+    phrases: TermMatches
+    synonyms: TermMatches
+    meaning: NDArray[np.float32]
+
+    def frequencies(self, postings: Postings) -> Frequencies:
+        """Return the number of tables in `postings` that match each term."""
+        parts = [part.frequencies(postings).counts for part in (self.synonyms, self.phrases, self.words)]
+        return Frequencies(postings.tables, {term: count for counts in parts for term, count in counts.items()})
+
+
+class SchemaIndex:
+    """An index over the words, embeddings and foreign keys of a catalog. Immutable, so threads may share it."""
+
+    def __init__(self, catalog: Catalog, embedder: Embedder | None = None) -> None:
+        """Index `catalog`; without `embedder`, words match only by spelling.
+
+        Raises:
+            ModelUnreachable, ModelRejected: an embedding endpoint failed.
+        """
+        postings = Postings.of_catalog(catalog)
+        columns = [len(table.columns) for table in catalog.tables.values()]
+        embeddings = SchemaEmbeddings(postings, embedder) if embedder else None
+        self._set_parts(postings, JoinGraph(catalog), embeddings, np.array(columns, np.float32))
+
+    @classmethod
+    def of_arrays(cls, keys: Sequence[str], arrays: Arrays, embedder: Embedder | None = None) -> "SchemaIndex":
+        """Return the index stored by `arrays`, for the same `embedder` and the table keys of its catalog.
+
+        Raises:
+            READ_ERRORS: the arrays belong to another catalog or format.
+        """
+        postings = Postings.of_arrays(arrays)
+        columns = array_1d(arrays, "columns", np.float32, len(keys))
+        if postings.tables != len(keys):
+            raise ValueError("the index belongs to other tables")
+        index = cls.__new__(cls)
+        embeddings = SchemaEmbeddings(postings, embedder, arrays) if embedder else None
+        index._set_parts(postings, JoinGraph.of_arrays(keys, arrays), embeddings, columns)
+        return index
+
+    def arrays(self) -> Arrays:
+        """Return the index as arrays for a file, without the table keys."""
+        embeddings = self._embeddings.arrays() if self._embeddings else {}
+        return {**self.postings.arrays(), **self._joins.arrays(), **embeddings, "columns": self._columns}
+
+    def _set_parts(
+        self, postings: Postings, joins: JoinGraph, embeddings: SchemaEmbeddings | None, columns: NDArray[np.float32]
+    ) -> None:
+        self.postings, self._joins, self._embeddings, self._columns = postings, joins, embeddings, columns
+        self._spelling = NameMatcher(postings.names())
+        self._is_latin = 2 * sum(map(str.isascii, postings.slots)) > len(postings.slots)
+        self._by_key = np.argsort(np.argsort(np.array(joins.keys, object)))
+        self._shape = np.stack([np.log1p(columns), np.log(joins.neighbourhood_sizes), np.log1p(joins.degrees)])
+
+    def rank(self, question: str, *, fuzzy: int = 0, limit: int | None = None) -> list[str]:
+        """Return the keys of the tables that match `question`, directly or through up to two joins, best first.
+
+        At most `limit` keys are returned; ties are sorted by key. With `fuzzy` above 0, misspelt and abbreviated names
+        also match: 1 is strict, 2 less so.
+        """
+        matched, scores = self._score(self.match(question, fuzzy=fuzzy), None)
+        order = np.lexsort((self._by_key[matched], -scores))
+        return [self._joins.keys[number] for number in matched[order][:limit].tolist()]
+
+    def scores(self, question: str, *, fuzzy: int = 0, frequencies: Frequencies | None = None) -> dict[str, float]:
+        """Return a score for each table that matches `question`: log-odds up to a constant of the question.
+
+        Scores of several indexes are comparable if all are computed with the `frequencies` over all catalogs.
+
+        Raises:
+            ModelUnreachable, ModelRejected: an embedding endpoint failed.
+        """
+        matched, scores = self._score(self.match(question, fuzzy=fuzzy), frequencies)
+        keys = self._joins.keys
+        return {keys[number]: score for number, score in zip(matched.tolist(), scores.tolist(), strict=True)}
+
+    def frequencies(self, question: str, *, fuzzy: int = 0) -> Frequencies:
+        """Return the number of tables that match each term of `question`."""
+        return self.match(question, fuzzy=fuzzy).frequencies(self.postings)
+
+    def matched_words(self, question: str, *, fuzzy: int = 0) -> tuple[str, ...]:
+        """Return the words of `question` that occur in names, comments or values of the catalog."""
+        matches = self.match(question, fuzzy=fuzzy)
+        return tuple(matches.terms.spellings.get(term, term) for term in matches.words.terms)
+
+    def match(self, question: str, *, fuzzy: int = 0) -> QuestionMatches:
+        """Return the matches of the terms of `question`."""
+        terms = parse_question(question)
+        similar, meaning = self._embed(terms)
+        words = match_terms(self.postings, {word: self._spelled(word, fuzzy) for word in terms.words})
+        phrases = match_terms(self.postings, {phrase: {phrase: 1.0} for phrase in terms.phrases})
+        synonyms = match_terms(self.postings, similar).without(words)
+        return QuestionMatches(terms, words, phrases, synonyms, meaning)
+
+    def features(self, matches: QuestionMatches, frequencies: Frequencies) -> NDArray[np.float32]:
+        """Return the components of each table's score: one row for each of `FEATURES`."""
+        weights, words, phrases, synonyms = matches.terms.words, matches.words, matches.phrases, matches.synonyms
+        named = name_coverage(words, weights, self.postings.words_in_name)
+        parts = [words.rows, phrases.rows, synonyms.rows, named[None], matches.meaning[None]]
+        near = np.split(self._joins.propagate(np.concatenate(parts)), np.cumsum([len(part) for part in parts])[:-1])
+        sums = [
+            np.array([weights.get(term, 1.0) * frequencies.rarity(term) for term in part.terms], np.float32) @ rows
+            for part, rows in zip((words, phrases, synonyms), near, strict=False)
+        ]
+        return np.concatenate([np.stack([*sums, near[3][0], matches.meaning, near[4][0]]), self._shape])
+
+    def may_concern(self, question: str, *, fuzzy: int = 0) -> bool:
+        """Return False if no word of `question` matches the catalog and its wording does not ask for data.
+
+        Returns True for a question in another script than the catalog's, because its words cannot match.
+
+        Raises:
+            ModelUnreachable, ModelRejected: an embedding endpoint failed.
+        """
+        words = content_words(question)
+        foreign = self._is_latin and not any(word.isascii() for word in words)
+        if foreign or asks_for_data(question) or any(self._spelled(word, fuzzy) for word in words):
+            return True
+        similar, _ = self._embed(parse_question(question))
+        return any(share >= _MIN_SIMILARITY for word in words for share in similar.get(word, {}).values())
+
+    def with_neighbours(self, keys: Sequence[str]) -> list[str]:
+        """Return `keys`, the tables that connect them, and the tables joined to them by foreign keys."""
+        joined = [other for key in keys for other in self._joins.neighbours(key)]
+        return list(dict.fromkeys([*self.connected(keys), *joined]))
+
+    def connected(self, keys: Sequence[str]) -> list[str]:
+        """Return `keys`, followed by the tables on the shortest foreign key paths between them."""
+        return [*keys, *self._joins.connecting_tables(keys)]
+
+    def _score(
+        self, matches: QuestionMatches, frequencies: Frequencies | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the numbers of the matching tables, and their scores."""
+        features = self.features(matches, frequencies or matches.frequencies(self.postings))
+        matched = np.flatnonzero(features[:_MATCH_FEATURES].any(axis=0))
+        return matched, score_tables(features[:, matched], with_meaning=self._embeddings is not None)
+
+    def _spelled(self, word: str, fuzzy: int) -> dict[str, float]:
+        if self.postings.frequency(word):
+            return {word: 1.0}
+        return dict.fromkeys(self._spelling.near(word, fuzzy), 1.0) if fuzzy else {}
+
+    def _embed(self, terms: QuestionTerms) -> tuple[dict[str, dict[str, float]], NDArray[np.float32]]:
+        """Return the similar schema words of each word, with their shares, and the similarity of each table."""
+        if self._embeddings is None:
+            return {}, np.zeros(self.postings.tables, np.float32)
+        vectors, words = self._embeddings.embed_question(terms)
+        similar = self._embeddings.similar_words(vectors)
+        tables = self._embeddings.table_similarity(vectors, [terms.words[word] for word in words])
+        return dict(zip(words, similar, strict=True)), tables
+
+
+class IndexCache:
+    """A cache file with the index over one catalog, so that a start need not build it again."""
+
+    def __init__(self, path: Path, embedder: Embedder | None) -> None:
+        """Set the path; no file access yet. With an embedder without `identity`, nothing is ever stored."""
+        self._path, self._embedder = path, embedder
+
+    def load(self, keys: Sequence[str], digest: str) -> SchemaIndex | None:
+        """Return the index over the catalog with `digest` and table `keys`; None if it is not stored.
+
+        An unusable file is deleted.
+        """
+        expected = self._fingerprint(digest)
+        try:
+            arrays = read_arrays(self._path)
+            if expected is None or unpack_json(arrays["made_of"]) != expected:
+                raise ValueError("the index belongs to another catalog or embedder")
+            return SchemaIndex.of_arrays(keys, arrays, self._embedder)
+        except READ_ERRORS:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+        return None
+
+    def store(self, index: SchemaIndex, digest: str) -> None:
+        """Store `index`, over the catalog with `digest`; an unwritable directory is ignored."""
+        made_of = self._fingerprint(digest)
+        if made_of is not None:
+            with suppress(OSError):
+                write_arrays(self._path, {"made_of": pack_json(made_of), **index.arrays()})
+
+    def _fingerprint(self, digest: str) -> str | None:
+        identity = identity_of(self._embedder)
+        if identity is None:
+            return None
+        # Another version of the stemmer may produce other terms.
+        parts = (str(_FORMAT), version("snowballstemmer"), digest, identity)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,202 @@
+"""Value linking: the stored values that words of a question refer to."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from agent.retrieval.value_index import ValueIndex, ValueMatch
+from agent.schema.words import is_cyrillic, is_data_word, is_function_word, normal_form, stem, words
+
+_MAX_VALUES = 8
+_MAX_COLUMNS = 3
+_MAX_UNITS = 80
+_MAX_SPAN, _MAX_HAN_SPAN = 6, 10
+_MAX_SEARCHES = 12
+_MIN_FUZZY_SCORE = 0.73
+"""Requires five of six letters: `ValueIndex.find` returns at most 0.88 for a text with typing errors."""
+
+_UNIT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|「([^」]+)」|‘([^’]+)’|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)")
+_SENTENCE_END = re.compile(r"(?:^|[.!?:;。！？：]\s*)[\"'“«]?$")
+
+
+@dataclass(frozen=True)
+class LinkedValue:
+    """A stored value that words of a question refer to."""
+
+    table: str
+    column: str
+    value: str
+    phrase: str = field(default="", compare=False)
+    """The words, as spelt in the question."""
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Part of the question, from `start` to `end` in characters."""
+
+    text: str
+    start: int
+    end: int
+    units: int
+    is_quoted: bool = False
+    is_name: bool = False
+    """Written as a name: capitalised, and not only because it begins a sentence."""
+
+    def overlaps(self, other: "_Span") -> bool:
+        return self.start < other.end and other.start < self.end
+
+
+def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Sequence[str]]) -> list[LinkedValue]:
+    """Return up to 8 values of columns in `selection` that words of `question` refer to, in its order.
+
+    Quoted texts take precedence, then longer phrases; a span that overlaps one already linked is skipped. A phrase must
+    name a value in full, in any spelling, number or Russian case; typing errors are accepted only in names and quoted
+    texts. Function words, unquoted numbers, and words that name a table or column are not linked.
+    """
+    spans = _spans(question)
+    schema = _schema(selection)
+    linked: dict[_Span, list[ValueMatch]] = {}
+    exact = values.lookup(variant for span in spans for variant in _variants(span))
+    for span in spans:
+        matches = [match for variant in _variants(span) for match in exact.get(variant, ())]
+        _link(span, [match for match in matches if _is_reference(span, match, schema)], linked, selection, question)
+    remaining = (span for span in spans if _may_be_misspelt(span, schema) and not any(map(span.overlaps, linked)))
+    for span, _ in zip(remaining, range(_MAX_SEARCHES), strict=False):
+        _link(span, [m for m in values.find(span.text) if _is_close(span, m)], linked, selection, question)
+    links = {
+        LinkedValue(match.table, match.column, match.value, span.text): span
+        for span in linked
+        for match in linked[span]
+    }
+    return sorted(list(links)[:_MAX_VALUES], key=lambda link: links[link].start)
+
+
+def named_spans(question: str) -> list[tuple[str, bool]]:
+    """Return the quoted texts and names in `question`, longest first, with whether they are quoted.
+
+    Names that overlap an earlier span, or begin with a function word such as "the" or "which", are left out.
+    """
+    spans: list[_Span] = []
+    for span in _spans(question):
+        is_name = span.is_name and _may_be_value(_UNIT.findall(span.text)[:1])
+        if (span.is_quoted or is_name) and not any(map(span.overlaps, spans)):
+            spans.append(span)
+    return [(span.text, span.is_quoted) for span in spans]
+
+
+def _link(
+    span: _Span,
+    matches: Iterable[ValueMatch],
+    linked: dict[_Span, list[ValueMatch]],
+    selection: Mapping[str, Sequence[str]],
+    question: str,
+) -> None:
+    """Add the matches of `span` in selected columns to `linked`, at most one per column.
+
+    Does nothing if `span` overlaps a linked span. If more columns contain the value than may be shown, columns whose
+    names share words with the question come first.
+    """
+    places: dict[tuple[str, str], ValueMatch] = {}
+    for match in sorted(matches, key=lambda match: -match.score):
+        if match.column in selection.get(match.table, ()):
+            places.setdefault((match.table, match.column), match)
+    if not places or any(map(span.overlaps, linked)):
+        return
+    context = words(question[: span.start]) | words(question[span.end :])
+    order = {(table, column): n for n, (table, column) in enumerate((t, c) for t in selection for c in selection[t])}
+
+    def rank(match: ValueMatch) -> tuple[float, int, int]:
+        shared = 2 * len(words(match.column) & context) + len(words(match.table) & context)
+        return -match.score, -shared, order[match.table, match.column]
+
+    linked[span] = sorted(places.values(), key=rank)[:_MAX_COLUMNS]
+
+
+def _spans(question: str) -> list[_Span]:
+    """Return possible values, best first: quoted texts, then phrases, the longest first."""
+    quoted = []
+    for match in _QUOTED.finditer(question):
+        text = next(filter(None, match.groups()), "")
+        if normal_form(text):
+            quoted.append(_Span(text, *match.span(match.lastindex or 0), units=len(text.split()), is_quoted=True))
+    return quoted + sorted(_runs(question), key=lambda span: (-span.units, span.start))
+
+
+def _runs(question: str) -> Iterator[_Span]:
+    units = list(_UNIT.finditer(question))[:_MAX_UNITS]
+    for first, begin in enumerate(units):
+        for last in range(first, min(first + _MAX_HAN_SPAN, len(units))):
+            text = question[begin.start() : units[last].end()]
+            within = units[first : last + 1]
+            if len(within) > _MAX_SPAN and not _HAN.search(text):
+                break
+            if _may_be_value([unit[0] for unit in within]):
+                yield _Span(text, begin.start(), units[last].end(), len(within), is_name=_is_name(question, within))
+
+
+def _may_be_value(units: Sequence[str]) -> bool:
+    """Return False for numbers, single Chinese characters, and words such as "the" and "average"."""
+    if len(units) == 1 and _HAN.fullmatch(units[0]):
+        return False
+    return not all(unit.isdigit() or is_function_word(unit.lower()) or is_data_word(unit.lower()) for unit in units)
+
+
+def _is_name(question: str, units: Sequence[re.Match[str]]) -> bool:
+    begins = [unit for unit in units if not _SENTENCE_END.search(question[: unit.start()])]
+    return bool(begins) and all(
+        unit[0][0].isupper() or unit[0].isdigit() or (0 < at < len(units) - 1 and is_function_word(unit[0]))
+        for at, unit in enumerate(units)
+    )
+
+
+def _variants(span: _Span) -> list[str]:
+    """Return the texts to look up for `span`: the text itself, and its singular and plural."""
+    text = span.text
+    if span.is_quoted or not text.isascii() or len(text) <= 3:
+        return [text]
+    endings = (("ies", "y"), ("es", ""), ("s", ""))
+    singular = [text.removesuffix(old) + new for old, new in endings if text.endswith(old) and not text.endswith("ss")]
+    return [text, *singular, f"{text}s"]
+
+
+def _is_reference(span: _Span, match: ValueMatch, schema: list[frozenset[str]]) -> bool:
+    if span.is_quoted:
+        return True
+    if len(span.text) == 1:
+        return span.is_name and match.kind == "exact"
+    if match.kind == "abbreviation" and len(span.text) <= 3 and not span.text.isupper() and span.text.isascii():
+        return False
+    return span.is_name and match.kind == "exact" or not _names_schema(span, schema)
+
+
+def _schema(selection: Mapping[str, Sequence[str]]) -> list[frozenset[str]]:
+    """Return the words of each column's name and its table's name."""
+    return [words(table) | words(column) for table, columns in selection.items() for column in columns]
+
+
+def _names_schema(span: _Span, schema: list[frozenset[str]]) -> bool:
+    span_words = words(span.text)
+    return any(span_words <= name for name in schema)
+
+
+def _may_be_misspelt(span: _Span, schema: list[frozenset[str]]) -> bool:
+    """Return whether `span` is quoted, or is a name or Russian word (which is inflected) outside the schema."""
+    if span.is_quoted:
+        return True
+    is_candidate = span.is_name and len(span.text) > 3 or span.units == 1 and is_cyrillic(span.text)
+    return is_candidate and not _names_schema(span, schema)
+
+
+def _is_close(span: _Span, match: ValueMatch) -> bool:
+    if match.kind == "abbreviation":
+        return span.is_quoted or span.text.isupper()
+    if is_cyrillic(span.text) and _stems(span.text) == _stems(match.value):
+        return True
+    return (span.is_quoted or span.is_name) and match.score >= _MIN_FUZZY_SCORE
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(word) for word, _ in groupby(normal_form(text).split())]

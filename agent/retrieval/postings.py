@@ -1,0 +1,197 @@
+"""Inverted index of a catalog in flat arrays: the tables that contain a term, and the strength of each match."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.retrieval.arrays import Arrays, array_1d, check_numbers, check_starts, pack_json, unpack_json
+from agent.schema.catalog import Catalog, Table
+from agent.schema.words import han_pairs, spelt_words, stem, words
+
+_MIN_SPLIT_LENGTH = 6
+_MIN_PART_LENGTH = 3
+_SHORT_PARTS = frozenset(["id", "no"])
+_COMMON = frozenset(
+    """account address age amount balance birth city code comment cost count country cust date day desc email end
+    first group key last level line list month name nation num number order part phone price qty rate region ship
+    size start state status supp time title total type user value year""".split()
+)
+
+
+NAME, COLUMN, COMMENT, VALUE = 1.0, 0.8, 0.6, 0.5
+"""How much a word counts by where it stands: table name, column name, comment or schema name, sampled value."""
+_VALUE_CHARS = 200
+_MAX_VALUES = 1_000_000
+_MIN_VALUES_PER_TABLE = 20
+
+
+class Identifiers:
+    """Tokeniser of identifiers, with the vocabulary of the schema itself."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Collect the vocabulary from `names`."""
+        self._vocabulary = {
+            word for name in names for word in spelt_words(name) if len(word) >= _MIN_PART_LENGTH
+        } | _COMMON
+        self._terms: dict[str, tuple[str, ...]] = {}
+        self.spellings: dict[str, str] = {}
+        """One spelling for the stem of each single word."""
+
+    def terms(self, name: str) -> tuple[str, ...]:
+        """Return the stems of the words in `name`, followed by each pair of adjacent words joined into one.
+
+        "ShipDate" and "ship_date" have the same terms, and so has "shipdate" if its parts occur in the schema or are
+        common in schemas.
+        """
+        if name not in self._terms:
+            self._terms[name] = self._read(name)
+        return self._terms[name]
+
+    def words(self, name: str) -> frozenset[str]:
+        """Return the stems of the words in `name`; words joined without a separator are split."""
+        return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
+
+    def _read(self, name: str) -> tuple[str, ...]:
+        spelt = spelt_words(name)
+        parts = [part for word in spelt for part in self._split(word)]
+        for word in (*parts, *spelt):
+            self.spellings.setdefault(stem(word), word)
+        joined = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
+        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spelt), *joined, *han_pairs(name)]))
+
+    def _split(self, word: str) -> list[str]:
+        if len(word) < _MIN_SPLIT_LENGTH or word in _COMMON:
+            return [word]
+        cuts = range(_MIN_PART_LENGTH, len(word) - 1)
+        splits = [
+            (word[:at], word[at:]) for at in cuts if word[:at] in self._vocabulary and self._is_last_part(word[at:])
+        ]
+        return list(max(splits, key=lambda split: min(map(len, split)))) if splits else [word]
+
+    def _is_last_part(self, part: str) -> bool:
+        return part in self._vocabulary or part in _SHORT_PARTS
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """Tables, by number, that contain each term, with the strength of its strongest occurrence."""
+
+    slots: Mapping[str, int]
+    """Every term in order of first occurrence, with its index in `starts`."""
+    spellings: Mapping[str, str]
+    """One spelling for each term that is a single word."""
+    words_in_name: NDArray[np.float32]
+    """Number of words in the name of each table, at least 1."""
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    strengths: NDArray[np.float32]
+
+    @classmethod
+    def of_catalog(cls, catalog: Catalog) -> "Postings":
+        """Index names, comments and at most about a million sampled values, the first of each table."""
+        return _Reader(catalog).read()
+
+    @classmethod
+    def of_arrays(cls, arrays: Arrays) -> "Postings":
+        """Return the postings stored by `arrays`.
+
+        Raises:
+            READ_ERRORS: the arrays are not stored postings.
+        """
+        terms, spellings = unpack_json(arrays["terms"]), unpack_json(arrays["spellings"])
+        if type(spellings) is not dict or not {str}.issuperset(map(type, chain(terms, spellings.values()))):
+            raise TypeError("a term is not text")
+        starts = array_1d(arrays, "starts", np.int64, len(terms) + 1)
+        numbers = array_1d(arrays, "numbers", np.int32, int(starts[-1]))
+        words_in_name = array_1d(arrays, "words_in_name", np.float32)
+        check_starts(starts, len(numbers))
+        check_numbers(numbers, len(words_in_name))
+        strengths = array_1d(arrays, "strengths", np.float32, len(numbers))
+        slots = {term: slot for slot, term in enumerate(terms)}
+        return cls(slots, spellings, words_in_name, starts, numbers, strengths)
+
+    def arrays(self) -> Arrays:
+        """Return the postings as arrays for a file."""
+        texts = {"terms": pack_json(list(self.slots)), "spellings": pack_json(dict(self.spellings))}
+        names = ("words_in_name", "starts", "numbers", "strengths")
+        return texts | {name: getattr(self, name) for name in names}
+
+    @property
+    def tables(self) -> int:
+        """Number of tables."""
+        return len(self.words_in_name)
+
+    @property
+    def terms(self) -> list[str]:
+        """Every term, in order of first occurrence."""
+        return list(self.slots)
+
+    def lookup(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the numbers of the tables that contain `term`, without duplicates, and the strengths."""
+        slot = self.slots.get(term)
+        span = slice(0, 0) if slot is None else slice(self.starts[slot], self.starts[slot + 1])
+        return self.numbers[span], self.strengths[span]
+
+    def frequency(self, term: str) -> int:
+        """Return the number of tables that contain `term`."""
+        return len(self.lookup(term)[0])
+
+    def names(self) -> list[str]:
+        """Return the single words that occur in a name or comment, not only in values."""
+        strongest = np.maximum.reduceat(self.strengths, self.starts[:-1]) if self.slots else np.zeros(0)
+        in_names = (strongest > VALUE).tolist()
+        return [term for term, is_name in zip(self.slots, in_names, strict=True) if is_name and term in self.spellings]
+
+
+class _Reader:
+    """Reads the terms of a catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        names = {name for table in catalog.tables.values() for name in (table.name, *table.column_names)}
+        self._catalog, self._identifiers = catalog, Identifiers(names)
+        self._budget = max(_MIN_VALUES_PER_TABLE, _MAX_VALUES // max(1, len(catalog.tables)))
+
+    def read(self) -> Postings:
+        terms: dict[str, int] = {}
+        slots, numbers, strengths, lengths = array("i"), array("i"), array("f"), array("f")
+        for number, (key, table) in enumerate(self._catalog.tables.items()):
+            table_terms = self._table_terms(key, table)
+            slots.extend(terms.setdefault(term, len(terms)) for term in table_terms)
+            numbers.extend([number] * len(table_terms))
+            strengths.extend(table_terms.values())
+            lengths.append(max(1, len(self._identifiers.words(table.name))))
+        by_slot = np.frombuffer(slots, np.int32) if slots else np.zeros(0, np.int32)
+        order = np.argsort(by_slot, kind="stable")
+        counts = np.bincount(by_slot, minlength=len(terms))
+        return Postings(
+            terms,
+            self._identifiers.spellings,
+            np.array(lengths, np.float32),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            np.array(numbers, np.int32)[order],
+            np.array(strengths, np.float32)[order],
+        )
+
+    def _table_terms(self, key: str, table: Table) -> dict[str, float]:
+        """Return the strength of each term of a table; stronger occurrences overwrite weaker ones."""
+        terms = self._identifiers.terms
+        strengths: dict[str, float] = {}
+        for value in self._values(key, table):
+            strengths.update(dict.fromkeys(words(value[:_VALUE_CHARS]), VALUE))
+        for comment in (table.comment, table.schema, *(column.comment for column in table.columns)):
+            if comment:
+                strengths.update(dict.fromkeys(terms(comment), COMMENT))
+        for name in table.column_names:
+            strengths.update(dict.fromkeys(terms(name), COLUMN))
+        strengths.update(dict.fromkeys(terms(table.name), NAME))
+        return strengths
+
+    def _values(self, key: str, table: Table) -> Iterator[str]:
+        sampled = [self._catalog.values.get((key, name), ()) for name in table.column_names]
+        share = max(1, self._budget // max(1, sum(map(bool, sampled))))
+        for values in sampled:
+            yield from values[:share]

@@ -1,0 +1,152 @@
+"""Similarity of meaning between the words of a question and of a schema, computed from embeddings."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.retrieval.arrays import Arrays
+from agent.retrieval.postings import Postings
+from agent.retrieval.query import QuestionTerms
+
+Vectors = NDArray[np.float32]
+
+_NEAR = 0.45
+_NEAREST = 8
+_TINY = 1e-6
+
+
+class Embedder(Protocol):
+    """Converts texts to vectors; the cosine of two vectors is the similarity of their texts."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row for each text."""
+
+
+def identity_of(embedder: Embedder | None) -> str | None:
+    """Return the embedder's `identity`, which names its vector space; None if unknown, empty without embedder."""
+    return "" if embedder is None else getattr(embedder, "identity", None)
+
+
+class PackagedEmbedder:
+    """Static token vectors (256 dimensions) from the package `wordllama`.
+
+    The vector of a text is the mean of its tokens. Only the files of the package are read: its own loader looks for the
+    tokenizer in a folder that is missing from the wheel, and then accesses the network.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Load the files from `folder`, the package's directory."""
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+        self._tokenizer.no_padding()
+        self._vectors = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
+        self.identity = f"wordllama {version('wordllama')} l2_supercat_256"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of length 1 for each text; a text without tokens yields zeros."""
+        vectors = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
+        for row, encoded in enumerate(self._tokenizer.encode_batch(list(texts), add_special_tokens=False)):
+            if encoded.ids:
+                vectors[row] = self._vectors[encoded.ids].astype(np.float32).mean(axis=0)
+        return _unit(vectors)
+
+
+@lru_cache(maxsize=1)
+def packaged_embedder() -> PackagedEmbedder | None:
+    """Return the embedder of the extra `semantic`, loaded once; None if the extra is not installed."""
+    specs = [find_spec(name) for name in ("wordllama", "tokenizers", "safetensors")]
+    package = specs[0]
+    if not all(specs) or package is None or package.origin is None:
+        return None
+    return PackagedEmbedder(Path(package.origin).parent)
+
+
+class SchemaEmbeddings:
+    """Embeddings of a schema: a vector for each word of its names and comments, and their mean for each table.
+
+    The mean of all words is subtracted first, because all words of a schema share a common component (the simple form
+    of "all but the top", Mu and Viswanath 2018). Tables are composed of their words, so even ten thousand tables
+    require only one embedding for each word of the vocabulary.
+    """
+
+    def __init__(self, postings: Postings, embedder: Embedder, stored: Arrays | None = None) -> None:
+        """Embed the vocabulary of `postings` in one call, or restore the arrays returned by `arrays`.
+
+        Raises:
+            READ_ERRORS: the stored arrays belong to other postings.
+        """
+        self._embedder = embedder
+        self._words = [term for term in postings.slots if term in postings.spellings and not term.isdigit()]
+        if stored is None:
+            self._embed(postings)
+        else:
+            self._restore(postings, stored)
+
+    def arrays(self) -> Arrays:
+        """Return the vectors as arrays for a file."""
+        return {"centre": self._centre, "word_vectors": self._vectors, "table_vectors": self._tables}
+
+    def embed_question(self, terms: QuestionTerms) -> tuple[Vectors, list[str]]:
+        """Return the vectors of the question's words and the words themselves; calls the embedder once."""
+        words = [word for word in terms.words if not word.isdigit()]
+        if not words or not self._words:
+            return np.zeros((0, self._vectors.shape[1]), np.float32), []
+        raw = self._embedder.embed([terms.spellings.get(word, word) for word in words])
+        return self._centred(raw), words
+
+    def similar_words(self, vectors: Vectors) -> list[dict[str, float]]:
+        """Return for each vector up to eight similar words of the schema, with shares above 0 and at most 1."""
+        if not len(vectors):
+            return []
+        similar = vectors @ self._vectors.T
+        count = min(_NEAREST, len(self._words))
+        best = np.argpartition(-similar, count - 1, axis=1)[:, :count]
+        return [
+            {self._words[at]: float(row[at] - _NEAR) / (1 - _NEAR) for at in sorted(columns) if row[at] > _NEAR}
+            for row, columns in zip(similar, best.tolist(), strict=True)
+        ]
+
+    def table_similarity(self, vectors: Vectors, weights: Iterable[float]) -> NDArray[np.float32]:
+        """Return the cosine between each table and the weighted mean of `vectors`."""
+        if not len(vectors):
+            return np.zeros(len(self._tables), np.float32)
+        mean = np.average(vectors, axis=0, weights=list(weights)).astype(np.float32)
+        return np.asarray(self._tables @ (mean / max(float(np.linalg.norm(mean)), _TINY)), np.float32)
+
+    def _embed(self, postings: Postings) -> None:
+        texts = [postings.spellings[word] for word in self._words]
+        raw = self._embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
+        self._centre = raw.mean(axis=0) if len(raw) else np.zeros(1, np.float32)
+        self._vectors = self._centred(raw)
+        sums = np.zeros((postings.tables, self._vectors.shape[1]), np.float32)
+        for word, vector in zip(self._words, self._vectors, strict=True):
+            sums[postings.lookup(word)[0]] += vector
+        self._tables = _unit(sums)
+
+    def _restore(self, postings: Postings, stored: Arrays) -> None:
+        self._centre, self._vectors, self._tables = (
+            stored[name] for name in ("centre", "word_vectors", "table_vectors")
+        )
+        width = len(self._centre)
+        shapes = (self._centre.shape, self._vectors.shape, self._tables.shape)
+        if shapes != ((width,), (len(self._words), width), (postings.tables, width)):
+            raise ValueError("the vectors belong to other words or tables")
+        if {array.dtype for array in (self._centre, self._vectors, self._tables)} != {np.dtype(np.float32)}:
+            raise TypeError("the arrays are not vectors of 32-bit floats")
+
+    def _centred(self, raw: Vectors) -> Vectors:
+        # A text unknown to the embedder has a zero vector, which is similar to nothing.
+        return np.where(raw.any(axis=1, keepdims=True), _unit(raw - self._centre), np.float32(0))
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, _TINY), np.float32)

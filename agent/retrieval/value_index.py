@@ -1,0 +1,235 @@
+"""Search for the stored values that a phrase refers to, with spelling variants and abbreviations."""
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rapidfuzz.distance import OSA
+from rapidfuzz.fuzz import token_sort_ratio
+
+from agent.retrieval import value_store as store
+from agent.retrieval.abbreviations import acronym, other_names
+from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
+from agent.schema.words import normal_form
+
+Kind = Literal["exact", "normalised", "abbreviation", "fuzzy"]
+
+_CANDIDATES = 2000
+_SMALL_COLUMN = 5000
+_MIN_SIMILARITY = 0.6
+_NORMALISED, _ABBREVIATION, _FUZZY = 0.98, 0.9, 0.88
+
+
+@dataclass(frozen=True, slots=True)
+class ValueMatch:
+    """A stored value that matches a text. `score` is from 0 to 1; 1 for identical text."""
+
+    table: str
+    column: str
+    value: str
+    score: float
+    kind: Kind
+
+
+class ValueIndex:
+    """Index over the values of text columns, on disk or in memory. Thread-safe."""
+
+    def __init__(self, connection: store.Connection, path: Path | None = None) -> None:
+        """Use a connection opened by `value_store`, and the path of its file."""
+        self._connection, self._path = connection, path
+        self._lock = threading.Lock()
+        self._folds_case = store.read_fact(connection, "folds_case") == "1"
+
+    @classmethod
+    def build(
+        cls,
+        columns: Iterable[ColumnValues],
+        path: Path | None = None,
+        *,
+        folds_case: bool = False,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> "ValueIndex":
+        """Return an index of `columns`, written atomically to the file at `path`, or in memory.
+
+        `folds_case` states that the database compares text without regard to case. If the file cannot be written, the
+        index is built in memory.
+        """
+        if path is not None:
+            with suppress(OSError, store.StoreError):
+                return cls._write(columns, path, folds_case, stop)
+        return cls(store.build(None, columns, folds_case=folds_case, stop=stop))
+
+    @classmethod
+    def of(cls, values: Mapping[tuple[str, str], Iterable[str]]) -> "ValueIndex":
+        """Return an in-memory index of complete columns, given by (table, column)."""
+        return cls.build(ColumnValues(*place, tuple(dict.fromkeys(texts)), True) for place, texts in values.items())
+
+    @classmethod
+    def load(cls, path: Path) -> "ValueIndex | None":
+        """Return the index in the file at `path`; if it cannot be read, delete the file and return None."""
+        connection = store.open_file(path)
+        if connection is None:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            return None
+        return cls(connection, path)
+
+    @classmethod
+    def _write(
+        cls, columns: Iterable[ColumnValues], path: Path, folds_case: bool, stop: Callable[[], bool]
+    ) -> "ValueIndex":
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        os.close(handle)
+        try:
+            store.build(Path(name), columns, folds_case=folds_case, stop=stop).close()
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        connection = store.open_file(path)
+        if connection is None:
+            raise OSError("the file was replaced by another process")
+        return cls(connection, path)
+
+    def find(self, text: str, limit: int = 10) -> list[ValueMatch]:
+        """Return up to `limit` stored values that `text`, a word or phrase, may refer to, best first.
+
+        Case, accents and punctuation are ignored. Also matches other names of countries, states, currencies, languages,
+        months and weekdays, initials, up to two typing errors, and values that contain all the words.
+        """
+        form = normal_form(text[:MAX_VALUE_LENGTH])
+        if not form:
+            return []
+        with self._lock:
+            try:
+                matches = list(self._search(text, form, limit))
+            except store.StoreError:
+                self._discard()
+                return []
+        best: dict[tuple[str, str, str], ValueMatch] = {}
+        for match in sorted(matches, key=_sort_key):
+            best.setdefault((match.table, match.column, match.value), match)
+        return list(best.values())[:limit]
+
+    def lookup(self, texts: Iterable[str]) -> dict[str, list[ValueMatch]]:
+        """Return the stored values that each of `texts` names in full, best first; texts without match are left out.
+
+        Case, accents and punctuation are ignored, and other names match as in `find`. Typing errors, initials and
+        partial matches are not considered, so all texts need only one query.
+        """
+        queries: dict[str, list[tuple[str, bool]]] = {}
+        for text in dict.fromkeys(texts):
+            form = normal_form(text[:MAX_VALUE_LENGTH])
+            for name in [form] if form else []:
+                queries.setdefault(name, []).append((text, True))
+            for name in other_names(text):
+                queries.setdefault(name, []).append((text, False))
+        with self._lock:
+            try:
+                rows = store.rows_by_form(self._connection, list(queries), _CANDIDATES) if queries else []
+            except store.StoreError:
+                self._discard()
+                return {}
+        matches: dict[str, list[ValueMatch]] = {}
+        for form, table, column, value in rows:
+            for text, is_own in queries[form]:
+                score, kind = _score_name(text, value, is_own)
+                matches.setdefault(text, []).append(ValueMatch(table, column, value, score, kind))
+        return {text: sorted(of_text, key=_sort_key) for text, of_text in matches.items()}
+
+    def contains(self, table: str, column: str, literal: str) -> bool | None:
+        """Return whether the column contains `literal`; None if the column is not completely indexed."""
+        with self._lock:
+            try:
+                indexed = store.column_id(self._connection, table, column)
+                if indexed is None:
+                    return None
+                rows = store.rows_by_form(self._connection, [normal_form(literal)], _CANDIDATES)
+            except store.StoreError:
+                self._discard()
+                return None
+        values = (value for _, *place, value in rows if place == [table, column])
+        if any(value.casefold() == literal.casefold() if self._folds_case else value == literal for value in values):
+            return True
+        return False if indexed[1] and len(literal) <= MAX_VALUE_LENGTH and len(rows) < _CANDIDATES else None
+
+    def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
+        """Return up to `limit` values of the column that `literal` may refer to, best first."""
+        matches = self.find(literal, _CANDIDATES)
+        own = [match.value for match in matches if (match.table, match.column) == (table, column)]
+        if len(own) < limit:
+            own += self._similar_in(table, column, normal_form(literal))
+        return list(dict.fromkeys(own))[:limit]
+
+    def close(self) -> None:
+        """Close the file or free the memory."""
+        with self._lock:
+            self._connection.close()
+
+    def _search(self, text: str, form: str, limit: int) -> Iterator[ValueMatch]:
+        connection = self._connection
+        same = store.rows_by_form(connection, [form], limit)
+        for _, table, column, value in same:
+            yield ValueMatch(table, column, value, *_score_name(text, value, True))
+        others = list(other_names(text))
+        rows = store.rows_by_form(connection, others, limit) if others else []
+        initials = [*store.forms_with_initials(connection, form, limit)] if " " not in form and len(form) >= 3 else []
+        short = acronym(form)
+        rows += store.rows_by_form_id(connection, initials, limit) if initials else []
+        rows += store.rows_by_form(connection, [short], limit) if short else []
+        yield from (ValueMatch(*row[1:], _ABBREVIATION, "abbreviation") for row in rows)
+        if len(same) < limit:
+            yield from self._similar(form, limit)
+
+    def _similar(self, form: str, limit: int) -> Iterator[ValueMatch]:
+        allowed = store.max_edits(len(form))
+        scores: dict[int, float] = {}
+        for number, other in store.forms_with_words(self._connection, form, limit * 5):
+            scores[number] = token_sort_ratio(form, other) / 100
+        for number, other in store.similar_forms(self._connection, form, _CANDIDATES) if allowed else ():
+            if OSA.distance(form, other, score_cutoff=allowed) <= allowed:
+                scores[number] = max(scores.get(number, 0.0), OSA.normalized_similarity(form, other))
+        best = sorted(scores, key=lambda number: -scores[number])[:limit]
+        similarity = {}
+        for row in store.rows_by_form_id(self._connection, best, limit * 2) if best else ():
+            similarity[row] = max(OSA.normalized_similarity(form, row[0]), token_sort_ratio(form, row[0]) / 100)
+        yield from (
+            ValueMatch(*row[1:], round(_FUZZY * share, 4), "fuzzy")
+            for row, share in similarity.items()
+            if row[0] != form
+        )
+
+    def _similar_in(self, table: str, column: str, form: str) -> list[str]:
+        with self._lock:
+            try:
+                indexed = store.column_id(self._connection, table, column)
+                rows = store.column_rows(self._connection, indexed[0], _SMALL_COLUMN) if indexed else []
+            except store.StoreError:
+                self._discard()
+                return []
+        similarity = {value: OSA.normalized_similarity(form, other) for other, value in rows}
+        close = [value for value in similarity if similarity[value] >= _MIN_SIMILARITY]
+        return sorted(close, key=lambda value: (-similarity[value], value))
+
+    def _discard(self) -> None:
+        """Delete a damaged file, so that it is built again for the next source."""
+        if self._path:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+
+def _score_name(text: str, value: str, is_own: bool) -> tuple[float, Kind]:
+    """Return score and kind of a value that has the form of `text` or, if not `is_own`, of another name of it."""
+    if not is_own:
+        return _ABBREVIATION, "abbreviation"
+    return (1.0, "exact") if value == text else (_NORMALISED, "normalised")
+
+
+def _sort_key(match: ValueMatch) -> tuple[float, str, str, str]:
+    return -match.score, match.table, match.column, match.value

@@ -1,0 +1,152 @@
+"""Contents of the log events for runs, steps, charts and outputs: enough for a replay, without row values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import date
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from agent import state
+from agent.core.canonical import result_hashes, value_hash
+from agent.core.redact import without_password
+from agent.record.step import Audit
+from agent.settings import Settings
+from agent.types import EmbeddedOptions, masked_rows
+
+REPLAYED_SETTINGS = (
+    "llm_structured_output",
+    "embedded_candidates",
+    "clarify",
+    "max_clarifications",
+    "memory_size",
+    "enable_sql_validation",
+    "sql_validation_max_retries",
+    "max_table_retrievals",
+    "max_sql_generations",
+    "max_question_chars",
+    "schema_token_budget",
+    "statement_timeout_s",
+    "row_limit",
+    "byte_limit",
+    "max_planned_rows",
+    "worker_memory_mb",
+    "short_table_rows",
+    "allow_writable_account",
+    "max_steps",
+    "tool_timeout_s",
+    "max_file_bytes",
+    "max_unpacked_bytes",
+    "max_dataset_rows",
+    "max_dataset_columns",
+)
+"""Settings that affect the behaviour of a run and are applied to its replay."""
+
+_OTHER_SETTINGS = (
+    "llm_base_url",
+    "llm_model",
+    "llm_temperature",
+    "llm_timeout_s",
+    "embeddings_model",
+    "shots",
+    "max_llm_calls",
+    "max_llm_tokens",
+    "max_cost_usd",
+    "max_question_s",
+)
+"""Settings that are logged for information only."""
+
+_INPUTS = (
+    "question",
+    "output_type",
+    "source",
+    "files",
+    "datasets",
+    "clarify",
+    "feedback",
+    "clarification_answer",
+    "clarification",
+    "enable_sql_validation",
+)
+"""Inputs of the graphs."""
+
+LOGGED_ANSWER = "logged_answer"
+"""Key of the output's text without secret values, for the event log; it is removed from the output."""
+
+CARRIED_ON = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result"))
+"""Other keys that a run may take over from the thread; rows are not logged."""
+
+_STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")
+
+
+def run_body(
+    graph: str, given: Mapping[str, Any], settings: Settings, embedded: EmbeddedOptions | None, today: date
+) -> dict[str, Any]:
+    """Return the start of a run of `graph`: its input and its settings, without secrets."""
+    inputs = {name: given[name] for name in (*_INPUTS, *CARRIED_ON) if given.get(name) not in (None, [], {})}
+    if isinstance(inputs.get("question"), str):
+        # A question one character too long is refused like any longer one, so the rest is not logged.
+        inputs["question"] = inputs["question"][: settings.max_question_chars + 1]
+    if isinstance(inputs.get("source"), str):
+        inputs["source"] = without_password(inputs["source"])
+    named = {name: getattr(settings, name) for name in (*REPLAYED_SETTINGS, *_OTHER_SETTINGS)}
+    return {
+        "version": _version(),
+        "graph": graph,
+        "date": today.isoformat(),
+        "input": inputs,
+        "settings": {**named, "source": without_password(settings.source)},
+        "embedded": asdict(embedded) if embedded else None,
+    }
+
+
+def step_body(latency_ms: float, update: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Return the end of a node's step."""
+    facts = {name: update[name] for name in _STEP_FACTS if update.get(name)}
+    return {"latency_ms": latency_ms, "notes": notes, **facts}
+
+
+def chart_bodies(output: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the type of each chart and the hash of its option, which is omitted if a table has secret values."""
+    for chart in output.get("charts") or ():
+        option = None if _shows_secrets(output) else chart["option"]
+        yield {"type": chart["type"], "option_hash": value_hash(option)}
+
+
+def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
+    """Return the output of a run: the text of the answer, number and hash of its rows, and its cost.
+
+    Values of secret columns are masked.
+    """
+    tables = [
+        {"name": table["name"], "columns": table["columns"], "rows": len(table["rows"])}
+        | dict(zip(("result_hash", "unordered_hash"), _masked_hashes(table), strict=True))
+        for table in output.get("tables") or ()
+    ]
+    totals = {name: value for name, value in audit.items() if name not in ("trace_id", "steps", "recorded", "notes")}
+    return {
+        "answer": output.get(LOGGED_ANSWER, output.get("answer")),
+        "output_type": output.get("output_type"),
+        "value_hash": value_hash(None if _shows_secrets(output) else output.get("value")),
+        "sql": output.get("sql"),
+        "tables": tables,
+        "clarification": output.get("clarification"),
+        "error": output.get("error"),
+        **totals,
+    }
+
+
+def _masked_hashes(table: Mapping[str, Any]) -> tuple[str, str]:
+    return result_hashes(table["columns"], masked_rows(table["rows"], set(table.get("secret") or ())))
+
+
+def _shows_secrets(output: Mapping[str, Any]) -> bool:
+    return any(table.get("secret") for table in output.get("tables") or ())
+
+
+@cache
+def _version() -> str:
+    try:
+        return version("datasphinx")
+    except PackageNotFoundError:
+        return "unknown"

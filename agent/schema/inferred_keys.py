@@ -1,0 +1,141 @@
+"""Foreign keys inferred from names, types and primary keys, for databases that do not declare them."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from agent.schema.catalog import Column, ForeignKey, Table
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+")
+_KEY_WORDS = {"id", "code", "key", "no", "nr", "number", "uuid", "guid", "pk", "ref"}
+_GENERIC = _KEY_WORDS | {"name", "type", "date", "year", "value", "rank", "status", "title", "description"}
+"""Words that do not identify the table that a column refers to."""
+
+Words = tuple[str, ...]
+
+
+def infer_foreign_keys(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """Return `tables` with inferred foreign keys added, each marked `inferred`.
+
+    A column refers to a table if its name is the table's name with that of its key (`customer_id` for `customers.id`),
+    ends with it (`home_team_id` for `teams.id`), or equals the name of the key (`customer_id` for
+    `customers.customer_id`), if the type classes are equal and exactly one table matches. The target is a primary key
+    of one column or, in a table without one, a first column named like a key. Views, and columns with a declared
+    foreign key, are not changed.
+    """
+    targets = _targets(tables)
+    return {key: _add_foreign_keys(table, targets) for key, table in tables.items()}
+
+
+def _add_foreign_keys(table: Table, targets: "dict[Words, list[_Target]]") -> Table:
+    if table.is_view:
+        return table
+    declared = {column for key in table.foreign_keys for column in key.columns}
+    inferred = [
+        ForeignKey((column.name,), target.table.key, (target.column.name,), inferred=True)
+        for column in table.columns
+        if column.name not in declared
+        for target in _target_of(table, column, targets)
+    ]
+    return replace(table, foreign_keys=(*table.foreign_keys, *inferred)) if inferred else table
+
+
+class _Target:
+    """A column that foreign keys may refer to."""
+
+    __slots__ = ("column", "strength", "table")
+
+    def __init__(self, table: Table, column: Column) -> None:
+        self.table, self.column = table, column
+        self.strength = _strength(table, column)
+
+
+def _strength(table: Table, column: Column) -> int:
+    """Return how clearly the name of `column` identifies it as the key of `table`, from 0 to 3."""
+    name, own = _words(table.name), _words(column.name)
+    subject = tuple(word for word in own if word not in _KEY_WORDS)
+    if not subject or subject == name:
+        return 3
+    if set(subject) <= set(name):
+        return 2 if subject[-1] == name[-1] else 1
+    return 0
+
+
+def _targets(tables: Mapping[str, Table]) -> dict[Words, list[_Target]]:
+    """Return possible target columns by the forms of name that refer to them."""
+    targets: dict[Words, list[_Target]] = defaultdict(list)
+    for table in tables.values():
+        column = _key_column(table)
+        if column is not None:
+            target = _Target(table, column)
+            for form in _forms(table, column):
+                targets[form].append(target)
+    return targets
+
+
+def _key_column(table: Table) -> Column | None:
+    if table.is_view or not table.columns:
+        return None
+    if table.primary_key:
+        name = table.primary_key[0] if len(table.primary_key) == 1 else None
+        return next((column for column in table.columns if column.name == name), None)
+    first, own = table.columns[0], _words(table.columns[0].name)
+    named_as_key = bool(own) and own[-1] in _KEY_WORDS
+    return first if named_as_key and (len(own) == 1 or set(own) & set(_words(table.name))) else None
+
+
+def _forms(table: Table, column: Column) -> set[Words]:
+    name, own = _words(table.name), _words(column.name)
+    is_key = bool(own) and own[-1] in _KEY_WORDS
+    forms = {own} if set(own) - _GENERIC and (is_key or _strength(table, column)) else set()
+    if is_key:
+        forms |= {(*name, own[-1]), (*name, *own)}
+    # A number named like a table is almost certainly its key; a text need not be.
+    return forms | {name} if column.type_class == "number" else forms
+
+
+def _target_of(table: Table, column: Column, targets: dict[Words, list[_Target]]) -> Iterator[_Target]:
+    """Yield the only target that matches the name of `column`, if there is exactly one."""
+    words = _words(column.name)
+    if not words:
+        return
+    least = _strength(table, column) + 1 if table.primary_key == (column.name,) else 0
+    for start in range(len(words)):
+        form = words[start:]
+        if start and (len(form) < 2 or form[-1] not in _KEY_WORDS):
+            return
+        candidates = [target for target in targets.get(form, ()) if _is_compatible(table, column, target)]
+        strongest = max((target.strength for target in candidates), default=0)
+        best = [target for target in candidates if target.strength == strongest]
+        if len(best) == 1 and strongest >= least:
+            yield best[0]
+        if candidates:
+            return
+
+
+def _is_compatible(table: Table, column: Column, target: _Target) -> bool:
+    same_column = target.table.key == table.key and target.column.name == column.name
+    same_schema = target.table.schema == table.schema
+    return same_schema and not same_column and target.column.type_class == column.type_class
+
+
+@lru_cache(maxsize=100_000)
+def _words(name: str) -> Words:
+    """Return the words of an identifier in the singular; a trailing `id` is split off (`teamid`)."""
+    words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", name[:200]))]
+    if words and len(words[-1]) > 4 and words[-1].endswith("id") and len(words) == 1:
+        words[-1:] = [words[-1][:-2], "id"]
+    return tuple(_singular(word) for word in words)
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes", "uses")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return {"people": "person", "children": "child", "men": "man", "women": "woman"}.get(word, word)

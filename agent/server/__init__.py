@@ -1,0 +1,1 @@
+"""Both graphs over HTTP: the application, middleware, errors, tenants, quotas and metrics."""

@@ -1,0 +1,172 @@
+"""The web application of both graphs. FastAPI and LangServe are imported by `create_app`."""
+
+import asyncio
+import gc
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from agent.conversation.threads import open_threads
+from agent.errors import ConfigurationError, DriverMissing
+from agent.record.store import open_store
+from agent.services import Services
+from agent.settings import Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from langserve.serialization import Serializer
+
+    from agent.server.metrics import Metrics
+    from agent.server.runnable import ServedGraph
+
+_MAX_CONCURRENT_QUESTIONS = 256
+
+
+def create_app(services: Services | None = None) -> "FastAPI":
+    """Return the web application: LangServe's routes under /agent and /analyst, and those of `agent.server.routes`.
+
+    A client can choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema
+    are refused with status 422; if they were ignored, the answer could be about other data than the question. The run
+    configuration that LangServe's client sends is ignored. Conversations are stored as threads: each output contains
+    its thread id, and an input may contain one to continue. Each error is a problem document (RFC 9457).
+
+    Raises:
+        DriverMissing: FastAPI, LangServe or the driver of the thread store is not installed.
+        ConfigurationError: a setting is wrong.
+    """
+    services = services or Services(any_source=False)
+    try:
+        import fastapi_offline  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import python_multipart  # noqa: F401
+        from fastapi import FastAPI
+        from langserve import add_routes  # noqa: F401
+    except ImportError as error:
+        raise DriverMissing("langserve", "serve") from error
+    from agent.server.errors import DOCUMENTED, add_handlers
+    from agent.server.metrics import Metrics, metrics_routes
+    from agent.server.middleware import add_middleware
+    from agent.server.routes import charts, files, sources, traces
+    from agent.server.routes.events import events_routes
+    from agent.server.routes.health import health_routes
+    from agent.server.routes.page import add_page
+    from agent.server.routes.threads import threads_routes
+    from agent.server.tenants import Tenants, open_tenant
+
+    server = open_tenant("", services)
+    tenants = Tenants(server) if services.settings.api_keys else None
+    app = FastAPI(
+        title="datasphinx",
+        description="Questions to databases and datasets.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan,
+        responses=DOCUMENTED,
+    )
+    metrics = Metrics()
+    graphs = _served_graphs(services.settings, metrics)
+    _add_langserve(app, graphs)
+    for router in (
+        events_routes(graphs),
+        threads_routes(graphs[0]),
+        files.router,
+        traces.router,
+        charts.router,
+        sources.router,
+        health_routes(server, tenants),
+        metrics_routes(metrics),
+    ):
+        app.include_router(router)
+    add_page(app)
+    add_handlers(app, metrics, services.settings)
+    add_middleware(app, server, tenants)
+    return app
+
+
+def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None = None) -> None:
+    """Serve until interrupted. An address other than loopback requires API keys.
+
+    On SIGTERM the process accepts no more questions, answers the running ones, and exits with code 0.
+
+    Raises:
+        ConfigurationError: a setting is wrong, or the address is not loopback and there are no keys.
+        DriverMissing: as for `create_app`, or uvicorn is not installed.
+        RecordUnavailable, ThreadsUnavailable: the run record or the thread store cannot be used.
+    """
+    services = Services(settings, any_source=False)
+    app = create_app(services)
+    from agent.server.loopback import is_loopback
+
+    if not services.settings.api_keys and not is_loopback(host):
+        reason = f"without keys only this machine has access, and {host} is not loopback; see `datasphinx key new`"
+        raise ConfigurationError("DATASPHINX_API_KEYS", reason)
+    # Fail at start-up, not with the first question.
+    if services.settings.record:
+        open_store(services.settings).head()
+    with open_threads(services.settings).saver():
+        pass
+    try:
+        import uvicorn
+        from uvicorn.config import LOGGING_CONFIG
+    except ImportError as error:
+        raise DriverMissing("uvicorn", "serve") from error
+    # Without a configuration of its own uvicorn uses the logging of the process, which is JSON with `log_json`.
+    logs = None if services.settings.log_json else LOGGING_CONFIG
+    # Reference counting frees almost all objects of a question; Python's default thresholds for cycle collection cost
+    # a sixth of the throughput.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    # After its shutdown uvicorn raises the signal again; without this handler the exit status would be that of a kill.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
+
+
+def _served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]":
+    from agent.server.runnable import ServedGraph
+    from agent.server.schemas import agent_question, analyst_question
+
+    questions = {"agent": agent_question(settings), "analyst": analyst_question(settings)}
+    return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
+
+
+def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
+    from fastapi.routing import APIRoute
+    from langserve import add_routes
+    from sse_starlette.sse import AppStatus
+
+    from agent.server.routes.events import ANY_EVENT, EventStream, stream_of
+    from agent.server.routes.page import add_playground
+    from agent.server.runnable import PlainJSON
+    from agent.server.schemas import body_check
+
+    # With its automatic drain, streams would end at SIGTERM before their questions are answered.
+    AppStatus.enable_automatic_graceful_drain = False
+    for served in graphs:
+        add_routes(
+            app,
+            served,
+            path=f"/{served.graph}",
+            config_keys=(),
+            disabled_endpoints=cast("Any", ("config_hashes", "playground", "token_feedback")),
+            dependencies=[body_check(served.get_input_schema())],
+            serializer=cast("Serializer", PlainJSON()),
+        )
+        add_playground(app, served)
+    for route in app.routes:
+        if isinstance(route, APIRoute) and "/stream" in route.path:
+            # LangServe documents its streams as JSON.
+            route.response_class = EventStream
+            route.responses = {**route.responses, 200: stream_of(ANY_EVENT)}
+
+
+@asynccontextmanager
+async def _lifespan(app: "FastAPI") -> AsyncIterator[None]:
+    # A question mostly waits for a model or a database, in a thread of the loop's default executor. By default that has
+    # cores + 4 threads: on two cores the seventh question would wait.
+    asyncio.get_running_loop().set_default_executor(
+        ThreadPoolExecutor(_MAX_CONCURRENT_QUESTIONS, "datasphinx-question")
+    )
+    yield

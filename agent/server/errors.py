@@ -1,0 +1,126 @@
+"""Error responses as problem details (RFC 9457): status, code and text of an error."""
+
+import logging
+import uuid
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from agent.core.failure import client_failure, error_info
+from agent.core.redact import without_paths
+from agent.errors import DatasphinxError, InputInvalid, InternalError, KeyMissing, LimitReached
+from agent.messages import LANGUAGES, Language
+from agent.server.headers import security_headers
+from agent.server.metrics import Metrics
+from agent.settings import Settings
+
+logger = logging.getLogger("datasphinx")
+
+MEDIA_TYPE = "application/problem+json"
+
+_SCHEMA = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string", "description": "urn:datasphinx: and the code."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "The problem and its remedy, in the language of Accept-Language."},
+        "code": {"type": "string", "description": "The stable code of the error."},
+        "instance": {"type": "string", "description": "The path of the request."},
+        "errors": {"type": "array", "items": {"type": "object"}, "description": "The invalid fields of an input."},
+    },
+}
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": _SCHEMA}}}
+    for status in (400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 501, 503, 504)
+}
+"""The problem responses in the OpenAPI document, by status."""
+
+
+def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
+    """Return the response for `error` to the request of `scope`."""
+    failure = client_failure(error, scope["app"].state.settings)
+    text = error_info(failure, _language(scope))["message"]
+    response = _response(error.http_status, error.code, text, scope)
+    if isinstance(error, KeyMissing):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, LimitReached):
+        response.headers["Retry-After"] = str(error.seconds)
+    return response
+
+
+def add_handlers(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
+    """Add handlers to `app` that turn each error into a problem response, counted in `metrics`.
+
+    The directories in `settings` are removed from the texts.
+    """
+    app.state.metrics, app.state.settings = metrics, settings
+    app.add_exception_handler(DatasphinxError, _handle_domain_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_input)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_exception_handler(Exception, _handle_defect)
+
+
+async def _handle_domain_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, DatasphinxError)
+    return problem(error, request.scope)
+
+
+async def _handle_invalid_input(request: Request, error: Exception) -> JSONResponse:
+    """Report the invalid fields without their values, which may be long or contain lone surrogates."""
+    assert isinstance(error, RequestValidationError)
+    errors = [{key: item.get(key) for key in ("type", "loc", "msg")} for item in error.errors()]
+    name = ".".join(map(str, errors[0]["loc"])) if errors else "body"
+    invalid = InputInvalid(name, str(errors[0]["msg"]) if errors else "it is wrong")
+    return _response(422, invalid.code, invalid.message(_language(request.scope)), request.scope, errors=errors)
+
+
+async def _handle_http_exception(request: Request, error: Exception) -> JSONResponse:
+    """Convert exceptions of FastAPI and LangServe; the detail of LangServe's input errors is a list."""
+    assert isinstance(error, HTTPException)
+    phrase = HTTPStatus(error.status_code)
+    code = "input_invalid" if error.status_code == 422 else phrase.name.lower()
+    detail = without_paths(error.detail) if isinstance(error.detail, str) else phrase.phrase
+    response = _response(error.status_code, code, detail, request.scope)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _handle_defect(request: Request, error: Exception) -> JSONResponse:
+    """Return only the trace id of a defect; the details are in the log."""
+    error_shown = InternalError(type(error).__name__, uuid.uuid4().hex)
+    logger.error("[SERVER] %s failed trace_id=%s", request.url.path, error_shown.trace_id)
+    response = problem(error_shown, request.scope)
+    # This handler runs outside of the SecurityHeaders middleware.
+    response.headers.update(security_headers(request.url.path))
+    return response
+
+
+def _response(
+    status: int, code: str, detail: str, scope: Scope, *, errors: Sequence[dict[str, Any]] = ()
+) -> JSONResponse:
+    metrics: Metrics = scope["app"].state.metrics
+    metrics.problem(code)
+    body: dict[str, Any] = {
+        "type": f"urn:datasphinx:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail.encode("utf-8", "replace").decode(),
+        "code": code,
+        "instance": scope.get("raw_path", b"").decode("latin-1") or scope["path"],
+    }
+    return JSONResponse(body | ({"errors": list(errors)} if errors else {}), status, media_type=MEDIA_TYPE)
+
+
+def _language(scope: Scope) -> Language:
+    """Return the first supported language of Accept-Language."""
+    header = next((value for name, value in scope.get("headers", ()) if name == b"accept-language"), b"")
+    tags = [part.strip()[:2].lower() for part in header.decode("latin-1").split(",")]
+    return next((language for tag in tags for language in LANGUAGES if language == tag), "en")

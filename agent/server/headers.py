@@ -1,0 +1,55 @@
+"""Security headers for every response."""
+
+import re
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_SHARED = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+_CLOSED = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+_PLAYGROUND = re.compile(r"/(agent|analyst)/playground(/.*)?")
+_PLAYGROUND_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""For LangServe's playground: its page has an inline script, and its form compiles the schema of the input."""
+
+
+def security_headers(path: str) -> dict[str, str]:
+    """Return the security headers of a response to a request for `path`."""
+    policy = _PLAYGROUND_POLICY if _PLAYGROUND.fullmatch(path) else _CLOSED
+    return {**_SHARED, "Content-Security-Policy": policy}
+
+
+class SecurityHeaders:
+    """Adds security headers to each response, and `Cache-Control: no-store` unless the response sets it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in {**security_headers(scope["path"]), "Cache-Control": "no-store"}.items():
+                    # The page sets a stricter policy.
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

@@ -1,0 +1,238 @@
+"""Middleware: API keys, origins, request limits, and cancellation when the client disconnects."""
+
+import asyncio
+from collections.abc import Callable
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agent.errors import DatasphinxError, KeyMissing, OriginRefused, RequestTimeout, RequestTooLarge
+from agent.server.errors import problem
+from agent.server.headers import SecurityHeaders
+from agent.server.loopback import foreign_sender
+from agent.server.tenants import Tenant, Tenants, set_tenant
+from agent.settings import Settings
+
+_FILES = "/files"
+_EVENTS = "/events"
+"""The end of the paths that enforce the time limit themselves and report a timeout in their stream."""
+
+_MULTIPART_BYTES = 10_000
+"""Allowed size of a form in addition to its file."""
+
+_OPEN = ("/", "/healthz", "/readyz", "/docs", "/openapi.json", "/favicon.ico")
+_ASSETS = "/static/"
+"""Paths without data, which need no key."""
+
+_BEARER = "bearer "
+
+
+class RequestLimits:
+    """Refuses requests that are too large, as early as possible, and stops requests that take too long."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        """Wrap `app`."""
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        response = _Response(send)
+        body = _Body(receive, *self._allowed(scope))
+        seconds = self._settings.request_timeout_s
+        try:
+            body.check_content_length(scope)
+            async with asyncio.timeout(None if scope["path"].endswith(_EVENTS) else seconds) as limit:
+                await self._app(scope, body.receive, response.send_unless_too_large(body))
+            error: DatasphinxError | None = body.error
+        except RequestTooLarge as too_large:
+            error = too_large
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            error = RequestTimeout(seconds)
+        if error and not response.has_started:
+            await problem(error, scope)(scope, receive, response.send)
+
+    def _allowed(self, scope: Scope) -> tuple[int, int, str]:
+        """Return the allowed body size in bytes, and the limit and its setting for the error."""
+        if scope["path"] == _FILES:
+            limit = self._settings.max_upload_bytes
+            return limit + _MULTIPART_BYTES, limit, "DATASPHINX_MAX_UPLOAD_BYTES"
+        limit = self._settings.max_request_bytes
+        return limit, limit, "DATASPHINX_MAX_REQUEST_BYTES"
+
+
+class _Body:
+    """Counts the bytes of a request's body; `error` is set if it is too large."""
+
+    def __init__(self, receive: Receive, allowed: int, limit: int, setting: str) -> None:
+        self._receive, self._allowed = receive, allowed
+        self._too_large = RequestTooLarge(limit, setting)
+        self._bytes = 0
+        self.error: RequestTooLarge | None = None
+
+    def check_content_length(self, scope: Scope) -> None:
+        length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if length.isdigit() and int(length) > self._allowed:
+            raise self._too_large
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > self._allowed:
+            self.error = self._too_large
+            raise self.error
+        return message
+
+
+class _Response:
+    """Tracks whether the response has started."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_started = False
+
+    async def send(self, message: Message) -> None:
+        self.has_started = True
+        await self._send(message)
+
+    def send_unless_too_large(self, body: _Body) -> Send:
+        """Wrap `send`: suppress the app's response once the body limit is exceeded."""
+
+        async def send(message: Message) -> None:
+            if body.error is None or self.has_started:
+                await self.send(message)
+
+        return send
+
+
+class CancelOnDisconnect:
+    """Cancels a request if its client disconnects before the response starts; streams detect later disconnects."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as timeout:
+                client = _Client(receive, send, lambda: timeout.reschedule(loop.time()))
+                try:
+                    await self._app(scope, client.receive, client.send)
+                finally:
+                    client.stop_listening()
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+
+
+class _Client:
+    """Waits for the disconnect of a client, the only message that can follow the end of its request."""
+
+    def __init__(self, receive: Receive, send: Send, on_disconnect: Callable[[], None]) -> None:
+        self._receive, self._send, self._on_disconnect = receive, send, on_disconnect
+        self._listening: asyncio.Task[Message] | None = None
+        self._response_started = False
+
+    async def receive(self) -> Message:
+        if self._listening:
+            return await asyncio.shield(self._listening)
+        message = await self._receive()
+        if message["type"] == "http.request" and not message.get("more_body"):
+            self._listening = asyncio.create_task(self._listen())
+        return message
+
+    async def send(self, message: Message) -> None:
+        self._response_started = True
+        await self._send(message)
+
+    def stop_listening(self) -> None:
+        if self._listening:
+            self._listening.cancel()
+
+    async def _listen(self) -> Message:
+        message = await self._receive()
+        if not self._response_started:
+            self._on_disconnect()
+        return message
+
+
+class ApiKeyAuth:
+    """Sets the tenant of a request by its API key; without a valid key, only paths without data are served."""
+
+    def __init__(self, app: ASGIApp, tenants: Tenants) -> None:
+        """Wrap `app`."""
+        self._app, self._tenants = app, tenants
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        key = _key(Headers(scope=scope))
+        tenant = await run_in_threadpool(self._tenants.of_key, key) if key else None
+        if tenant:
+            set_tenant(tenant)
+        elif scope["path"] not in _OPEN and not scope["path"].startswith(_ASSETS):
+            await problem(KeyMissing(), scope)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _key(headers: Headers) -> str:
+    """Return the API key of a request, or an empty string."""
+    header = headers.get("authorization", "")
+    bearer = header[len(_BEARER) :] if header.lower().startswith(_BEARER) else ""
+    return (bearer or headers.get("x-api-key", "")).strip()
+
+
+class LoopbackOnly:
+    """Refuses requests to an address or host name other than loopback, and requests from other sites."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        sender = foreign_sender(scope)
+        if sender is None:
+            await self._app(scope, receive, send)
+        else:
+            await problem(OriginRefused(sender), scope)(scope, receive, send)
+
+
+def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None) -> None:
+    """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys."""
+    settings = server.services.settings
+    app.add_middleware(CancelOnDisconnect)
+    app.add_middleware(RequestLimits, settings=settings)
+    if tenants:
+        app.add_middleware(ApiKeyAuth, tenants=tenants)
+    else:
+        app.add_middleware(SingleTenant, tenant=server)
+        app.add_middleware(LoopbackOnly)
+    app.add_middleware(SecurityHeaders)
+
+
+class SingleTenant:
+    """Sets the same tenant for each request, on a server without keys."""
+
+    def __init__(self, app: ASGIApp, tenant: Tenant) -> None:
+        """Wrap `app`."""
+        self._app, self._tenant = app, tenant
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        set_tenant(self._tenant)
+        await self._app(scope, receive, send)

@@ -1,0 +1,195 @@
+"""Quotas of a tenant: questions a minute, tokens and US dollars a day."""
+
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol
+
+from filelock import FileLock
+from sqlalchemy import column, func, table, update
+from sqlalchemy.dialects.postgresql import insert
+
+from agent.errors import LimitReached, ThreadsUnavailable
+from agent.record.step import ModelCall
+from agent.settings import TenantSettings
+from agent.storage.database import SharedDatabase
+
+_MINUTE_S = 60
+_DAY_S = 86_400
+_POLL_S = 0.005
+
+
+@dataclass
+class UsageCounter:
+    """Usage of a tenant: questions of the last minute; tokens and US dollars of one day in UTC.
+
+    All times are in seconds since 1970.
+    """
+
+    day: int = -1
+    tokens: int = 0
+    usd: Decimal = Decimal(0)
+    asked: list[float] = field(default_factory=list)
+    """The times of the questions."""
+
+    @classmethod
+    def read(cls, text: str, now: float) -> "UsageCounter":
+        """Parse the text of `write` and drop what is outdated at `now`; an unreadable text gives a new counter."""
+        try:
+            values: dict[str, Any] = json.loads(text)
+        except ValueError:
+            values = {}
+        day = int(now // _DAY_S)
+        spent = values if values.get("day") == day else {}
+        asked = [time for time in values.get("asked", ()) if abs(now - time) < _MINUTE_S]
+        return cls(day, spent.get("tokens", 0), Decimal(str(spent.get("usd", 0))), asked)
+
+    def write(self) -> str:
+        """Return the counter as JSON text."""
+        return json.dumps({"day": self.day, "tokens": self.tokens, "usd": str(self.usd), "asked": self.asked})
+
+    def admit(self, questions: int, allowed: TenantSettings, now: float) -> None:
+        """Count `questions` questions, all or none.
+
+        Raises:
+            LimitReached: a limit is reached.
+        """
+        self._check_day(allowed, _DAY_S - now % _DAY_S)
+        limit = allowed.questions_per_minute
+        if limit is None:
+            return
+        if len(self.asked) + questions > limit:
+            # The number of earlier questions that have to become a minute old first. If `questions` exceeds the limit,
+            # no wait suffices.
+            expiring = min(len(self.asked), max(len(self.asked) + questions - limit, 1))
+            until = self.asked[expiring - 1] + _MINUTE_S if expiring else now + _MINUTE_S
+            raise _limit_reached(f"{limit} questions a minute", until - now)
+        self.asked += [now] * questions
+
+    def spend(self, call: ModelCall) -> None:
+        """Count the tokens and the cost of a model call."""
+        self.tokens += call["prompt_tokens"] + call["completion_tokens"]
+        self.usd += Decimal(str(call["cost_usd"] or 0))
+
+    def _check_day(self, allowed: TenantSettings, tomorrow: float) -> None:
+        if allowed.tokens_per_day is not None and self.tokens >= allowed.tokens_per_day:
+            raise _limit_reached(f"{allowed.tokens_per_day} tokens a day", tomorrow)
+        if allowed.usd_per_day is not None and self.usd >= Decimal(str(allowed.usd_per_day)):
+            raise _limit_reached(f"{allowed.usd_per_day:g} US dollars a day", tomorrow)
+
+
+def _limit_reached(limit: str, seconds: float) -> LimitReached:
+    return LimitReached(limit, max(1, math.ceil(seconds)))
+
+
+class FileUsageStore:
+    """Stores a counter in a file, locked between processes. Thread-safe."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        """Store the counter in `folder`, which is created at first use; `clock` returns seconds since 1970."""
+        self._folder, self._clock = folder, clock
+        # Threads of one process wait for this lock, because waiting for the file lock means polling.
+        self._thread_lock = threading.Lock()
+
+    @contextmanager
+    def counting(self) -> Iterator[tuple[UsageCounter, float]]:
+        """See `UsageStore.counting`."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = self._folder / "quota.json"
+            with self._thread_lock, FileLock(self._folder / "quota.lock", mode=0o600, poll_interval=_POLL_S):
+                # The time is taken after the lock: counts by others while this one waited are earlier.
+                now = self._clock()
+                counter = UsageCounter.read(path.read_text(encoding="utf-8") if path.exists() else "", now)
+                yield counter, now
+                unfinished = path.with_suffix(".new")
+                unfinished.write_text(counter.write(), encoding="utf-8")
+                os.replace(unfinished, path)
+        except OSError as error:
+            raise ThreadsUnavailable(str(self._folder), error.strerror or type(error).__name__) from error
+
+
+_counts = table("datasphinx_counts", column("owner"), column("counted"))
+_NEW = insert(_counts)
+# Inserts the row or locks the existing one until the end of the transaction, so that transactions run one after the
+# other. The time is that of the database, the same for all machines, and is taken after the lock.
+_LOCK = _NEW.on_conflict_do_update(index_elements=[_counts.c.owner], set_={"owner": _NEW.excluded.owner}).returning(
+    _counts.c.counted, func.extract("epoch", func.clock_timestamp())
+)
+
+
+class PostgresUsageStore:
+    """Stores a counter in a table row, locked by one transaction at a time. Thread-safe."""
+
+    def __init__(self, database: SharedDatabase, owner: str) -> None:
+        """Store the counter of `owner`."""
+        self._database, self._owner = database, owner
+
+    @contextmanager
+    def counting(self) -> Iterator[tuple[UsageCounter, float]]:
+        """See `UsageStore.counting`."""
+        with self._database.transaction() as connection:
+            stored, now = connection.execute(_LOCK, {"owner": self._owner, "counted": ""}).one()
+            counter = UsageCounter.read(stored, float(now))
+            yield counter, float(now)
+            own = update(_counts).where(_counts.c.owner == self._owner)
+            connection.execute(own.values(counted=counter.write()))
+
+
+class UsageStore(Protocol):
+    """Storage of a tenant's usage counter."""
+
+    def counting(self) -> AbstractContextManager[tuple[UsageCounter, float]]:
+        """Lock the counter and return it with the time, in seconds since 1970; saved unless the block raises.
+
+        Raises:
+            ThreadsUnavailable: the counter cannot be read or written.
+        """
+
+
+class Quota:
+    """Admits questions and counts their costs, exactly also across threads, processes and machines."""
+
+    def __init__(self, counts: UsageStore, allowed: TenantSettings) -> None:
+        """Count in the store `counts`, with the limits of `allowed`."""
+        self._counts, self._allowed = counts, allowed
+        self._lock, self._uncounted = threading.Lock(), list[ModelCall]()
+
+    def admit(self, questions: int) -> None:
+        """Count `questions` questions at the current time, all or none.
+
+        Raises:
+            LimitReached: a limit is reached.
+            ThreadsUnavailable: the counter cannot be read or written.
+        """
+        allowed = self._allowed
+        if allowed.questions_per_minute is allowed.tokens_per_day is allowed.usd_per_day is None:
+            return
+        with self._counts.counting() as (counter, now):
+            counter.admit(questions, allowed, now)
+
+    def spend(self, call: ModelCall) -> None:
+        """Count the tokens and the cost of a model call.
+
+        Raises:
+            ThreadsUnavailable: the counter cannot be read or written; the call is counted with the next one.
+        """
+        if self._allowed.tokens_per_day is self._allowed.usd_per_day is None:
+            return
+        with self._lock:
+            calls, self._uncounted = [*self._uncounted, call], []
+        try:
+            with self._counts.counting() as (counter, _):
+                for uncounted in calls:
+                    counter.spend(uncounted)
+        except ThreadsUnavailable:
+            with self._lock:
+                self._uncounted += calls
+            raise

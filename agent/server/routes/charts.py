@@ -1,0 +1,60 @@
+"""Route: a chart of an answer as a PNG image, drawn on request."""
+
+import re
+import threading
+from functools import lru_cache
+
+from fastapi import APIRouter, Response
+from pydantic_core import from_json, to_json
+from starlette.concurrency import run_in_threadpool
+
+from agent.charts.png import png_of_option
+from agent.errors import ChartUnknown
+from agent.server.tenants import Tenant, current_tenant
+from agent.types import AnswerChart
+
+router = APIRouter(tags=["charts"])
+
+_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-([1-9][0-9]?)")
+_CACHED_PICTURES = 64
+_draw_lock = threading.Lock()
+
+
+@router.get(
+    "/charts/{chart_id}.png",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}},
+)
+async def chart(chart_id: str) -> Response:
+    """The chart of an output with this id, as a PNG of 1000 x 600 pixels."""
+    tenant = current_tenant()
+    return Response(await run_in_threadpool(lambda: _picture(tenant, chart_id)), media_type="image/png")
+
+
+def _picture(tenant: Tenant, chart_id: str) -> bytes:
+    chart = _stored_chart(tenant, chart_id)
+    if chart is None:
+        raise ChartUnknown(chart_id[:200])
+    return _draw(chart["type"], to_json(chart["option"]))
+
+
+def _stored_chart(tenant: Tenant, chart_id: str) -> AnswerChart | None:
+    """Return the chart as stored in its thread; None if the tenant has no chart with this id."""
+    match = _ID.fullmatch(chart_id)
+    if match is None:
+        return None
+    thread_id, run_id, number = match.groups()
+    for graph in tenant.graphs:
+        run = tenant.threads.run(tenant.threads.key(graph, thread_id), run_id)
+        charts = run.checkpoint["channel_values"].get("charts") or [] if run else []
+        if int(number) <= len(charts):
+            chart: AnswerChart = charts[int(number) - 1]
+            return chart
+    return None
+
+
+@lru_cache(maxsize=_CACHED_PICTURES)
+def _draw(chart_type: str, option: bytes) -> bytes:
+    """Return the PNG. Charts are drawn one at a time, because drawing takes a core and much memory."""
+    with _draw_lock:
+        return png_of_option(chart_type, from_json(option))

@@ -1,0 +1,135 @@
+"""Routes: questions with server-sent events for each completed step."""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from starlette.types import Scope
+
+from agent.answers.progress import step_line
+from agent.conversation.conversations import Event
+from agent.errors import DatasphinxError, InternalError, RequestTimeout
+from agent.server.errors import problem
+from agent.server.runnable import PlainJSON, ServedGraph
+from agent.server.tenants import current_tenant
+
+logger = logging.getLogger("datasphinx")
+
+_KEEP_ALIVE_S = 15.0
+_KEEP_ALIVE = b": keep-alive\n\n"
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {"event": {"enum": ["step", "output", "problem"]}, "data": {"type": "string"}},
+}
+ANY_EVENT = {
+    "type": "object",
+    "required": ["event"],
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+}
+"""The schema of the events in LangServe's streams."""
+
+_SHOWN = ("relevant_tables", "sql_request", "sql_error_info", "used_stop_words", "validation", "error")
+"""The fields of a node's update that `step` events contain: no rows."""
+
+
+class EventStream(StreamingResponse):
+    """A response with server-sent events."""
+
+    media_type = "text/event-stream"
+
+
+def stream_of(event: dict[str, Any]) -> dict[str, Any]:
+    """Return the OpenAPI description of a response that streams events with the schema `event`."""
+    return {"content": {EventStream.media_type: {"schema": event}}}
+
+
+def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
+    """Return the event routes of `graphs`: the body is an input, the response a stream of `step`s and one `output`."""
+    router = APIRouter(tags=["questions"])
+    for served in graphs:
+        router.post(
+            f"/{served.graph}/events",
+            name=f"{served.graph}_events",
+            response_class=EventStream,
+            responses={200: stream_of(_EVENT)},
+        )(_endpoint(served))
+    return router
+
+
+def _endpoint(served: ServedGraph) -> Any:
+    async def events(request: Request, question: Any) -> EventStream:
+        """Ask a question and get an event for each step; closing the connection cancels the run and its statement."""
+        await current_tenant().admit(1)
+        seconds = current_tenant().services.settings.request_timeout_s
+        body = question.model_dump(exclude_none=True)
+        lines = _keep_alive(_lines(served.events(body), request.scope, seconds))
+        return EventStream(lines, headers={"X-Accel-Buffering": "no"})
+
+    schema: type[BaseModel] = served.get_input_schema()
+    events.__annotations__["question"] = schema
+    return events
+
+
+async def _lines(events: AsyncGenerator[Event], scope: Scope, seconds: float) -> AsyncGenerator[bytes]:
+    """Yield the encoded events; if the run fails or times out, a `problem` is the last."""
+    try:
+        async with asyncio.timeout(seconds), aclosing(events):
+            async for kind, content in events:
+                for data in _steps(content) if kind == "step" else (content,):
+                    yield _event(kind, data)
+    except TimeoutError:
+        yield _problem(RequestTimeout(seconds), scope)
+    except Exception as error:
+        defect = InternalError(type(error).__name__, uuid.uuid4().hex)
+        logger.exception("[SERVER] a run failed trace_id=%s", defect.trace_id)
+        yield _problem(defect, scope)
+
+
+def _steps(updates: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for node, update in updates.items():
+        line = step_line(node, update)
+        shown = {name: update[name] for name in _SHOWN if update.get(name)}
+        (step,) = update["audit"]["steps"]
+        yield {"node": node, "line": line.plain if line else "", "latency_ms": step["latency_ms"], "update": shown}
+
+
+def _problem(error: DatasphinxError, scope: Scope) -> bytes:
+    return b"event: problem\ndata: " + bytes(problem(error, scope).body) + b"\n\n"
+
+
+def _event(kind: str, data: Any) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + PlainJSON().dumps(data) + b"\n\n"
+
+
+async def _keep_alive(lines: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    """Yield `lines`, with a comment after each pause of `_KEEP_ALIVE_S`; closes `lines` when the client disconnects."""
+    queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def fill() -> None:
+        async with aclosing(lines):
+            async for line in lines:
+                queue.put_nowait(line)
+        queue.put_nowait(None)
+
+    filling = asyncio.create_task(fill())
+    try:
+        while True:
+            try:
+                line = await asyncio.wait_for(queue.get(), _KEEP_ALIVE_S)
+            except TimeoutError:
+                yield _KEEP_ALIVE
+                continue
+            if line is None:
+                return
+            yield line
+    finally:
+        filling.cancel()
+        with suppress(asyncio.CancelledError):
+            await filling

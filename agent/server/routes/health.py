@@ -1,0 +1,165 @@
+"""Routes: liveness and readiness, the availability of the model, the databases and the stores."""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from agent.conversation.threads import Threads
+from agent.core.failure import client_failure, error_info
+from agent.core.redact import without_password, without_secrets
+from agent.errors import (
+    ConfigurationError,
+    DatasphinxError,
+    EmbeddedModelUnavailable,
+    ModelUnreachable,
+    RecordUnavailable,
+    RowRuleParameterMissing,
+)
+from agent.server.background import run_in_thread
+from agent.server.tenants import Tenant, Tenants, current_tenant, has_tenant
+from agent.services import Services
+from agent.settings import Settings
+from agent.sources.names import source_label
+from agent.sql.execute import execute
+from agent.types import Limits
+
+_TIMEOUT_S = 5
+_BROKEN = (500, 502, 503, 504)
+
+
+def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterable[Services]]) -> dict[str, Any]:
+    """Return `status`, "ready" or "unavailable", and each check as `{"ok": bool, "error": None or code and message}`.
+
+    The model is not called. `sources` maps the name of each source to the services that may query it. A source is
+    checked through the first of them with a value for each parameter of its row rules, since parameters can be set per
+    tenant.
+    """
+    settings = services.settings
+    checked = {
+        source_label(name, settings): _check(partial(_query, name, services_of_source), settings)
+        for name, services_of_source in sources.items()
+    }
+    report: dict[str, Any] = {
+        "model": _check(partial(_reach_model, settings), settings),
+        "sources": checked,
+        "stores": {
+            "record": _check(partial(_open_record, services), settings),
+            "threads": _check(partial(_open_threads, threads), settings),
+            "files": _check(partial(_open_files, services), settings),
+        },
+    }
+    checks = [report["model"], *checked.values(), *report["stores"].values()]
+    return {"status": "ready" if all(check["ok"] for check in checks) else "unavailable", **report}
+
+
+def _check(work: Callable[[], None], settings: Settings) -> dict[str, Any]:
+    try:
+        work()
+    except DatasphinxError as error:
+        return {"ok": False, "error": error_info(client_failure(error, settings), "en")}
+    return {"ok": True, "error": None}
+
+
+def _query(name: str, services_of_source: Iterable[Services]) -> None:
+    missing: RowRuleParameterMissing | None = None
+    for services in services_of_source:
+        try:
+            source = services.source(name)
+        except RowRuleParameterMissing as error:
+            missing = error
+            continue
+        # A shorter time limit than that of `source.execute`: the caller is waiting.
+        execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
+        return
+    if missing:
+        raise missing
+
+
+def _reach_model(settings: Settings) -> None:
+    """Raise an error if the embedded model is not installed, or the endpoint does not respond or has server errors."""
+    if settings.uses_embedded_model:
+        if find_spec("xllamacpp") is None:
+            raise EmbeddedModelUnavailable("it is not installed: pip install 'datasphinx[local]'")
+        return
+    if not settings.llm_model:
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", "it is not set")
+    import httpx
+
+    from agent.connect import OPENAI_URL, is_this_machine
+
+    url = (settings.llm_base_url or OPENAI_URL).rstrip("/")
+    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    shown = without_secrets(without_password(url))
+    try:
+        # The response is not examined: not every endpoint lists its models, or not for every key.
+        direct = is_this_machine(url)
+        response = httpx.get(
+            f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct, verify=_authorities()
+        )
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise ModelUnreachable(shown, without_secrets(str(error), (key,)) or type(error).__name__) from None
+    if response.status_code in _BROKEN:
+        raise ModelUnreachable(shown, f"it responds with status {response.status_code}")
+
+
+@lru_cache(maxsize=1)
+def _authorities() -> ssl.SSLContext:
+    """Return the certificates of all authorities, cached because each reading leaks memory."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _open_record(services: Services) -> None:
+    if services.store:
+        services.store.head()
+
+
+def _open_threads(threads: Threads) -> None:
+    with threads.saver():
+        pass
+
+
+def _open_files(services: Services) -> None:
+    try:
+        services.registry.datasets()
+    except OSError as error:
+        raise RecordUnavailable(str(services.settings.data_dir), error.strerror or type(error).__name__) from error
+
+
+def health_routes(server: Tenant, tenants: Tenants | None) -> APIRouter:
+    """Return the health routes; `tenants` is None on a server without keys."""
+    router, one_at_a_time = APIRouter(tags=["server"]), asyncio.Lock()
+
+    @router.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Whether the process responds; nothing else is checked."""
+        return {"status": "ok"}
+
+    @router.get("/readyz", response_model=None, responses={503: {"description": "A check fails."}})
+    async def readyz() -> JSONResponse:
+        """Whether the model, the databases and the stores are available; the model is not called.
+
+        On a server with keys, a request without a key gets only the status, for all sources of all tenants; a request
+        with a key gets each check, for the sources of its tenant.
+        """
+        async with one_at_a_time:
+            if has_tenant():
+                tenant = current_tenant()
+                services = tenant.services
+                sources = {name: [services] for name in services.choices}
+                report = await run_in_thread(lambda: readiness(services, tenant.threads, sources))
+            else:
+                all_sources = tenants.by_source() if tenants else {}
+                report = await run_in_thread(lambda: readiness(server.services, server.threads, all_sources))
+                report = {"status": report["status"]}
+        return JSONResponse(report, 200 if report["status"] == "ready" else 503)
+
+    return router

@@ -1,0 +1,37 @@
+"""Route: the sources that questions can use."""
+
+from fastapi import APIRouter
+from sqlalchemy.engine import make_url
+from typing_extensions import TypedDict
+
+from agent.schema.describe import one_line
+from agent.server.tenants import current_tenant
+from agent.services import Services
+from agent.sources.names import source_label
+
+router = APIRouter(tags=["sources"])
+
+
+class SourceShown(TypedDict):
+    """A source: its name in a question, and its dialect."""
+
+    name: str
+    dialect: str
+
+
+class Sources(TypedDict):
+    """All sources."""
+
+    sources: list[SourceShown]
+
+
+@router.get("/sources")
+def sources() -> Sources:
+    """The sources that a question can name; if it names none, one of them is chosen."""
+    services = current_tenant().services
+    return {"sources": [_describe(services, name) for name in services.choices]}
+
+
+def _describe(services: Services, name: str) -> SourceShown:
+    url = make_url(services.settings_of(name).url.get_secret_value())
+    return {"name": one_line(source_label(name, services.settings), 200), "dialect": url.get_backend_name()}

@@ -1,0 +1,109 @@
+"""Routes: stored conversations, and feedback on their last answer."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from langgraph.checkpoint.base import CheckpointTuple
+from starlette.concurrency import run_in_threadpool
+
+from agent.conversation.reply import reply_of, status_of
+from agent.errors import InputInvalid, RunUnknown, ThreadUnknown
+from agent.server.runnable import PlainJSON, ServedGraph
+from agent.server.tenants import Tenant, current_tenant
+from agent.types import Feedback
+
+ThreadId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
+RunId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+_MAX_RUNS = 100
+_INPUTS = ("feedback", "clarification_answer", "question")
+"""Inputs that start a run. The first that is present was the input; the others come from the thread."""
+
+
+def threads_routes(agent: ServedGraph) -> APIRouter:
+    """Return the routes; only answers of `agent` accept feedback."""
+    router = APIRouter(prefix="/threads/{thread_id}", tags=["threads"])
+
+    @router.get("")
+    async def thread(thread_id: ThreadId) -> dict[str, Any]:
+        """A conversation: its questions and answers, and the open clarifying question."""
+        return await _read(thread_id, _thread)
+
+    @router.get("/history")
+    async def history(thread_id: ThreadId) -> dict[str, Any]:
+        """The last 100 runs of a conversation, newest first, each with its trace id."""
+        return await _read(thread_id, _history)
+
+    @router.get("/runs/{run_id}")
+    async def run(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
+        """The output of one run, by its id in the history."""
+        return await _read(thread_id, partial(_output, run_id))
+
+    @router.post("/feedback")
+    async def feedback(thread_id: ThreadId, feedback: Feedback) -> dict[str, Any]:
+        """Accept or reject the last answer; a rejection returns another answer or a clarifying question."""
+        thread = await _read(thread_id, lambda _, graph, __: {"graph": graph})
+        if thread["graph"] != agent.graph:
+            raise InputInvalid("feedback", "answers about files accept none; rephrase the question")
+        await current_tenant().admit(1)
+        output = await agent.ainvoke({"feedback": dict(feedback), "thread_id": thread_id})
+        plain: dict[str, Any] = PlainJSON().dumpd(output)
+        return plain
+
+    return router
+
+
+async def _read(thread_id: str, read: Callable[[Tenant, str, str], dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of `read`, called with the tenant, the graph of the thread, and the thread id.
+
+    Raises:
+        ThreadUnknown: the tenant has no such thread.
+    """
+    tenant = current_tenant()
+
+    def read_thread() -> dict[str, Any]:
+        graph = tenant.threads.graph_of(thread_id, tuple(tenant.graphs))
+        if graph is None:
+            raise ThreadUnknown(thread_id)
+        plain: dict[str, Any] = PlainJSON().dumpd(read(tenant, graph, thread_id))
+        return plain
+
+    return await run_in_threadpool(read_thread)
+
+
+def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
+    last = tenant.threads.last(tenant.threads.key(graph, thread_id))
+    if last is None:
+        raise ThreadUnknown(thread_id)
+    state = last.checkpoint["channel_values"]
+    turns = [{name: turn.get(name) for name in ("question", "sql", "answer")} for turn in state.get("turns") or ()]
+    return {
+        "thread_id": thread_id,
+        "graph": graph,
+        "status": status_of(state),
+        "turns": turns,
+        "clarification": state.get("clarification"),
+    }
+
+
+def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
+    runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
+    return {"thread_id": thread_id, "graph": graph, "runs": [_describe_run(run) for run in runs]}
+
+
+def _output(run_id: str, tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
+    run = tenant.threads.run(tenant.threads.key(graph, thread_id), run_id)
+    if run is None:
+        raise RunUnknown(run_id)
+    return {**reply_of(run.checkpoint["channel_values"], thread_id, run_id)}
+
+
+def _describe_run(run: CheckpointTuple) -> dict[str, Any]:
+    state: Mapping[str, Any] = run.checkpoint["channel_values"]
+    audit, inputs = state.get("audit") or {}, state.get("given") or {}
+    said = next(({name: inputs[name]} for name in _INPUTS if inputs.get(name) is not None), {})
+    figures = ("trace_id", "recorded", "llm_calls", "llm_cost_usd", "latency_ms")
+    shown = {name: state.get(name) for name in ("question", "answer", "sql", "error")}
+    head = {"id": run.checkpoint["id"], "time": run.checkpoint["ts"], "said": said, "status": status_of(state)}
+    return {**head, **shown} | {name: audit.get(name) for name in figures}

@@ -1,0 +1,69 @@
+"""Routes: the recorded events of a run, and its replay."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+
+from agent.core.failure import server_directories
+from agent.core.redact import without_directories
+from agent.core.text import valid_text
+from agent.errors import TraceUnknown
+from agent.record.events import StoredEvent
+from agent.record.store import Store
+from agent.replay import replay
+from agent.server.background import run_in_thread
+from agent.server.tenants import Tenant, current_tenant
+
+router = APIRouter(prefix="/traces/{trace_id}", tags=["traces"])
+
+TraceId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
+
+
+@router.get("")
+async def trace(trace_id: TraceId) -> dict[str, Any]:
+    """All recorded events of a run: each model call, statement and step."""
+    tenant = current_tenant()
+    _, events = await run_in_thread(lambda: _open_run(tenant, trace_id))
+    shown = {"trace_id": trace_id, "events": [event.as_json() for event in events]}
+    return {**_without_directories(shown, server_directories(tenant.services.settings))}
+
+
+@router.post("/replay")
+async def again(trace_id: TraceId) -> dict[str, Any]:
+    """Run a question again with the recorded model outputs on the current data, and compare each step."""
+    tenant = current_tenant()
+    comparison = await run_in_thread(lambda: _replay(tenant, trace_id))
+    return {**_without_directories(comparison, server_directories(tenant.services.settings))}
+
+
+def _open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
+    """Return the event log, and the events of a run of the tenant.
+
+    Raises:
+        TraceUnknown: the tenant has no such run.
+        RecordUnavailable: the event log cannot be read.
+    """
+    store = tenant.services.store
+    if store is None:
+        raise TraceUnknown(trace_id, "no record is kept")
+    events = store.run(trace_id)
+    if events[0].content.get("tenant", "") != tenant.name:
+        raise TraceUnknown(trace_id, "no run has it")
+    return store, events
+
+
+def _replay(tenant: Tenant, trace_id: str) -> dict[str, Any]:
+    (store, _), services = _open_run(tenant, trace_id), tenant.services
+    return replay(store, trace_id, services.settings, any_source=False, registry=services.registry).as_json()
+
+
+def _without_directories(value: Any, directories: set[str]) -> Any:
+    """Return a JSON value with valid texts, without the directories of this machine.
+
+    Unlike in errors, paths outside of these directories may be data and stay.
+    """
+    if isinstance(value, dict):
+        return {name: _without_directories(part, directories) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_without_directories(part, directories) for part in value]
+    return without_directories(valid_text(value), directories) if isinstance(value, str) else value

@@ -1,0 +1,156 @@
+"""Schemas of the inputs that clients may send."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+
+from agent.clarify.feedback import LONGEST_ANSWER
+from agent.conversation.threads import THREAD_ID
+from agent.server.tenants import current_tenant
+from agent.settings import Settings
+from agent.types import Clarify, ClarifyingQuestion, Feedback, OutputType
+
+_MAX_BATCH = 100
+_MAX_DATASETS = 20
+_DATASETS = "Ids of the datasets; default on a thread: those of the previous question."
+
+
+def _storable(value: Any) -> Any:
+    """Refuse integers of more than 64 bits, which threads cannot store."""
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        if isinstance(part, int) and not -(2**63) <= part < 2**63:
+            raise ValueError("a number in it is too large")
+    return value
+
+
+_ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
+_Answer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_ANSWER)]
+_SHARED: dict[str, Any] = {
+    "thread_id": (
+        _ThreadId | None,
+        Field(None, description="Id of the thread to continue, from an earlier output; default: a new thread."),
+    ),
+    "clarification_answer": (
+        _Answer | None,
+        Field(None, description="Instead of a question: the answer to the thread's clarifying question."),
+    ),
+    "clarification": (
+        Annotated[ClarifyingQuestion, AfterValidator(_storable)] | None,
+        Field(None, description="The clarifying question, unchanged, if the answer has no thread_id."),
+    ),
+    "output_type": (
+        OutputType | None,
+        Field(None, description="Form of the answer; default: chosen from the result."),
+    ),
+    "clarify": (Clarify | None, Field(None, description="When to ask clarifying questions.")),
+}
+_DatasetId = Annotated[str, StringConstraints(pattern=r"^ds_[0-9a-f]{16}$")]
+_SourceName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class _Input(BaseModel):
+    """An input: a question, the answer to a clarifying question, or feedback on an answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="after")
+    def _check_combination(self) -> Self:
+        """Check that the fields go together."""
+        present = {name for name in type(self).model_fields if getattr(self, name) is not None}
+        kinds = present & {"question", "clarification_answer", "feedback"}
+        context = present & {"thread_id", "clarification"}
+        if len(kinds) != 1:
+            names = [name for name in ("question", "clarification_answer", "feedback") if hasattr(self, name)]
+            raise ValueError(f"exactly one of {', '.join(names)} is needed")
+        if "question" in kinds and "clarification" in present:
+            raise ValueError("clarification comes with clarification_answer alone")
+        if "clarification_answer" in kinds and len(context) != 1:
+            raise ValueError("clarification_answer needs thread_id, or else clarification")
+        if "feedback" in kinds and context != {"thread_id"}:
+            raise ValueError("feedback needs thread_id, and no clarification")
+        if "question" not in kinds and "thread_id" in present and present & {"source", "datasets"}:
+            raise ValueError("source and datasets come with a question only; otherwise the thread determines them")
+        needs_datasets = hasattr(self, "datasets") and not hasattr(self, "source")
+        if needs_datasets and not present & {"thread_id", "datasets"}:
+            raise ValueError("datasets are needed without a thread_id")
+        return self
+
+
+def agent_question(settings: Settings) -> type[BaseModel]:
+    """Return the input schema of the SQL agent; it has `source` if sources are configured."""
+    fields: dict[str, Any] = {
+        "feedback": (
+            Feedback | None,
+            Field(None, description="Instead of a question: whether the last answer on the thread is accepted."),
+        ),
+        "enable_sql_validation": (bool | None, Field(None, description="Whether the model checks the statement.")),
+    }
+    if settings.sources:
+        fields["source"] = _named_source(settings, "Name of the source; default: chosen by the question.")
+    return _schema("Question", settings, fields)
+
+
+def analyst_question(settings: Settings) -> type[BaseModel]:
+    """Return the input schema of the analyst: datasets by id, or a source if sources are configured.
+
+    It has no `files`, which the analyst also accepts as paths on the server.
+    """
+    ids: Any = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
+    fields: dict[str, Any] = {"datasets": (ids | None, Field(None, description=_DATASETS))}
+    if settings.sources:
+        fields["source"] = _named_source(settings, "Name of a source, instead of datasets.")
+    return _schema("AnalystQuestion", settings, fields)
+
+
+def _named_source(settings: Settings, description: str) -> Any:
+    """Return the field for a source name. With API keys it is any text, because each tenant has its own sources."""
+    named: Any = _SourceName if settings.api_keys else Literal[tuple(settings.sources)]
+    return named | None, Field(None, description=description)
+
+
+def body_check(question: type[BaseModel]) -> Any:
+    """Return a FastAPI dependency that validates the body of a request and counts its questions.
+
+    LangServe validates too, but responds to some invalid bodies with status 500, mostly on /batch.
+    """
+    from fastapi import Depends, Request
+    from fastapi.exceptions import RequestValidationError
+
+    questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
+    one = create_model("One", input=(question, ...))
+    options: Any = (dict[str, Any], {})
+    many = create_model("Many", inputs=questions, kwargs=options)
+
+    async def check(request: Request) -> None:
+        if request.method != "POST":
+            return
+        expected = many if request.url.path.endswith("/batch") else one
+        try:
+            body = expected.model_validate_json(await request.body())
+        except ValidationError as error:
+            raise RequestValidationError(error.errors()) from error
+        await current_tenant().admit(len(getattr(body, "inputs", (body,))))
+
+    return Depends(check)
+
+
+def _schema(name: str, settings: Settings, fields: dict[str, Any]) -> type[BaseModel]:
+    """Return an input schema with a question of limited length, the shared fields and `fields`."""
+    length = StringConstraints(strip_whitespace=True, min_length=1, max_length=settings.max_question_chars)
+    asked: Any = (
+        Annotated[str, length] | None,
+        Field(None, description="The question, in English, Russian or Chinese."),
+    )
+    return create_model(name, __base__=_Input, question=asked, **_SHARED, **fields)

@@ -1,0 +1,1 @@
+"""Data sources: opening, reflecting, profiling and caching them."""

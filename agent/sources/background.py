@@ -1,0 +1,65 @@
+"""Background threads: at most one at a time per name, stopped when the process ends."""
+
+import atexit
+import threading
+from collections.abc import Callable
+
+_JOIN_S = 5.0
+_running: "dict[str, Background]" = {}
+_lock = threading.Lock()
+
+
+class Background:
+    """Work that runs in a thread of its own. `error` is the exception it raised, or None."""
+
+    def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
+        """Set the work: a function that receives a function returning whether it should stop."""
+        self.error: Exception | None = None
+        self._work = work
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="datasphinx-catalog", daemon=True)
+
+    @property
+    def is_running(self) -> bool:
+        """True until the work has ended."""
+        return self._thread.is_alive()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for the work to end; return whether it has ended."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def stop(self, timeout_s: float = _JOIN_S) -> bool:
+        """Request the work to stop and wait for it; return whether it has ended."""
+        self._stopped.set()
+        return self.wait(timeout_s)
+
+    def _run(self) -> None:
+        try:
+            self._work(self._stopped.is_set)
+        except Exception as error:  # a thread has no caller to raise to; `error` keeps it
+            self.error = error
+        finally:
+            with _lock:
+                for name in [name for name, running in _running.items() if running is self]:
+                    del _running[name]
+
+
+def start_once(name: str, work: Callable[[Callable[[], bool]], None]) -> Background:
+    """Start `work`, or return the work that is already running under `name`."""
+    with _lock:
+        if name not in _running:
+            _running[name] = Background(work)
+            _running[name]._thread.start()
+        return _running[name]
+
+
+@atexit.register
+def stop_all() -> None:
+    """Stop all work. Called when the process ends."""
+    with _lock:
+        running = list(_running.values())
+    for background in running:
+        background._stopped.set()
+    for background in running:
+        background.wait(_JOIN_S)

@@ -1,0 +1,160 @@
+"""Catalogs on disk: compressed JSON, validated when read, so that damaged or foreign files are harmless."""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
+from agent.schema.catalog import Catalog
+from agent.sources.packed_tables import as_text, decode, encode
+from agent.sql.database import Database
+
+_FORMAT = 4
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """A cached catalog, with the time in seconds since 1970 and, for a file, the stamp of the database."""
+
+    catalog: Catalog
+    stored_at: float
+    stamp: str
+    digest: str
+    """Digest of the catalog, including samples."""
+
+
+class CatalogCache:
+    """The cache files of one source. They are valid only for the same `options`, such as the secret columns."""
+
+    def __init__(self, folder: Path, database: Database, options: Sequence[str]) -> None:
+        """Derive the file names from the URL without its password; no file access yet."""
+        self._options = _digest(str(_FORMAT), *options)
+        name = _digest(source_identity(database))[:32]
+        self.path = folder / "catalogs" / f"{name}.catalog"
+        self.values_path = folder / "catalogs" / f"{name}.values"
+        self.index_path = folder / "catalogs" / f"{name}.index"
+
+    def load(self, reflect: Callable[[], Catalog]) -> CacheEntry | None:
+        """Return the cached catalog; if there is no usable one, delete the files and return None.
+
+        Tables and values are decoded when they are accessed. Damage to the file is detected here; if a table cannot be
+        decoded later for another reason, the files are deleted and `reflect` reads the database.
+        """
+        try:
+            return self._read(reflect)
+        except READ_ERRORS:
+            self.clear()
+        return None
+
+    def store(self, catalog: Catalog, stamp: str) -> str:
+        """Write `catalog` atomically and return its digest.
+
+        Raises:
+            OSError: the directory is not writable, or the disk is full.
+        """
+        contents = encode(catalog)
+        facts = [
+            catalog.dialect,
+            catalog.default_schema,
+            catalog.warnings,
+            sorted(catalog.routines),
+            sorted(catalog.composite_fields),
+        ]
+        digest = hashlib.sha256(json.dumps([self._options, facts]).encode())
+        for array in contents.values():
+            digest.update(array.tobytes())
+        head = [self._options, time.time(), stamp, digest.hexdigest(), *facts]
+        write_arrays(self.path, {"head": pack_json(head), **contents})
+        return digest.hexdigest()
+
+    def clear(self) -> None:
+        """Delete all cache files of this source."""
+        _remove(self.path)
+        _remove(self.index_path)
+        self.clear_values()
+
+    def clear_values(self) -> None:
+        """Delete the file of the value index."""
+        _remove(self.values_path)
+
+    def _read(self, reflect: Callable[[], Catalog]) -> CacheEntry:
+        arrays = read_arrays(self.path)
+        options, stored_at, stamp, digest, dialect, default, warnings, routines, fields = unpack_json(arrays["head"])
+        if options != self._options:
+            raise ValueError("the file belongs to other options")
+
+        def rebuild() -> Catalog:
+            self.clear()
+            return reflect()
+
+        tables, values = decode(arrays, rebuild)
+        default = None if default is None else as_text(default)
+        catalog = Catalog(
+            as_text(dialect),
+            tables,
+            default,
+            values,
+            tuple(map(as_text, warnings)),
+            frozenset(map(as_text, routines)),
+            frozenset((as_text(column), as_text(field)) for column, field in fields),
+        )
+        return CacheEntry(catalog, float(stored_at), as_text(stamp), as_text(digest))
+
+
+def source_identity(database: Database) -> str:
+    """Return a string that identifies a source: its URL without password; for a file, with the absolute path."""
+    url = database.url.set(password=None)
+    path = Path(url.database) if url.database and not url.host else None
+    return url.set(database=str(path.absolute())).render_as_string() if path else url.render_as_string()
+
+
+def file_stamp(database: Database) -> str:
+    """Return a text that changes with every write to a database file; empty for a server."""
+    if database.url.host or not database.url.database:
+        return ""
+    states = []
+    for suffix in ("", "-wal", ".wal"):
+        try:
+            state = os.stat(database.url.database + suffix)
+        except OSError:
+            continue
+        states.append(f"{suffix}:{state.st_mtime_ns}:{state.st_size}")
+    return " ".join(states)
+
+
+def fingerprint(catalog: Catalog) -> str:
+    """Return a digest of the schema: names, types, keys and comments, without sampled data."""
+    names = (catalog.dialect, catalog.default_schema, sorted(catalog.routines), sorted(catalog.composite_fields))
+    digest = hashlib.sha256(repr(names).encode("utf-8", "surrogatepass"))
+    for table in catalog.tables.values():
+        columns = [(c.name, c.type, c.nullable, c.comment, c.secret) for c in table.columns]
+        keys = [(f.columns, f.target, f.target_columns, f.inferred) for f in table.foreign_keys]
+        facts = (
+            table.schema,
+            table.name,
+            table.comment,
+            table.is_view,
+            table.parents,
+            table.shares_rows,
+            table.computes_columns,
+            table.primary_key,
+            keys,
+            columns,
+        )
+        digest.update(repr(facts).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _remove(path: Path) -> None:
+    # A file that cannot be removed cannot be written either; the source works without it.
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

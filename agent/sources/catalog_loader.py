@@ -1,0 +1,135 @@
+"""Loading of a source's catalog and indexes: from the cache, from the database, or in the background."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from agent.errors import RowRuleParameterMissing
+from agent.retrieval.index import IndexCache, SchemaIndex
+from agent.retrieval.semantic import Embedder
+from agent.retrieval.value_index import ValueIndex
+from agent.schema.catalog import Catalog
+from agent.settings import SourceSettings
+from agent.sources.background import Background, start_once
+from agent.sources.cache import CacheEntry, CatalogCache, file_stamp
+from agent.sources.profile import profile, read_values
+from agent.sources.reflect import Progress, reflect
+from agent.sql.database import Database
+from agent.sql.execute import RowAccess
+from agent.sql.row_rules import RowRules
+
+_BUDGET_S = 3.0
+_BACKGROUND_BUDGET_S = 60.0
+
+
+class CatalogLoader:
+    """Reads and indexes the catalog and values of one source, and caches them if a directory is given."""
+
+    def __init__(
+        self,
+        database: Database,
+        settings: SourceSettings,
+        cache_dir: Path | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Set the source's settings, the cache directory, and the embedder for the index."""
+        self._database, self._settings, self._embedder = database, settings, embedder
+        # Taken before reading, so that a write during the reading makes the cache outdated.
+        self._stamp = file_stamp(database)
+        # A cached catalog is valid only for the same visible data.
+        visible = settings.model_dump_json(include={"secret_columns", "schemas", "row_rules", "row_parameters"})
+        self._cache = CatalogCache(cache_dir, database, (visible,)) if cache_dir else None
+        self._indexes = IndexCache(self._cache.index_path, embedder) if self._cache else None
+
+    def access(self, catalog: Catalog) -> RowAccess | None:
+        """Return the row rules for `catalog`; None if the source has none.
+
+        Raises:
+            ConfigurationError: a rule does not match the catalog.
+            RowRuleParameterMissing: a parameter of a rule has no value.
+        """
+        settings = self._settings
+        if not settings.row_rules:
+            return None
+        rules = RowRules(settings.row_rules, catalog.dialect, catalog)
+        for name, table in rules.parameters.items():
+            if name not in settings.row_parameters:
+                raise RowRuleParameterMissing(table, name)
+        return RowAccess(rules, settings.row_parameters, settings.log_database_errors)
+
+    def load(self) -> CacheEntry | None:
+        """Return the cached catalog; None if there is none."""
+        return self._cache.load(self.reflect) if self._cache else None
+
+    def reflect(self, progress: Progress | None = None) -> Catalog:
+        """Return the current schema, without samples.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        settings = self._settings
+        return reflect(
+            self._database, schemas=settings.schemas, secret_columns=settings.secret_columns, progress=progress
+        )
+
+    def profile(
+        self, catalog: Catalog, budget_s: float = _BUDGET_S, stop: Callable[[], bool] = lambda: False
+    ) -> Catalog:
+        """Return `catalog` with data from samples, read for at most `budget_s` seconds."""
+        return profile(self._database, catalog, access=self.access(catalog), budget_s=budget_s, stop=stop)
+
+    def store(self, catalog: Catalog) -> str | None:
+        """Cache `catalog` and return its digest; None if it could not be cached."""
+        with suppress(OSError):
+            return self._cache.store(catalog, self._stamp) if self._cache else None
+        return None
+
+    def index(self, catalog: Catalog, digest: str | None) -> SchemaIndex:
+        """Return the index over `catalog`: the cached one with `digest`, or else a new one, which is cached.
+
+        Raises:
+            ModelUnreachable, ModelRejected: an embedding endpoint failed.
+        """
+        if self._indexes is None or digest is None:
+            return SchemaIndex(catalog, self._embedder)
+        index = self._indexes.load(list(catalog.tables), digest)
+        if index is None:
+            index = SchemaIndex(catalog, self._embedder)
+            self._indexes.store(index, digest)
+        return index
+
+    def values(self, catalog: Catalog) -> ValueIndex:
+        """Return the index of stored values, from the cache if possible."""
+        path = self._cache.values_path if self._cache else None
+        stored = ValueIndex.load(path) if path else None
+        return stored or self._build_values(catalog, path, lambda: False)
+
+    def clear_values(self) -> None:
+        """Delete the cached index of values, for use after a change of the schema."""
+        if self._cache:
+            self._cache.clear_values()
+
+    def start(self, catalog: Catalog, *, is_current: bool) -> Background:
+        """Complete and cache `catalog` in the background, or read it again if it is not current.
+
+        If an update of this source is already running in the process, no other is started.
+        """
+        name = str(self._cache.path) if self._cache else self._database.name
+        return start_once(name, lambda stop: self._update(catalog if is_current else None, stop))
+
+    def _update(self, current: Catalog | None, stop: Callable[[], bool]) -> None:
+        catalog = current or self.reflect()
+        is_profiled = current is not None and all(
+            any(column.distinct is not None or column.secret for column in table.columns)
+            for table in current.tables.values()
+        )
+        if not is_profiled:
+            catalog = self.profile(catalog, _BACKGROUND_BUDGET_S, stop)
+        if not stop():
+            self.index(catalog, self.store(catalog))
+            if self._cache:
+                self._build_values(catalog, self._cache.values_path, stop).close()
+
+    def _build_values(self, catalog: Catalog, path: Path | None, stop: Callable[[], bool]) -> ValueIndex:
+        columns = read_values(self._database, catalog, access=self.access(catalog), stop=stop)
+        return ValueIndex.build(columns, path, folds_case=catalog.dialect == "mysql", stop=stop)

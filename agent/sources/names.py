@@ -1,0 +1,35 @@
+"""Names of sources in a question: configured sources, the sample shop and, if allowed, any URL."""
+
+from pydantic import SecretStr
+
+from agent.core.failure import server_directories
+from agent.core.redact import without_password, without_paths
+from agent.errors import SourceNotFound
+from agent.settings import Settings, SourceSettings
+
+SAMPLE = "sample"
+"""Name of the sample shop as a source."""
+
+
+def source_label(name: str, settings: Settings) -> str:
+    """Return the name of a source for clients; for a URL, without password and directory."""
+    return name if name in settings.sources else without_paths(without_password(name), server_directories(settings))
+
+
+def source_settings(name: str, settings: Settings, *, any_source: bool) -> SourceSettings:
+    """Return the settings of the source with this name or URL. The sample shop is not included.
+
+    Raises:
+        SourceNotFound: the source is neither configured nor a URL, or it is a URL and `any_source` is False.
+    """
+    sources = settings.sources
+    if name in sources:
+        return sources[name]
+    if ":***@" in name:
+        raise SourceNotFound(name, "its password is not stored with the thread; give the source again")
+    choices = ", ".join([*sources, SAMPLE])
+    if "://" not in name:
+        raise SourceNotFound(without_password(name), f"it is neither a URL nor a configured source; known: {choices}")
+    if not any_source and name != settings.source:
+        raise SourceNotFound(without_password(name), f"only configured sources are allowed here: {choices}")
+    return SourceSettings(url=SecretStr(name), allow_writable_account=settings.allow_writable_account)

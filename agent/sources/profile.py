@@ -1,0 +1,298 @@
+"""Data profile of tables and columns from samples: row estimates, shares of NULL, distinct values, examples."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent.errors import DatasphinxError, SourceUnreachable
+from agent.record.step import current_step
+from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
+from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.describe import quoted_key
+from agent.sql.database import Database
+from agent.sql.execute import RowAccess, execute
+from agent.types import Limits, Result
+
+_PLAIN_TEXT = ("char", "text", "clob", "string")
+_STATEMENT_TIMEOUT_S = 1.0
+
+
+_MAX_ROWS = 1_000_000
+_MAX_COUNT = 1_000_000
+_SAMPLED_ROWS = 1000
+_SAMPLED_CELLS = 20_000
+_MIN_ROWS = 100
+_EXAMPLES = 5
+_EXAMPLE_CHARS = 60
+_KEPT_VALUES = 200
+_KEPT_WARNINGS = 100
+
+
+class Sampler:
+    """Runs small queries until a time budget is used up or `stop` returns True. Not thread-safe."""
+
+    def __init__(
+        self,
+        database: Database,
+        catalog: Catalog,
+        *,
+        access: RowAccess | None = None,
+        budget_s: float,
+        timeout_s: float = _STATEMENT_TIMEOUT_S,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Set the budget for all queries and the timeout of each, in seconds, and the row rules in `access`."""
+        self._access = access
+        self.dialect = catalog.dialect
+        self.warnings: list[str] = []
+        self._database, self._default = database, catalog.default_schema
+        self._deadline, self._timeout_s = time.monotonic() + budget_s, timeout_s
+        self._stop, self._disconnected = stop, False
+
+    @property
+    def is_finished(self) -> bool:
+        """True after the deadline, a request to stop, or a lost connection."""
+        return self._disconnected or time.monotonic() > self._deadline or self._stop()
+
+    def ask(self, sql: str, table: Table, rows: int) -> Result | None:
+        """Return up to `rows` rows of `sql`, a query of `table` alone; None on failure or timeout.
+
+        The query is not recorded in the audit, since it belongs to no question.
+        """
+        if self.is_finished:
+            return None
+        catalog = Catalog(self.dialect, {table.key: table}, self._default)
+        timeout_s = max(0.05, min(self._timeout_s, self._deadline - time.monotonic()))
+        token = current_step.set(None)
+        try:
+            return execute(sql, self._database, catalog, Limits(timeout_s, rows), access=self._access)
+        except SourceUnreachable:
+            self._disconnected = True
+        except DatasphinxError as error:
+            # The message of the error may quote a value; its code cannot.
+            self.warnings.append(f"{table.key[:80]!a} is not sampled: {error.code}")
+        finally:
+            current_step.reset(token)
+        return None
+
+    def name(self, table: Table) -> str:
+        """Return the quoted name of `table`."""
+        return quoted_key(table, self._database.quote)
+
+    def column(self, column: Column) -> str:
+        """Return the quoted name of `column`."""
+        return self._database.quote(column.name)
+
+    def value_or_presence(self, column: Column) -> str:
+        """Return an expression for the value of `column`: long text truncated, 1 for binary data."""
+        name = self.column(column)
+        if column.type_class == "binary":
+            return f"CASE WHEN {name} IS NULL THEN NULL ELSE 1 END"
+        return f"SUBSTRING({name}, 1, {MAX_VALUE_LENGTH})" if is_plain_text(column) else name
+
+    def is_short(self, column: Column) -> str:
+        """Return a condition that is true for values that are not NULL and not too long."""
+        name = self.column(column)
+        length = "CHAR_LENGTH" if self.dialect == "mysql" else "LENGTH"
+        cut = f" AND {length}({name}) <= {MAX_VALUE_LENGTH}" if is_plain_text(column) else ""
+        return f"{name} IS NOT NULL{cut}"
+
+
+def is_plain_text(column: Column) -> bool:
+    """Return whether text functions apply to `column`; they do not to enumerations and UUIDs."""
+    return any(word in column.type.lower() for word in _PLAIN_TEXT)
+
+
+def _table(schema: str | None, name: str, *columns: str) -> Table:
+    return Table(name, tuple(Column(column, "TEXT") for column in columns), schema=schema)
+
+
+_STATISTICS: Mapping[str, tuple[str, Table]] = {
+    "postgres": (
+        "SELECT schemaname, relname, n_live_tup FROM pg_catalog.pg_stat_user_tables WHERE n_live_tup > 0",
+        _table("pg_catalog", "pg_stat_user_tables", "schemaname", "relname", "n_live_tup"),
+    ),
+    "mysql": (
+        "SELECT table_schema, table_name, table_rows FROM information_schema.tables WHERE table_type = 'BASE TABLE'",
+        _table("information_schema", "tables", "table_schema", "table_name", "table_rows", "table_type"),
+    ),
+    "sqlite": ("SELECT 'main', tbl, stat FROM sqlite_stat1", _table(None, "sqlite_stat1", "tbl", "stat")),
+}
+"""Query for schema, table and row count by dialect, with the system table that it reads."""
+
+
+def row_estimates(sampler: Sampler, catalog: Catalog) -> dict[str, int]:
+    """Return row estimates by table key; tables without statistics are left out.
+
+    SQLite collects statistics only on ANALYZE, the others automatically. If the engine refuses, the result is empty.
+    """
+    if catalog.dialect not in _STATISTICS:
+        return {}
+    sql, table = _STATISTICS[catalog.dialect]
+    result = sampler.ask(sql, table, _MAX_ROWS)
+    estimates: dict[str, int] = {}
+    for schema, name, rows in result["rows"] if result else ():
+        key = name if schema == catalog.default_schema or catalog.dialect == "sqlite" else f"{schema}.{name}"
+        number = str(rows).split()[0] if rows is not None else ""
+        if key in catalog.tables and number.isdigit():
+            estimates[key] = int(number)
+    return estimates
+
+
+def count_rows(sampler: Sampler, table: Table) -> int | None:
+    """Return the number of rows of `table`, counted up to a million; None on failure or timeout."""
+    sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {sampler.name(table)} LIMIT {_MAX_COUNT}) AS counted"
+    result = sampler.ask(sql, table, 1)
+    return int(result["rows"][0][0]) if result and result["rows"] else None
+
+
+Values = dict[tuple[str, str], tuple[str, ...]]
+
+
+@dataclass
+class _Samples:
+    tables: dict[str, Table]
+    values: Values = field(default_factory=dict)
+
+
+def profile(
+    database: Database,
+    catalog: Catalog,
+    *,
+    access: RowAccess | None = None,
+    budget_s: float,
+    stop: Callable[[], bool] = lambda: False,
+) -> Catalog:
+    """Return `catalog` with row estimates, column statistics, and distinct values of its text columns.
+
+    Up to 1,000 rows of a table are sampled, in the order the engine returns them. Tables that are not reached within
+    `budget_s` seconds, and secret columns, are left unchanged.
+    """
+    sampler = Sampler(database, catalog, access=access, budget_s=budget_s, stop=stop)
+    # The engine's statistics include rows hidden by row rules.
+    estimates = {} if access else row_estimates(sampler, catalog)
+    sampler.warnings.clear()
+    samples = _Samples({key: replace(table, rows=estimates.get(key)) for key, table in catalog.tables.items()})
+    for key, table in list(samples.tables.items()):
+        if sampler.is_finished:
+            break
+        _sample(sampler, table, samples, key)
+    warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_KEPT_WARNINGS]
+    return replace(catalog, tables=samples.tables, values=samples.values, warnings=warnings)
+
+
+def _sample(sampler: Sampler, table: Table, samples: _Samples, key: str) -> None:
+    columns = [column for column in table.columns if not column.secret]
+    if not columns:
+        return
+    limit = max(_MIN_ROWS, min(_SAMPLED_ROWS, _SAMPLED_CELLS // len(columns)))
+    expressions = ", ".join(sampler.value_or_presence(column) for column in columns)
+    result = sampler.ask(f"SELECT {expressions} FROM {sampler.name(table)} LIMIT {limit}", table, limit)
+    if result is None:
+        return
+    rows = result["rows"]
+    is_complete = len(rows) < limit
+    total = len(rows) if is_complete else (table.rows or (None if table.is_view else count_rows(sampler, table)))
+    profiled = {}
+    for at, column in enumerate(columns):
+        cells = [row[at] for row in rows]
+        profiled[column.name] = _profiled(column, cells, len(rows) if is_complete else total)
+        if column.type_class == "text":
+            samples.values[key, column.name] = (
+                _texts(cells) if is_complete else _distinct(sampler, table, column, cells)
+            )
+    merged = tuple(profiled.get(column.name, column) for column in table.columns)
+    samples.tables[key] = replace(table, columns=merged, rows=total)
+
+
+def _profiled(column: Column, cells: list[Any], total: int | None) -> Column:
+    if not cells:
+        return column._replace(distinct=0)
+    counts = Counter(_text(cell) for cell in cells if cell is not None)
+    null_share = round(1 - counts.total() / len(cells), 4)
+    if column.type_class == "binary":
+        return column._replace(null_share=null_share)
+    examples = tuple(value[:_EXAMPLE_CHARS] for value, _ in counts.most_common(_EXAMPLES))
+    distinct = estimate_distinct(list(counts.values()), total and round(total * (1 - null_share)))
+    return column._replace(null_share=null_share, distinct=distinct, examples=examples)
+
+
+def estimate_distinct(counts: list[int], total: int | None) -> int:
+    """Return the estimated number of distinct values in `total` rows from the value `counts` of a sample.
+
+    The GEE estimator: sqrt(rows / sampled rows) for each value that occurs once, one for each other (Charikar,
+    Chaudhuri, Motwani, Narasayya: Towards estimation error guarantees for distinct values, PODS 2000). Without `total`,
+    the number of distinct values in the sample.
+    """
+    sampled = sum(counts)
+    if total is None or total <= sampled:
+        return len(counts)
+    once = sum(count == 1 for count in counts)
+    return min(total, round(math.sqrt(total / sampled) * once) + len(counts) - once) if sampled else 0
+
+
+def _distinct(sampler: Sampler, table: Table, column: Column, cells: list[Any]) -> tuple[str, ...]:
+    """Return the distinct values of a table larger than the sample; on timeout, those in the sample."""
+    sql = (
+        f"SELECT DISTINCT {sampler.column(column)} FROM {sampler.name(table)}"
+        f" WHERE {sampler.is_short(column)} LIMIT {_KEPT_VALUES}"
+    )
+    result = sampler.ask(sql, table, _KEPT_VALUES)
+    return _texts([row[0] for row in result["rows"]] if result else cells)
+
+
+def _texts(cells: list[Any]) -> tuple[str, ...]:
+    return tuple(sorted({_text(cell) for cell in cells if cell is not None})[:_KEPT_VALUES])
+
+
+def _text(cell: Any) -> str:
+    return str(cell)[:MAX_VALUE_LENGTH]
+
+
+def read_values(
+    database: Database,
+    catalog: Catalog,
+    *,
+    access: RowAccess | None = None,
+    per_column: int = 100_000,
+    budget_s: float = 30.0,
+    timeout_s: float = 5.0,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[ColumnValues]:
+    """Yield up to `per_column` distinct values of each text column that is not secret.
+
+    Texts of more than 200 characters are left out. A column that cannot be read within `timeout_s` seconds, or after
+    all columns took `budget_s` seconds, gets the values sampled in the catalog.
+    """
+    sampler = Sampler(database, catalog, access=access, budget_s=budget_s, timeout_s=timeout_s, stop=stop)
+    for table in catalog.tables.values():
+        for column in table.columns:
+            if column.type_class == "text" and not column.secret:
+                sampled = catalog.values.get((table.key, column.name), ())
+                # The sample truncates long texts, which are then no values of the column.
+                short = tuple(value for value in sampled if len(value) < MAX_VALUE_LENGTH)
+                yield _distinct_values(sampler, table, column, per_column) or ColumnValues(
+                    table.key, column.name, short, complete=False
+                )
+
+
+def _distinct_values(sampler: Sampler, table: Table, column: Column, limit: int) -> ColumnValues | None:
+    sql = (
+        f"SELECT DISTINCT {sampler.column(column)} FROM {sampler.name(table)}"
+        f" WHERE {sampler.is_short(column)} LIMIT {limit + 1}"
+    )
+    result = sampler.ask(sql, table, limit + 1)
+    if result is None:
+        return None
+    values = tuple(str(row[0]) for row in result["rows"])
+    return ColumnValues(table.key, column.name, values[:limit], len(values) <= limit and not result["truncated"])
+
+
+def _incomplete(table: Table, column: Column, values: tuple[str, ...]) -> ColumnValues:
+    # The sample cuts texts, and a text that was cut is no value of the column.
+    return ColumnValues(
+        table.key, column.name, tuple(value for value in values if len(value) < MAX_VALUE_LENGTH), complete=False
+    )

@@ -1,0 +1,290 @@
+"""Reflection of a database schema into a `Catalog`: in bulk, or table by table if a bulk read fails."""
+
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from sys import intern
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Enum, Inspector
+from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
+from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
+
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from agent.schema.inferred_keys import infer_foreign_keys
+from agent.schema.secret import mark_secrets
+from agent.sql.database import Database, driver_message
+from agent.sql.system_catalogs import Storage, TableName, composite_fields, storage_of, user_routines
+
+T = TypeVar("T")
+
+Progress = Callable[[int, int], None]
+"""Callback that receives the number of tables read and their total."""
+
+_CHUNK_SIZE = 500
+_SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp"}
+_MAX_WARNINGS = 100
+_MAX_NAME_LENGTH = 80
+
+
+def reflect(
+    database: Database,
+    *,
+    schemas: Collection[str] | None = None,
+    secret_columns: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Catalog:
+    """Return tables and views with columns, keys, comments and inferred foreign keys.
+
+    Without `schemas`, all schemas visible to the account are read, except system schemas; on MySQL and MariaDB, where a
+    schema is a database, only the database of the URL. Unreadable objects are left out and listed in `warnings`.
+
+    Raises:
+        SourceUnreachable: the database does not answer.
+    """
+    with database.inspector() as inspector, warnings.catch_warnings():
+        # Warnings about invalid foreign keys in the database are of no use to users.
+        warnings.simplefilter("ignore", SAWarning)
+        default = inspector.default_schema_name or database.default_schema
+        reader = _Reader(inspector, default, progress)
+        tables = reader.with_storage(reader.read(_schemas(inspector, default, schemas)), database.dialect)
+        definitions = reader.definitions(tables)
+        routines = reader.query("user-defined functions", user_routines, database.dialect)
+        fields = reader.query("composite types", composite_fields, database.dialect)
+    tables = mark_secrets(tables, secret_columns, definitions)
+    return Catalog(
+        database.dialect,
+        infer_foreign_keys(dict(sorted(tables.items()))),
+        default,
+        warnings=tuple(reader.warnings),
+        routines=routines,
+        composite_fields=fields,
+    )
+
+
+def _schemas(inspector: Inspector, default: str | None, selected: Collection[str] | None) -> list[str | None]:
+    """Return the schemas to read: None for the default schema, which comes first."""
+    if selected is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
+        return [None]
+    names = inspector.get_schema_names() if selected is None else selected
+    hidden = _SYSTEM_SCHEMAS if selected is None else set()
+    others = [name for name in names if name != default and name.lower() not in hidden]
+    has_default = default is not None and (selected is None or default in selected)
+    return [*([None] if has_default else []), *sorted(others)]
+
+
+class _Reader:
+    """Reads tables through one inspector and collects warnings about unreadable objects."""
+
+    def __init__(self, inspector: Inspector, default: str | None, progress: Progress | None) -> None:
+        self.warnings: list[str] = []
+        self._inspector = inspector
+        self._progress = progress or (lambda done, total: None)
+        self._default = default
+
+    def read(self, schemas: Sequence[str | None]) -> dict[str, Table]:
+        names = {schema: self._names(schema) for schema in schemas}
+        total, done = sum(map(len, names.values())), 0
+        tables: dict[str, Table] = {}
+        for schema, kinds in names.items():
+            ordered = sorted(kinds)
+            for chunk in (ordered[at : at + _CHUNK_SIZE] for at in range(0, len(ordered), _CHUNK_SIZE)):
+                for table in self._chunk(schema, chunk, kinds):
+                    tables[table.key] = table
+                done += len(chunk)
+                self._progress(done, total)
+        return tables
+
+    def with_storage(self, tables: dict[str, Table], dialect: str) -> dict[str, Table]:
+        """Return `tables` with parent tables, shared rows and computed columns marked.
+
+        If storage information cannot be read, every table is marked as sharing rows.
+        """
+        connection: Any = self._inspector.bind
+        try:
+            storage = storage_of(connection, dialect, self._default or "")
+        except SQLAlchemyError as error:
+            self._recover(error)
+            self._warn("where tables store their rows", error)
+            return {key: replace(table, shares_rows=True) for key, table in tables.items()}
+        names = {(table.schema or self._default or "", table.name): key for key, table in tables.items()}
+        parents = {
+            names[name]: tuple(_catalog_parents(name, names, storage)) for name in storage.parents if name in names
+        }
+        shared = {names[name] for name in storage.shared if name in names}
+        changed = {key: replace(tables[key], parents=keys) for key, keys in parents.items()}
+        changed |= {key: replace(changed.get(key, tables[key]), shares_rows=True) for key in shared}
+        computed = _computed(names, {**tables, **changed}, storage)
+        changed |= {key: replace(changed.get(key, tables[key]), computes_columns=True) for key in computed}
+        return {**tables, **changed}
+
+    def definitions(self, tables: dict[str, Table]) -> dict[str, str | None]:
+        """Return the text of each view; None if it cannot be read."""
+        definitions: dict[str, str | None] = {}
+        for key, table in tables.items():
+            if table.is_view:
+                try:
+                    definitions[key] = self._inspector.get_view_definition(table.name, schema=table.schema) or None
+                except (SQLAlchemyError, NotImplementedError) as error:
+                    self._recover(error)
+                    definitions[key] = None
+        return definitions
+
+    def query(self, subject: str, read: Callable[[Connection, str], frozenset[T]], dialect: str) -> frozenset[T]:
+        """Return the result of `read`; an empty set, with a warning, if the database refuses."""
+        connection = self._inspector.bind
+        try:
+            return read(connection, dialect) if isinstance(connection, Connection) else frozenset()
+        except SQLAlchemyError as error:
+            self._recover(error)
+            self._warn(subject, error)
+            return frozenset()
+
+    def _names(self, schema: str | None) -> dict[str, bool]:
+        """Return the names in `schema`, with True for views. Only the default schema must be readable."""
+        try:
+            views = [*self._inspector.get_view_names(schema), *self._materialized(schema)]
+            return dict.fromkeys(self._inspector.get_table_names(schema), False) | dict.fromkeys(views, True)
+        except SQLAlchemyError as error:
+            if schema is None:
+                raise
+            self._recover(error)
+            self._warn(f"schema {schema}", error)
+            return {}
+
+    def _materialized(self, schema: str | None) -> list[str]:
+        try:
+            return self._inspector.get_materialized_view_names(schema)
+        except NotImplementedError:
+            return []
+
+    def _chunk(self, schema: str | None, names: Sequence[str], kinds: dict[str, bool]) -> Iterator[Table]:
+        try:
+            read = self._tables(schema, names, kinds)
+        except Exception as error:  # if the dialect fails for one table, still read the others
+            self._recover(error)
+            if len(names) == 1:
+                self._warn(_display_name(schema, names[0]), error)
+                return
+            for name in names:
+                yield from self._chunk(schema, [name], kinds)
+            return
+        for name in set(names) - {table.name for table in read}:
+            self._warn(_display_name(schema, name), "it cannot be reflected")
+        yield from read
+
+    def _tables(self, schema: str | None, names: Sequence[str], kinds: dict[str, bool]) -> list[Table]:
+        options: Any = {
+            "schema": schema, "filter_names": names, "kind": ObjectKind.ANY, "scope": ObjectScope.ANY,
+        }  # fmt: skip
+        columns = self._inspector.get_multi_columns(**options)
+        primary = self._primary_keys(options, columns)
+        foreign = self._inspector.get_multi_foreign_keys(**options)
+        comments = self._comments(options)
+        return [
+            Table(
+                name=intern(str(name[1])),
+                columns=tuple(_column(column) for column in columns[name]),
+                schema=schema,
+                primary_key=primary.get(name, ()),
+                foreign_keys=tuple(self._foreign_key(reference, schema) for reference in foreign.get(name, ())),
+                comment=comments.get(name),
+                is_view=kinds[name[1]],
+                computes_columns=any("computed" in column for column in columns[name]),
+            )
+            for name in columns
+            if columns[name]
+        ]
+
+    def _primary_keys(self, options: Any, columns: Any) -> dict[Any, tuple[str, ...]]:
+        """Return the primary keys of the tables in `columns`.
+
+        SQLite includes them with the columns; a separate query would scan its whole schema for each table.
+        """
+        if all("primary_key" in column for of_table in columns.values() for column in of_table):
+            numbered = {
+                name: sorted((column["primary_key"], column["name"]) for column in of_table if column["primary_key"])
+                for name, of_table in columns.items()
+            }
+            return {name: tuple(column for _, column in key) for name, key in numbered.items()}
+        keys = self._inspector.get_multi_pk_constraint(**options)
+        return {name: tuple(key["constrained_columns"]) for name, key in keys.items() if key}
+
+    def _foreign_key(self, reference: Any, schema: str | None) -> ForeignKey:
+        """Return a foreign key. SQLite omits the target columns if they are the target's primary key."""
+        name, place = reference["referred_table"], reference["referred_schema"]
+        place = None if place == self._default else place
+        columns = tuple(reference["referred_columns"]) or self._primary_key(name, place)
+        target = f"{place}.{name}" if place else name
+        return ForeignKey(tuple(reference["constrained_columns"]), target, columns)
+
+    def _primary_key(self, name: str, schema: str | None) -> tuple[str, ...]:
+        try:
+            return tuple(self._inspector.get_pk_constraint(name, schema=schema)["constrained_columns"])
+        except SQLAlchemyError:
+            return ()
+
+    def _comments(self, options: Any) -> dict[Any, str | None]:
+        try:
+            comments = self._inspector.get_multi_table_comment(**options)
+        except (NotImplementedError, SQLAlchemyError) as error:
+            self._recover(error)
+            return {}
+        return {name: comment["text"] for name, comment in comments.items()}
+
+    def _recover(self, error: Exception) -> None:
+        """Roll back the transaction that `error` aborted; raise `error` if the connection is lost."""
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            raise error
+        self._inspector.bind.rollback()  # type: ignore[union-attr]
+
+    def _warn(self, subject: str, reason: Exception | str) -> None:
+        if len(self.warnings) < _MAX_WARNINGS:
+            text = reason if isinstance(reason, str) else driver_message(reason)
+            self.warnings.append(f"{subject} is left out: {text[:200]}")
+
+
+def _catalog_parents(name: TableName, names: Mapping[TableName, str], storage: Storage) -> Iterator[str]:
+    """Yield the keys of the nearest tables in the catalog that also return the rows of `name`."""
+    for parent in storage.parents.get(name, ()):
+        if parent in names:
+            yield names[parent]
+        else:
+            yield from _catalog_parents(parent, names, storage)
+
+
+def _computed(names: Mapping[TableName, str], tables: Mapping[str, Table], storage: Storage) -> set[str]:
+    """Return the keys of tables with generated columns, or with the rows of tables that have or may have them."""
+    # The columns of partitions outside the catalog, such as foreign tables, are unknown.
+    pending = [name for name in storage.parents if name not in names]
+    pending += [name for name, key in names.items() if tables[key].computes_columns or name in storage.computed]
+    computed: set[TableName] = set()
+    while pending:
+        name = pending.pop()
+        if name not in computed:
+            computed.add(name)
+            pending += storage.parents.get(name, ())
+    return {names[name] for name in computed if name in names}
+
+
+def _display_name(schema: str | None, name: str) -> str:
+    full = f"{schema}.{name}" if schema else name
+    return ascii(full)[1:-1][:_MAX_NAME_LENGTH] if not full.isprintable() else full[:_MAX_NAME_LENGTH]
+
+
+def _column(column: Any) -> Column:
+    return Column(
+        intern(str(column["name"])), intern(_type_name(column["type"])), column["nullable"], column.get("comment")
+    )
+
+
+def _type_name(kind: Any) -> str:
+    if isinstance(kind, Enum):
+        return "ENUM"
+    # MariaDB reports BOOLEAN as TINYINT(1); without the width it would be a number.
+    if type(kind).__name__ == "TINYINT" and getattr(kind, "display_width", None) == 1:
+        return "TINYINT(1)"
+    try:
+        return str(kind)
+    except Exception:  # a type that only its own dialect can compile
+        return type(kind).__name__.upper()

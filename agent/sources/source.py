@@ -1,0 +1,175 @@
+"""A data source: a database with its catalog and indexes."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from time import time
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from agent.core.cancellation import Cancellation
+from agent.errors import AccountCanWrite, ConfigurationError, NotPermitted
+from agent.retrieval.index import SchemaIndex
+from agent.retrieval.semantic import Embedder
+from agent.retrieval.value_index import ValueIndex
+from agent.schema.catalog import Catalog
+from agent.schema.secret import unmatched_patterns
+from agent.settings import SourceSettings
+from agent.sources.background import Background
+from agent.sources.cache import CacheEntry, file_stamp, fingerprint
+from agent.sources.catalog_loader import CatalogLoader
+from agent.sources.reflect import Progress
+from agent.sql.database import Database
+from agent.sql.dialects import print_statement
+from agent.sql.execute import RowAccess, execute
+from agent.sql.grants import grants_of
+from agent.sql.parameters import Value
+from agent.sql.row_rules import restrict
+from agent.types import Limits, Result
+
+_REFRESH_AFTER_S = 300.0
+_MAX_SHOWN_RIGHTS = 3
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database with its catalog, index and statement limits. Thread-safe."""
+
+    database: Database
+    catalog: Catalog
+    index: SchemaIndex
+    limits: Limits
+    loader: CatalogLoader
+    """Reads the catalog again."""
+    access: RowAccess | None = None
+    """Row rules that apply to every statement."""
+    background: Background | None = None
+    """The background refresh of a cached catalog; its `error` tells why it failed."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def execute(
+        self,
+        sql: str,
+        cancellation: Cancellation | None = None,
+        *,
+        parameters: Mapping[str, Value] = MappingProxyType({}),
+    ) -> Result:
+        """Return the rows of `sql` with `parameters` bound, as `agent.sql.execute.execute` does."""
+        return execute(
+            sql,
+            self.database,
+            self.catalog,
+            self.limits,
+            parameters=parameters,
+            access=self.access,
+            cancellation=cancellation,
+        )
+
+    def is_open(self, key: str) -> bool:
+        """Return whether the row rules allow reading the table `key`."""
+        if self.access is None:
+            return True
+        table = self.catalog.tables[key]
+        query = exp.select(exp.Star()).from_(exp.table_(table.name, db=table.schema, quoted=True))
+        try:
+            restrict(print_statement(query, self.catalog.dialect), self.access.rules, self.access.parameters)
+        except NotPermitted:
+            return False
+        return True
+
+    @property
+    def values(self) -> ValueIndex:
+        """Index of stored values, from the cache or else read from the database on first use."""
+        with self._lock:
+            return self._values
+
+    @cached_property
+    def _values(self) -> ValueIndex:
+        return self.loader.values(self.catalog)
+
+    def refresh(self) -> "Source | None":
+        """Return a source with the schema read again; None if the schema is unchanged.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        catalog = self.loader.reflect()
+        if fingerprint(catalog) == fingerprint(self.catalog):
+            return None
+        if self.background:
+            self.background.stop()
+        catalog = self.loader.profile(catalog)
+        self.loader.clear_values()
+        index = self.loader.index(catalog, self.loader.store(catalog))
+        return Source(self.database, catalog, index, self.limits, self.loader, self.loader.access(catalog))
+
+    def close(self) -> None:
+        """Stop background work and close files and connections."""
+        if self.background:
+            self.background.stop()
+        self.release()
+
+    def release(self) -> None:
+        """Close files and connections, but leave background work running, which other sources may share."""
+        with self._lock:
+            if "_values" in self.__dict__:
+                self._values.close()
+        self.database.engine.dispose()
+
+
+def open_source(
+    settings: SourceSettings,
+    limits: Limits,
+    *,
+    cache_dir: Path | None = None,
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+    refresh_after_s: float = _REFRESH_AFTER_S,
+    profile_budget_s: float = 3.0,
+) -> Source:
+    """Return the source described by `settings`, with the catalog from the cache in `cache_dir` or from the database.
+
+    A cached catalog is read again in the background if it is older than `refresh_after_s` seconds or, for a database
+    file, if the file has changed; the next source to be opened uses the new one. `progress` is passed to
+    `agent.sources.reflect.reflect`. Sampling an uncached database takes at most about `profile_budget_s` seconds; with
+    a cache directory, the rest is sampled in the background.
+
+    Raises:
+        SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as for `Database` and `RowRules`.
+        RowRuleParameterMissing: a parameter of a row rule has no value.
+        AccountCanWrite: the account has rights besides read access, and the settings do not allow this.
+    """
+    database = Database(settings.url.get_secret_value())
+    if not settings.allow_writable_account:
+        _require_read_only(database)
+    loader = CatalogLoader(database, settings, cache_dir, embedder)
+    entry = loader.load()
+    catalog = entry.catalog if entry else loader.reflect(progress)
+    misspelt = unmatched_patterns(settings.secret_columns, catalog) if settings.secret_columns else []
+    if misspelt:
+        raise ConfigurationError("DATASPHINX_SOURCES", f"secret_columns: there is no column {', '.join(misspelt)}")
+    access = loader.access(catalog)
+    if entry is None:
+        catalog = loader.profile(catalog, profile_budget_s)
+    index = loader.index(catalog, entry.digest if entry else loader.store(catalog))
+    is_due = entry is None or _is_outdated(entry, database, refresh_after_s)
+    background = loader.start(catalog, is_current=entry is None) if is_due and cache_dir else None
+    return Source(database, catalog, index, limits, loader, access, background)
+
+
+def _require_read_only(database: Database) -> None:
+    rights = grants_of(database).beyond_reading
+    if rights:
+        shown = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
+        more = f" and {len(rights) - _MAX_SHOWN_RIGHTS} more" if len(rights) > _MAX_SHOWN_RIGHTS else ""
+        raise AccountCanWrite(database.name, f"{shown}{more}")
+
+
+def _is_outdated(entry: CacheEntry, database: Database, refresh_after_s: float) -> bool:
+    stamp = file_stamp(database)
+    if stamp:
+        return stamp != entry.stamp
+    return not 0 <= time() - entry.stored_at <= refresh_after_s

@@ -1,0 +1,86 @@
+"""Comparison of SQL statements and of query results.
+
+Results are compared by the text of their values, so that 1, 1.0 and "1" are equal (some databases store numbers as
+text). Floats are rounded to four decimals. NULL equals only NULL. A row is a multiset of values, so the order of
+columns does not matter; nor do column names and types.
+"""
+
+import json
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
+from typing_extensions import TypedDict
+
+from agent.sql.dialects import print_statement
+from agent.sql.guard import parse
+
+_DECIMALS = 4
+
+
+def canonical_sql(sql: str, dialect: str) -> str:
+    """Return a text that is equal for statements with the same tree, whatever their whitespace, comments and case.
+
+    A statement that cannot be parsed is returned with its whitespace normalised.
+    """
+    try:
+        trees = [normalize_identifiers(tree, dialect=dialect) for tree in parse(sql, dialect)]
+        return "; ".join(print_statement(tree, dialect) for tree in trees)
+    except (ValueError, SqlglotError, RecursionError):
+        return " ".join(sql.split())
+
+
+Cell = tuple[bool | str, str]
+"""A comparable value: a tag that separates values with the same text, such as NULL and '', and the text."""
+
+
+class Rows(TypedDict):
+    """The compared part of a result; `Result` and `AnswerTable` both match it."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+def is_ordered(sql: str, dialect: str) -> bool:
+    """Return whether `sql` orders its rows: it has an ORDER BY outside of every subquery.
+
+    Return False for a statement that cannot be parsed.
+    """
+    try:
+        trees = parse(sql, dialect)
+    except ValueError:
+        return False
+    return len(trees) == 1 and _has_order(trees[0])
+
+
+def comparison_key(result: Rows, *, ordered: bool) -> Hashable:
+    """Return a key that is equal for results with the same rows; the order of rows counts if `ordered`."""
+    rows = sort_cells(result, _cell)
+    return len(result["columns"]), tuple(rows if ordered else sorted(rows))
+
+
+def sort_cells(result: Rows, cell: Callable[[Any], Cell]) -> list[tuple[Cell, ...]]:
+    """Return the rows with their values converted by `cell` and sorted within each row."""
+    return [tuple(sorted(map(cell, row))) for row in result["rows"]]
+
+
+def _has_order(tree: exp.Expr) -> bool:
+    if tree.args.get("order"):
+        return True
+    return isinstance(tree, exp.Subquery) and _has_order(tree.this)
+
+
+def _cell(value: Any) -> Cell:
+    if value is None:
+        return False, ""
+    if isinstance(value, str):
+        return True, value
+    if isinstance(value, float):
+        return True, _number(round(value, _DECIMALS))
+    return True, str(int(value)) if isinstance(value, int) else json.dumps(value, sort_keys=True)
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)

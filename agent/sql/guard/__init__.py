@@ -1,0 +1,185 @@
+"""The guard: rules on the syntax tree that decide whether a statement may run.
+
+Each rule is a function from a parsed statement to findings; a statement without findings may run. Rules report
+forbidden operations as stop words, which SQL generation is then told to avoid.
+"""
+
+import logging
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from time import monotonic
+from types import MappingProxyType
+from typing import NamedTuple
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token
+
+from agent.schema.catalog import ReadableNames
+from agent.sql.dialects import exact_dialect, loses_literals, print_statement
+from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
+from agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
+from agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
+from agent.sql.guard.lexical import check_length, check_tokens
+from agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
+from agent.sql.guard.tables import catalog_tables, no_bare_table_lists, no_system_columns
+from agent.sql.parameters import Value, with_literals
+
+__all__ = ["RULES", "Finding", "Statement", "sanitize", "check", "parse", "stop_words"]
+
+# sqlglot logs a warning for a statement that it cannot parse fully; the guard reports a finding instead.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+_log = logging.getLogger(__name__)
+
+RULES: tuple[Rule, ...] = (
+    single_statement,
+    query_only,
+    known_syntax,
+    known_clauses,
+    harmless_functions,
+    no_attribute_calls,
+    harmless_types,
+    catalog_tables,
+    no_bare_table_lists,
+    no_system_columns,
+    bounded_rows,
+    bounded_widths,
+    bounded_recursion,
+    bounded_joins,
+)
+
+_MAX_PRINTINGS = 4
+"""Maximum number of times a statement is printed until its text no longer changes."""
+_MAX_SECONDS = 5.0
+"""Time limit for checking a statement, well above the time for the largest statement on an idle machine."""
+
+
+class _Parsed(NamedTuple):
+    """Tokens and trees of a statement."""
+
+    tokens: tuple[Token, ...]
+    trees: tuple[exp.Expr, ...]
+
+
+def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
+    """Return the statements in `sql` as trees that the caller may modify; none for white space and comments.
+
+    Raises:
+        ValueError: it cannot be parsed; the message contains the position.
+    """
+    return tuple(tree.copy() for tree in _parse(sql, dialect).trees)
+
+
+@lru_cache(maxsize=256)
+def _tokens(sql: str, dialect: str) -> tuple[Token, ...]:
+    """Return the tokens of `sql`.
+
+    Raises:
+        ValueError: a string, quoted name or comment is not terminated.
+    """
+    try:
+        return tuple(exact_dialect(dialect).tokenize(sql))
+    except SqlglotError as error:
+        raise ValueError(str(error).splitlines()[0]) from error
+
+
+@lru_cache(maxsize=256)
+def _parse(sql: str, dialect: str) -> _Parsed:
+    tokens = _tokens(sql, dialect)
+    try:
+        trees = exact_dialect(dialect).parser().parse(list(tokens), sql)
+    except SqlglotError as error:
+        details = getattr(error, "errors", None)
+        first = details[0] if details else {"description": str(error).splitlines()[0]}
+        where = f" at line {first['line']}, column {first['col']}" if first.get("line") else ""
+        raise ValueError(f"{first['description']}{where}") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return _Parsed(tokens, tuple(tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)))
+
+
+def check(sql: str, dialect: str, names: ReadableNames | Collection[str] | None) -> tuple[Finding, ...]:
+    """Return the reasons not to run `sql`; empty if it may run.
+
+    `names` are the readable names of the database (`Catalog.readable`), or only the names of readable tables as the
+    engine stores them, in lower case if it ignores case. None permits all tables except those of system catalogs.
+    """
+    return sanitize(sql, dialect, names)[1]
+
+
+def sanitize(
+    sql: str,
+    dialect: str,
+    names: ReadableNames | Collection[str] | None,
+    values: Mapping[str, Value] = MappingProxyType({}),
+) -> tuple[str, tuple[Finding, ...]]:
+    """Return the text to run instead of `sql`, empty if there are findings, and the findings.
+
+    The text is printed from the syntax tree, parsed and checked again until it no longer changes. The database
+    therefore receives exactly the checked text, without the comments and spellings of the original. A parameter `:name`
+    is checked as its value in `values`; a parameter without a value is rejected.
+    """
+    if not isinstance(names, ReadableNames):
+        names = ReadableNames(None if names is None else frozenset(names))
+    try:
+        return _sanitize(sql, dialect, names, tuple(values.items()))
+    except GuardTimeout:
+        return "", (Finding("length", f"checking the statement takes longer than {_MAX_SECONDS:.0f} seconds"),)
+    except Exception as error:
+        # Fail closed: an unexpected error in the guard rejects the statement.
+        _log.exception("the guard failed on a statement")
+        return "", (Finding("parsable", f"the statement could not be checked ({type(error).__name__})"),)
+
+
+@lru_cache(maxsize=256)
+def _sanitize(
+    sql: str, dialect: str, names: ReadableNames, values: tuple[tuple[str, Value], ...]
+) -> tuple[str, tuple[Finding, ...]]:
+    deadline = monotonic() + _MAX_SECONDS
+    text, before = sql, None
+    for _ in range(_MAX_PRINTINGS):
+        findings, parsed = _check_once(text, dialect, names, values, deadline)
+        if findings or parsed is None:
+            return "", findings
+        if before and (
+            loses_literals(before.tokens, parsed.tokens, before.trees[0])
+            or (_has_ties(before) and not _has_ties(parsed))
+        ):
+            return "", (Finding("round_trip", "printing the statement would lose a part of it"),)
+        try:
+            printed = print_statement(parsed.trees[0], dialect)
+        except (SqlglotError, RecursionError, ValueError) as error:
+            return "", (Finding("round_trip", f"it cannot be printed: {str(error).splitlines()[0]}"),)
+        if printed == text:
+            findings = tuple(calls_in_text(parsed.tokens, Statement(parsed.trees, names, dialect, deadline)))
+            return "" if findings else text, findings
+        text, before = printed, parsed
+    return "", (Finding("round_trip", "the statement changes each time it is printed"),)
+
+
+def _has_ties(parsed: _Parsed) -> bool:
+    """Return whether the statement has WITH TIES, which some generators omit."""
+    return any(token.text.upper() == "TIES" for token in parsed.tokens)
+
+
+def stop_words(findings: Collection[Finding]) -> list[str]:
+    """Return the distinct forbidden operations among `findings`, in order."""
+    return list(dict.fromkeys(finding.stop_word for finding in findings if finding.stop_word))
+
+
+def _check_once(
+    sql: str, dialect: str, names: ReadableNames, values: tuple[tuple[str, Value], ...], deadline: float
+) -> tuple[tuple[Finding, ...], _Parsed | None]:
+    """Return the findings on the text `sql`, and its tokens and trees if there are none."""
+    try:
+        findings = tuple(check_length(sql)) or tuple(check_tokens(sql, _tokens(sql, dialect), dialect))
+        if findings:
+            return findings, None
+        parsed = _parse(sql, dialect)
+        trees = tuple(with_literals(tree, dict(values)) for tree in parsed.trees) if values else parsed.trees
+        statement = Statement(trees, names, dialect, deadline)
+        return tuple(dict.fromkeys(finding for rule in RULES for finding in rule(statement))), parsed
+    except ValueError as error:
+        return (Finding("parsable", f"the statement cannot be parsed: {error}"),), None
+    except RecursionError:
+        return (Finding("parsable", "the statement is nested too deeply"),), None

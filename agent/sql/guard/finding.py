@@ -1,0 +1,84 @@
+"""Input and output of the guard's rules: statements and findings."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf
+from time import monotonic
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from agent.schema.catalog import ReadableNames
+from agent.sql.dialects import exact_dialect
+
+_NODES_PER_CLOCK = 256
+
+
+class Position(NamedTuple):
+    """Line and column in the text of a statement, both counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A reason to reject a statement.
+
+    `stop_word` is the forbidden operation, if any; `token` is the offending text, and `position` its position, if
+    known.
+    """
+
+    rule: str
+    explanation: str
+    stop_word: str | None = None
+    token: str | None = None
+    position: Position | None = None
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.explanation}"
+
+
+class GuardTimeout(Exception):
+    """The time limit for checking a statement was exceeded."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A parsed statement and the names that it may use; `deadline` is a time of the monotonic clock."""
+
+    trees: tuple[exp.Expr, ...]
+    names: ReadableNames
+    dialect: str = "sqlite"
+    deadline: float = inf
+
+    @property
+    def nodes(self) -> Iterator[exp.Expr]:
+        """Every node of every tree.
+
+        Raises:
+            GuardTimeout: the deadline has passed.
+        """
+        for tree in self.trees:
+            for index, node in enumerate(tree.walk()):
+                if index % _NODES_PER_CLOCK == 0 and monotonic() > self.deadline:
+                    raise GuardTimeout()
+                yield node
+
+
+Rule = Callable[[Statement], Iterator[Finding]]
+
+
+def position_of(node: exp.Expr) -> Position | None:
+    """Return the position of the first name in `node`; None if unknown, as for keywords."""
+    metas = [part.meta for part in node.walk() if "line" in part.meta]
+    if not metas:
+        return None
+    first = min(metas, key=lambda meta: int(meta["start"]))
+    return Position(first["line"], max(first["col"] - (first["end"] - first["start"]), 1))
+
+
+def sql_excerpt(node: exp.Expr, dialect: str, limit: int = 60) -> str:
+    """Return `node` as SQL on one line, cut to `limit` characters."""
+    text = " ".join(node.sql(dialect=exact_dialect(dialect), comments=False).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

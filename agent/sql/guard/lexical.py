@@ -1,0 +1,101 @@
+"""Rules on the text and tokens of a statement before parsing: size, and text that parsers interpret differently."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from agent.sql.guard.finding import Finding, Position
+
+_STRINGS = {
+    TokenType.STRING,
+    TokenType.NATIONAL_STRING,
+    TokenType.RAW_STRING,
+    TokenType.HEREDOC_STRING,
+    TokenType.BYTE_STRING,
+}
+_NAMES = {TokenType.IDENTIFIER}
+_READS_SEPARATED_DIGITS = {"duckdb", "clickhouse"}
+_EXECUTABLE = re.compile(r"/\*(?:M?!|\+)")
+_ESCAPED = re.compile(r"(?i)(?<![\w$])U&\s*[\"']")
+_GLUED_COMMENT = re.compile(r"--(?=[^\s-])")
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_SEPARATED_DIGITS = re.compile(r"(?<![\w$.])\d+_\d")
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+
+MAX_CHARACTERS = 100_000
+"""Maximum length of a statement in characters."""
+MAX_TOKENS = 5_000
+"""Maximum number of tokens in a statement."""
+MAX_NESTING = 50
+"""Maximum nesting depth of parentheses, brackets, braces and CASE."""
+
+
+def check_length(sql: str) -> Iterator[Finding]:
+    """Yield a finding if `sql` is too long or contains a NUL character."""
+    if len(sql) > MAX_CHARACTERS:
+        yield Finding("length", f"the statement has {len(sql)} characters, at most {MAX_CHARACTERS} are read")
+    elif "\0" in sql:
+        yield _finding("hidden_characters", "a NUL character is not allowed", sql, sql.index("\0"), "U+0000")
+
+
+def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Finding]:
+    """Yield findings on the size and text of `sql`; the contents of strings are not checked."""
+    if len(tokens) > MAX_TOKENS:
+        yield Finding("length", f"the statement has {len(tokens)} tokens, at most {MAX_TOKENS} are parsed")
+        return
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if depth > MAX_NESTING:
+            yield Finding("length", f"the statement is nested deeper than {MAX_NESTING} levels")
+            return
+    if dialect == "spark" and "${" in sql:
+        # Spark substitutes variables before parsing, even within strings and quoted names.
+        yield _finding("variables", "a variable ${...} is not allowed", sql, sql.index("${"), "${")
+    unquoted, code = _without_strings(sql, tokens)
+    for match in _INVISIBLE.finditer(unquoted.replace("\0", " ")):
+        name = f"U+{ord(match[0]):04X}"
+        text = f"the invisible character {name} is not allowed outside of strings"
+        yield _finding("hidden_characters", text, sql, match.start(), name)
+    yield from _ambiguous_text(code, sql, dialect)
+
+
+def _ambiguous_text(code: str, sql: str, dialect: str) -> Iterator[Finding]:
+    for match in _EXECUTABLE.finditer(code):
+        text = f"a comment that begins with {match[0]} is run as code by some engines"
+        yield _finding("executable_comments", text, sql, match.start(), match[0])
+    for match in _ESCAPED.finditer(sql):
+        if code[match.start()] != " ":
+            text = "names and strings with Unicode escapes are not allowed"
+            yield _finding("unicode_escapes", text, sql, match.start(), match[0])
+    if dialect not in _READS_SEPARATED_DIGITS:
+        for match in _SEPARATED_DIGITS.finditer(code):
+            text = f"{match[0]} is a number to some versions and a number with an alias to others"
+            yield _finding("ambiguous_number", text, sql, match.start(), match[0])
+    if dialect == "mysql":
+        for match in _GLUED_COMMENT.finditer(code):
+            text = "-- starts a comment only before white space; without it, engines disagree"
+            yield _finding("executable_comments", text, sql, match.start(), "--")
+
+
+def _without_strings(sql: str, tokens: Sequence[Token]) -> tuple[str, str]:
+    """Return `sql` with strings blanked, and with strings and quoted names blanked."""
+    unquoted, code = list(sql), list(sql)
+    for token in tokens:
+        span = slice(token.start, token.end + 1)
+        blank = " " * (token.end + 1 - token.start)
+        if token.token_type in _STRINGS:
+            unquoted[span] = blank
+        if token.token_type in _STRINGS | _NAMES and sql[token.start] in "\"'`[$eEnNrRbBxX":
+            code[span] = blank
+    return "".join(unquoted), "".join(code)
+
+
+def _finding(rule: str, text: str, sql: str, index: int, token: str) -> Finding:
+    line = sql.count("\n", 0, index) + 1
+    return Finding(rule, text, token=token, position=Position(line, index - (sql.rfind("\n", 0, index) + 1) + 1))

@@ -1,0 +1,104 @@
+"""The guard as a linter for statements in JSON lines."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agent.errors import DatasetInvalid
+from agent.sql.guard import check
+from agent.sql.guard.functions import allowed_names
+
+DIALECTS = ("sqlite", "postgres", "mysql", "duckdb", "clickhouse", "spark", "trino")
+"""The dialects that have a list of harmless functions, by sqlglot's names."""
+
+_OTHER_NAMES = {"mariadb": "mysql", "postgresql": "postgres", "databricks": "spark", "presto": "trino"}
+_DEFAULT_SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public", "clickhouse": "default"}
+
+
+def read_tables(path: Path) -> frozenset[str]:
+    """Return the names under `allowed_tables` of a JSON file, both as written and in lower case.
+
+    Raises:
+        DatasetInvalid: the file cannot be read, or has no such list of names.
+    """
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DatasetInvalid(str(path), f"it cannot be read as JSON ({error})") from error
+    names = schema.get("allowed_tables") if isinstance(schema, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DatasetInvalid(str(path), "it has no list of names under allowed_tables")
+    return frozenset(names) | frozenset(name.lower() for name in names)
+
+
+def lint_file(path: Path, schema: Path | None) -> Iterator[dict[str, Any]]:
+    """Run `lint` on the file at `path`, or on standard input if it is `-`.
+
+    Raises:
+        DatasetInvalid: a file cannot be read, or a line is invalid (see `lint`).
+    """
+    tables = read_tables(schema) if schema else None
+    if str(path) == "-":
+        yield from lint(sys.stdin.buffer, "standard input", tables)
+        return
+    try:
+        with path.open("rb") as lines:
+            yield from lint(lines, str(path), tables)
+    except OSError as error:
+        raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
+
+
+def lint(lines: Iterable[bytes], name: str, tables: frozenset[str] | None) -> Iterator[dict[str, Any]]:
+    """Yield the objects in the JSON lines `lines`, each with the guard's verdict on its `sql` in its `dialect`.
+
+    Added keys: `verdict` (`block` or `allow`), and `rule`, `explanation`, `token` and `position` (line and column) of
+    the first finding, all None without findings. An input `verdict` is kept as `expected`. If `tables` is None, all
+    tables except those of system catalogs are readable. `name` identifies the input in error messages.
+
+    Raises:
+        DatasetInvalid: a line is not a JSON object with `sql` and a supported `dialect`; the error contains its number.
+    """
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            case = _case(line, f"{name}, line {number}")
+            yield {**case, **_verdict(case, tables)}
+
+
+def _case(line: bytes, place: str) -> dict[str, Any]:
+    try:
+        case = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise DatasetInvalid(place, f"it is not JSON ({error})") from error
+    if not isinstance(case, dict):
+        raise DatasetInvalid(place, 'it is not a JSON object such as {"dialect": "sqlite", "sql": "SELECT 1"}')
+    for key in ("dialect", "sql"):
+        if not isinstance(case.get(key), str):
+            raise DatasetInvalid(place, f"it has no text under {key!r}")
+    if not allowed_names(_dialect_of(case)):
+        raise DatasetInvalid(place, f"the dialect {case['dialect']!r} is not one of {', '.join(DIALECTS)}")
+    return case
+
+
+def _dialect_of(case: Mapping[str, Any]) -> str:
+    name = case["dialect"].strip().lower()
+    dialect = _OTHER_NAMES.get(name, name)
+    return dialect if dialect in DIALECTS else ""
+
+
+def _verdict(case: Mapping[str, Any], tables: frozenset[str] | None) -> dict[str, Any]:
+    dialect = _dialect_of(case)
+    schema = _DEFAULT_SCHEMAS.get(dialect)
+    readable = tables
+    if tables is not None and schema:
+        readable = tables | {f"{schema}.{table}" for table in tables if "." not in table}
+    first = next(iter(check(case["sql"], dialect, readable)), None)
+    expected = {"expected": case["verdict"]} if "verdict" in case and "expected" not in case else {}
+    return expected | {
+        "verdict": "block" if first else "allow",
+        "rule": first and first.rule,
+        "explanation": first and first.explanation,
+        "token": first and first.token,
+        "position": first.position._asdict() if first and first.position else None,
+    }

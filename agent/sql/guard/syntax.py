@@ -1,0 +1,105 @@
+"""Rules on the structure of a statement: a single query whose nodes only read."""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
+from agent.sql.guard.functions import allowed_names
+
+_REUSES_ALIASES = {"duckdb", "clickhouse"}
+"""Engines where an output may refer to the alias of another output."""
+_QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+_OPERATIONS = {
+    "TRUNCATETABLE": "TRUNCATE",
+    "LOADDATA": "LOAD DATA",
+    "NEXTVALUEFOR": "NEXT VALUE FOR",
+    "HISTORICALDATA": "AS OF",
+}
+
+
+_CLAUSES: dict[type[exp.Expr], set[str]] = {
+    exp.Select: {
+        "with_", "expressions", "distinct", "from_", "exclude", "laterals", "joins", "pivots", "prewhere", "where",
+        "group", "having", "qualify", "windows", "distribute", "sort", "cluster", "order", "limit", "offset", "sample",
+    },
+    exp.Table: {
+        "this", "alias", "db", "catalog", "laterals", "joins", "pivots", "ordinality", "only", "rows_from", "sample",
+    },
+    exp.SetOperation: {
+        "this", "expression", "with_", "distinct", "by_name", "side", "kind", "on", "order", "limit", "offset",
+    },
+}  # fmt: skip
+"""Parts of a query that only read. Other parts contain settings, formats, modifiers or hints, which no rule checks."""
+_WRITES = (exp.DDL, exp.DML, exp.Command, exp.Into, exp.Lock, exp.Set, exp.Drop, exp.Alter, exp.Merge, exp.Copy)
+"""Node types that are reported under their own rule, `no_write`."""
+
+
+def single_statement(statement: Statement) -> Iterator[Finding]:
+    """Reject text that is not exactly one statement."""
+    if not statement.trees:
+        yield Finding("single_statement", "there is no statement")
+    elif len(statement.trees) > 1:
+        place = position_of(statement.trees[1])
+        yield Finding(
+            "single_statement", f"exactly one statement is allowed, not {len(statement.trees)}", None, None, place
+        )
+
+
+def query_only(statement: Statement) -> Iterator[Finding]:
+    """Reject statements other than SELECT, set operations, VALUES and WITH, and columns without a source."""
+    for tree in statement.trees:
+        if not isinstance(tree, _QUERIES) and not _is_pivot(tree):
+            word = _operation(tree)
+            yield Finding("query_only", f"only a query may run, not {word}", word, word, position_of(tree))
+        elif isinstance(tree, exp.Select) and not tree.args.get("from_"):
+            yield from _columns_from_nowhere(tree, statement.dialect)
+
+
+def known_syntax(statement: Statement) -> Iterator[Finding]:
+    """Reject node types that are not known to only read."""
+    allowed = allowed_names("nodes")
+    for node in statement.nodes:
+        if type(node).__name__ not in allowed:
+            word = _operation(node)
+            rule = "no_write" if isinstance(node, _WRITES) else "known_syntax"
+            text = f"{word} is not allowed anywhere in a statement"
+            yield Finding(rule, text, word, sql_excerpt(node, statement.dialect), position_of(node))
+
+
+def known_clauses(statement: Statement) -> Iterator[Finding]:
+    """Reject parts of a query or table that are not known to only read, such as SETTINGS and FORMAT."""
+    for node in statement.nodes:
+        allowed = next((names for kind, names in _CLAUSES.items() if isinstance(node, kind)), None)
+        for name, value in node.args.items() if allowed is not None else ():
+            if value and name not in (allowed or ()):
+                word = name.strip("_").replace("_", " ").upper()
+                yield Finding("known_syntax", f"{word} is not allowed in a query", word, word, position_of(node))
+
+
+def _is_pivot(tree: exp.Expr) -> bool:
+    """Return whether `tree` is a DuckDB PIVOT statement over a table or query."""
+    return isinstance(tree, exp.Pivot) and isinstance(tree.this, exp.Table | exp.Subquery)
+
+
+def _columns_from_nowhere(tree: exp.Select, dialect: str) -> Iterator[Finding]:
+    """Report unquoted columns without a FROM: such a name may be a command or a session variable."""
+    inner = {id(node) for query in tree.find_all(exp.Query) if query is not tree for node in query.walk()}
+    inner |= {id(node) for function in tree.find_all(exp.Lambda, exp.Comprehension) for node in function.walk()}
+    aliases = {output.alias for output in tree.expressions if dialect in _REUSES_ALIASES and output.alias}
+    for column in tree.find_all(exp.Column):
+        if id(column) not in inner and isinstance(column.this, exp.Identifier) and not column.this.args.get("quoted"):
+            if column.find_ancestor(exp.Lateral, exp.Join) or column.name in aliases:
+                continue
+            text = f"the column {column.name} comes from no table"
+            yield Finding("query_only", text, None, column.name, position_of(column))
+
+
+def _operation(node: exp.Expr) -> str:
+    if isinstance(node, exp.Command):
+        return str(node.this).upper()
+    if isinstance(node, exp.Lock):
+        return "FOR UPDATE" if node.args.get("update") else "FOR SHARE"
+    if isinstance(node, exp.Column | exp.Alias):
+        return node.name.upper() if isinstance(node, exp.Column) else node.this.name.upper()
+    return _OPERATIONS.get(node.key.upper(), node.key.upper())

@@ -1,0 +1,168 @@
+"""Rules on the tables and columns that a statement reads: only catalog tables, and no system columns."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sqlglot import exp
+
+from agent.schema.catalog import IGNORES_CASE, fold_case, joined
+from agent.sql.guard.finding import Finding, Statement, position_of
+
+_SYSTEM_SCHEMAS = {"pg_catalog", "information_schema", "performance_schema", "mysql", "sys", "system", "pg_toast"}
+_SYSTEM_TABLE = re.compile(r"pg_|sqlite_|duckdb_|pragma_|mysql\.|seq_\d+_to_\d+|(dbstat|completion|bytecode)$")
+_SYSTEM_READ = re.compile(r"pg_|sqlite_|duckdb_|pragma_")
+"""Prefixes of system tables that engines allow reading."""
+_FILE = re.compile(
+    r"\.(csv|tsv|json|jsonl|ndjson|parquet|arrow|orc|avro|xlsx?|txt|gz|zst|db|duckdb|sqlite)$", re.IGNORECASE
+)
+"""Table names that DuckDB interprets as a file if no such table exists."""
+_FORMATS = {"csv", "json", "parquet", "orc", "text", "avro", "binaryfile", "delta"}
+"""Schemas in which Spark interprets a table name as a file."""
+
+_SYSTEM_COLUMNS = {
+    "postgres": {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
+    "clickhouse": {"_file", "_path", "_database", "_table"},
+    "spark": {"_metadata"},
+    "trino": {"$path", "$file_size", "$file_modified_time", "$partition", "$bucket"},
+}
+_SESSION = {
+    "current_user", "session_user", "system_user", "current_role", "current_catalog", "current_schema", "current_path",
+    "current_database", "currentuser", "currentdatabase",
+}  # fmt: skip
+"""Session functions that are written like a column."""
+_BARE_SESSION = {"postgres": {"user"}, "duckdb": {"user"}}
+"""Session functions that a table may also have as a column, if quoted."""
+_QUOTES_MAKE_COLUMNS = {"postgres", "mysql", "sqlite", "trino"}
+"""Engines where a quoted name is never a session function."""
+
+
+def catalog_tables(statement: Statement) -> Iterator[Finding]:
+    """Reject tables that are neither in the catalog nor common table expressions in scope."""
+    for node in statement.nodes:
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Func) and node.this is not None:
+            if not _is_readable(node, statement) and not names_cte(node, statement.dialect):
+                name = ".".join(part.name for part in node.parts).lower() or node.sql()
+                text = f"the table {name} is not in the catalog"
+                yield Finding("catalog_tables", text, None, name, position_of(node))
+
+
+def no_bare_table_lists(statement: Statement) -> Iterator[Finding]:
+    """Reject a table name as the list of an IN, which SQLite and ClickHouse allow.
+
+    ClickHouse allows it in parentheses too.
+    """
+    for node in statement.nodes if statement.dialect in {"sqlite", "clickhouse"} else ():
+        if not isinstance(node, exp.In):
+            continue
+        field = node.args.get("field")
+        if field is None and statement.dialect == "clickhouse" and len(node.expressions) == 1:
+            only = node.expressions[0].unnest()
+            field = only if isinstance(only, exp.Column | exp.Dot | exp.Identifier) else None
+        if field is not None:
+            name = field.sql(dialect=statement.dialect)
+            text = f"IN {name} may read a table; write IN (SELECT ... FROM {name})"
+            yield Finding("catalog_tables", text, None, name, position_of(field))
+
+
+def no_system_columns(statement: Statement) -> Iterator[Finding]:
+    """Reject system columns, and session functions that are written like a column."""
+    system = _SYSTEM_COLUMNS.get(statement.dialect, set())
+    bare = _BARE_SESSION.get(statement.dialect, set())
+    for node in statement.nodes:
+        if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+            continue
+        name, is_quoted = node.name.lower(), bool(node.this.args.get("quoted"))
+        is_session = not node.table and (
+            (name in _SESSION and not (is_quoted and statement.dialect in _QUOTES_MAKE_COLUMNS))
+            or (name in bare and not is_quoted)
+        )
+        if name in system or is_session:
+            text = f"{name} is a system column or a session function, not a column of a table"
+            yield Finding("no_system_columns", text, name.upper(), node.name, position_of(node))
+
+
+def names_cte(table: exp.Table, dialect: str) -> bool:
+    """Return whether `table` refers to a WITH in scope: an enclosing one that defines the name before its use.
+
+    Return False where engines differ; the name then counts as that of a table.
+    """
+    if len(table.parts) != 1:
+        return False
+    child: exp.Expr = table
+    ancestor = table.parent
+    path: list[exp.Expr] = [table]
+    while ancestor is not None:
+        clause = ancestor.args.get("with_")
+        if clause is not None:
+            if any(_defines_name(cte, table, dialect) for cte in clause.expressions):
+                return _refers_to_cte(clause, table, path if clause is child else [], dialect)
+            if dialect == "clickhouse" and isinstance(ancestor.parent, exp.SetOperation):
+                # An arm with its own WITH does not see the WITH of the first arm.
+                return False
+        child, ancestor = ancestor, ancestor.parent
+        path.append(child)
+    return False
+
+
+def system_names(findings: Iterable[Finding]) -> list[str]:
+    """Return the system tables and system table functions that `findings` reject."""
+    tables = [finding.token or "" for finding in findings if finding.rule == "catalog_tables"]
+    calls = [finding.token or "" for finding in findings if finding.rule == "harmless_functions"]
+    read = [*filter(_is_system, tables), *(name for name in calls if name.startswith(("duckdb_", "pragma_")))]
+    return list(dict.fromkeys(read))
+
+
+def _is_system(name: str) -> bool:
+    schema, _, table = name.lower().rpartition(".")
+    return schema.split(".")[-1] in _SYSTEM_SCHEMAS or bool(_SYSTEM_READ.match(table))
+
+
+def _is_readable(table: exp.Table, statement: Statement) -> bool:
+    parts = [stored_name(part, statement.dialect) for part in table.parts]
+    if statement.names.tables is not None:
+        return joined(*parts) in statement.names.tables
+    *schemas, name = (part.lower() for part in parts)
+    if not re.fullmatch(r"[\w $]+", "".join(parts)) or _SYSTEM_TABLE.match(name):
+        return False
+    if statement.dialect == "trino" and "$" in name:
+        return False
+    is_file = bool(_FILE.search(".".join(parts))) or (statement.dialect == "spark" and not _FORMATS.isdisjoint(schemas))
+    return not is_file and _SYSTEM_SCHEMAS.isdisjoint(schemas)
+
+
+def _refers_to_cte(clause: exp.With, table: exp.Table, path: list[exp.Expr], dialect: str) -> bool:
+    """Return whether `table` refers to a common table expression of `clause`.
+
+    `path` holds the nodes from the table up to the clause, if the table is inside it.
+    """
+    inside = next((cte for cte in clause.expressions if any(cte is node for node in path)), None)
+    for cte in clause.expressions:
+        if cte is inside:
+            is_recursive = bool(clause.recursive) and _defines_name(inside, table, dialect)
+            return is_recursive and _in_recursive_arm(inside, path, dialect)
+        if _defines_name(cte, table, dialect):
+            return isinstance(cte.this, exp.Query | exp.Pivot) and not cte.args.get("scalar")
+    return False
+
+
+def _in_recursive_arm(cte: exp.CTE, path: list[exp.Expr], dialect: str) -> bool:
+    """Return whether `path` leads through a later arm of the recursive UNION.
+
+    In the first arm DuckDB reads a table with the name of the common table expression.
+    """
+    body = cte.this
+    if not isinstance(body, exp.Union) or body.args.get("by_name"):
+        return False
+    while dialect == "sqlite" and isinstance(body.this, exp.SetOperation) and any(body.this is node for node in path):
+        body = body.this
+    return any(body.expression is node for node in path)
+
+
+def _defines_name(cte: exp.CTE, table: exp.Table, dialect: str) -> bool:
+    return stored_name(cte.args["alias"].this, dialect) == stored_name(table.this, dialect)
+
+
+def stored_name(name: exp.Expr, dialect: str) -> str:
+    """Return `name` as the engine looks it up: folded if the engine ignores case, or if unquoted on PostgreSQL."""
+    folds = dialect in IGNORES_CASE or (dialect == "postgres" and not name.args.get("quoted"))
+    return fold_case(name.name) if folds else name.name

@@ -1,0 +1,183 @@
+"""One attempt at a statement: writing it with the model, and executing it with the repairs that need no model."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Protocol
+
+import prompts
+from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementFailed, StatementRefused
+from agent.examples.selection import ShownExample, examples_in_prompt
+from agent.llm.client import ModelClient
+from agent.llm.schemas import GeneratedSQL
+from agent.record.step import note
+from agent.schema.catalog import Catalog
+from agent.schema.describe import describe
+from agent.sources.source import Source
+from agent.sql.checks import warnings_of
+from agent.sql.repair import repair
+from agent.state import State
+from agent.types import Result
+
+_REPAIRABLE = {"unknown name", "syntax", "type"}
+"""Kinds of database errors that a repair may fix."""
+_OUTPUT_TYPE_HINTS = {
+    "number": "The answer has to be one number: one row with one column.",
+    "plot": "The answer will be a chart: first the column for the x axis, then the measures, in order.",
+}
+
+
+@dataclass(frozen=True)
+class WrittenSql:
+    """The outcome of one attempt to write a statement."""
+
+    sql: str = ""
+    """The statement; empty if there is none."""
+    repair: str = ""
+    """The repairs made without the model."""
+    problem: str = ""
+    """The reason why there is no statement, for the next attempt."""
+    is_off_topic: bool = False
+    """Whether the model reports that the tables cannot answer the question."""
+    is_final: bool = False
+    """Whether another attempt would give the same outcome."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Further changes of the state."""
+
+
+class SqlWriter(Protocol):
+    """Writes statements with a model."""
+
+    @property
+    def may_repair(self) -> bool:
+        """Whether statements may be repaired without the model."""
+
+    def write(
+        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+    ) -> WrittenSql:
+        """Return a statement for the question in `state`; `choose_examples` selects few-shot examples for the prompt.
+
+        Raises:
+            ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
+        """
+
+
+@dataclass(frozen=True)
+class StandardSqlWriter:
+    """Writes statements with one structured call of a chat model."""
+
+    model: ModelClient
+    may_repair: bool = True
+
+    def write(
+        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+    ) -> WrittenSql:
+        """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
+        examples, changes = state.get("examples"), dict[str, Any]()
+        if examples is None:
+            examples = changes["examples"] = list(choose_examples())
+        messages = prompts.render(
+            "generate_sql",
+            dialect=source.catalog.dialect,
+            today=today.isoformat(),
+            schema=describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+            examples=examples_in_prompt(examples),
+            question=state["question"],
+            context=_prompt_context(state),
+        )
+        try:
+            answer = self.model.ask(GeneratedSQL, messages)
+        except ModelAnswerUnreadable as error:
+            return WrittenSql(problem=str(error), changes=changes)
+        if answer.off_topic:
+            return WrittenSql(is_off_topic=True, changes=changes)
+        repaired = repair(answer.sql, source.catalog)
+        sql, how = (repaired.sql, repaired.how) if repaired else (answer.sql, "")
+        return WrittenSql(sql, how, changes={**changes, "assumptions": answer.assumptions})
+
+
+def _prompt_context(state: State) -> str:
+    """Return the lines of the prompt about earlier attempts and the user's clarifications."""
+    follows = state.get("follows")
+    parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
+    for clarification in state.get("clarifications") or ():
+        question, answer = clarification["question"], clarification["answer"]
+        parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")
+    parts += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
+    parts += [_OUTPUT_TYPE_HINTS[name] for name in (state.get("output_type"),) if name in _OUTPUT_TYPE_HINTS]
+    if state.get("sql_request"):
+        parts.append(f"Your last query was:\n{state['sql_request']}")
+    if state.get("used_stop_words"):
+        parts.append(f"It was refused for: {', '.join(state['used_stop_words'])}. Write a SELECT without these.")
+    if state.get("sql_error_info"):
+        parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
+    return "\n\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The outcome of executing a statement: rows or an error."""
+
+    sql: str
+    """The executed statement, which may be a repaired one."""
+    result: Result | None
+    error: StatementError | None
+    changes: dict[str, Any]
+    """Further changes of the state."""
+
+
+def execute_with_repair(
+    state: State, source: Source, reload: Callable[[], Source | None], *, may_repair: bool
+) -> Execution:
+    """Execute `sql_request`; after an error, retry at most once with a reloaded schema and once with a repair.
+
+    `reload` reads the schema again and returns the source if the schema has changed. It is called at most once per
+    question, if the statement uses an unknown name. With `may_repair`, a statement is repaired at most once.
+
+    Raises:
+        Terminal: an error that no other statement would avoid: permission, connection, cancellation.
+    """
+    sql = state["sql_request"]
+    result, error = _execute(source, sql)
+    changes: dict[str, Any] = {}
+    if error and _is_unknown_name(error) and not state.get("schema_was_read_again"):
+        changes["schema_was_read_again"] = True
+        reloaded = reload()
+        if reloaded:
+            changes |= _updated_selection(state, source.catalog, reloaded.catalog)
+            note("the schema has changed and was read again")
+            source = reloaded
+            result, error = _execute(source, sql)
+    if error and may_repair and not state.get("sql_was_repaired"):
+        is_repairable = isinstance(error, StatementFailed) and error.kind in _REPAIRABLE
+        repaired = repair(sql, source.catalog, was_refused=is_repairable)
+        result, _ = _execute(source, repaired.sql) if repaired else (None, None)
+        if repaired and result is not None:
+            note(f"repaired without the model: {repaired.how}")
+            changes = {**changes, "sql_request": repaired.sql, "sql_was_repaired": True}
+            sql, error = repaired.sql, None
+    if result is not None and not result["rows"]:
+        for warning in warnings_of(sql, source.catalog, lambda: source.values):
+            note(f"no rows, and {warning}")
+    return Execution(sql, result, error, changes)
+
+
+def _execute(source: Source, sql: str) -> tuple[Result | None, StatementError | None]:
+    try:
+        return source.execute(sql), None
+    except StatementError as error:
+        return None, error
+
+
+def _is_unknown_name(error: StatementError) -> bool:
+    if isinstance(error, StatementRefused):
+        return all(finding.startswith("catalog_tables") for finding in error.findings)
+    return isinstance(error, NamesUnknown) or getattr(error, "kind", "") == "unknown name"
+
+
+def _updated_selection(state: State, before: Catalog, now: Catalog) -> dict[str, Any]:
+    """Return the relevant tables that still exist and all new tables, with all their columns."""
+    keys = [key for key in state.get("relevant_tables", {}) if key in now.tables]
+    keys += [key for key in now.tables if key not in before.tables and key not in keys]
+    tables = {key: list(now.tables[key].column_names) for key in keys} or now.selection()
+    return {"relevant_tables": tables, "relevant_tables_with_rel_columns": tables}

@@ -1,0 +1,1 @@
+"""PostgreSQL database shared by several processes: usage counts and files."""

@@ -1,0 +1,194 @@
+"""Plain values shared by the state, the inputs and the outputs of both graphs, without project imports.
+
+The keys are a public contract: users' code, HTTP clients and recorded traces use them.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+MASK = "***"
+"""Replaces secret values in rows that a model or a log reads."""
+MOST_CANDIDATES = 8
+
+
+class Result(TypedDict):
+    """Rows of JSON values; `types` has the type of each column; `truncated` is True if there are more rows."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[list[Any]]
+    truncated: bool
+    secret: NotRequired[list[int]]
+    """Positions of the columns that contain, or may contain, values of secret columns; absent if there are none."""
+
+
+def masked_rows(rows: Sequence[Sequence[Any]], secret: Collection[int]) -> list[list[Any]]:
+    """Return `rows` with every value except NULL replaced by `MASK` in the columns at the positions `secret`."""
+    return [[MASK if at in secret and value is not None else value for at, value in enumerate(row)] for row in rows]
+
+
+def masked(result: Result) -> Result:
+    """Return `result` without the values of secret columns, for a model or a log."""
+    secret = result.get("secret")
+    return {**result, "rows": masked_rows(result["rows"], set(secret))} if secret else result
+
+
+class KeptResult(TypedDict):
+    """The result of a query of the analyst, with its dataset and statement."""
+
+    dataset_id: str
+    sql: str
+    result: Result
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one statement: seconds, rows and bytes of its result, megabytes of memory in a worker process.
+
+    `max_planned_rows` limits the rows that a server expects in the largest step of the plan; None: no limit.
+    """
+
+    timeout_s: float
+    row_limit: int
+    byte_limit: int = 50_000_000
+    memory_mb: int = 1024
+    max_planned_rows: float | None = None
+
+
+OutputType = Literal["number", "string", "dataframe", "plot"]
+
+
+class Validation(TypedDict):
+    """A validation of a statement against the question."""
+
+    is_valid: bool
+    reason: str
+    issues: list[str]
+    corrected_sql: str | None
+
+
+class ErrorInfo(TypedDict):
+    """An error: a stable code and a text in the language of the question."""
+
+    code: str
+    message: str
+
+
+class AnswerTable(TypedDict):
+    """A table of an answer."""
+
+    name: str
+    columns: list[str]
+    rows: list[list[Any]]
+    secret: NotRequired[list[int]]
+    """Positions of the columns that may contain secret values, which were not passed to models and logs."""
+
+
+def answer_table(name: str, result: Result) -> AnswerTable:
+    """Return `result` as a table of an answer."""
+    table = AnswerTable(name=name, columns=result["columns"], rows=result["rows"])
+    return {**table, "secret": result["secret"]} if result.get("secret") else table
+
+
+class AnswerChart(TypedDict):
+    """A chart of an answer: `option` is an ECharts option."""
+
+    type: str
+    option: dict[str, Any]
+    id: NotRequired[str]
+    """The id of the chart on a stored thread, valid as long as the thread."""
+
+
+Clarify = Literal["never", "auto", "always"]
+"""When to ask clarifying questions."""
+
+
+class Preview(TypedDict):
+    """The result of a reading: the number of rows, and the first value of the first row."""
+
+    rows: int
+    more: bool
+    """Whether there are more rows than counted."""
+    first: Any
+
+
+class Option(TypedDict):
+    """One option of a clarifying question; `preview` is None if no statement was executed for it."""
+
+    label: str
+    reading: str
+    preview: Preview | None
+
+
+class Clarification(TypedDict):
+    """The user's answer to a clarifying question, or a remark if `question` is empty."""
+
+    question: str
+    answer: str
+    ambiguity_type: NotRequired[str]
+    options: NotRequired[list[str]]
+    """The labels of the options."""
+
+
+class ClarifyingQuestion(TypedDict):
+    """A multiple-choice question to the user, who may also answer in free text.
+
+    It contains the state needed to continue without a thread: send it back unchanged, together with the answer.
+    """
+
+    question: str
+    ambiguity_type: str
+    options: list[Option]
+    about: str
+    """The user's question that it refers to."""
+    earlier: list[Clarification]
+    """Earlier answers and remarks of the user."""
+    rejected_sql: list[str]
+    """Statements whose answers the user rejected."""
+
+
+class Feedback(TypedDict):
+    """The user's feedback on an answer."""
+
+    accepted: bool
+    comment: NotRequired[str]
+
+
+class Ambiguity(TypedDict):
+    """A phrase of a question with several possible meanings."""
+
+    type: str
+    """AmbQuestion, AmbTableColumn, AmbOutput or AmbValue."""
+    phrase: str
+    candidates: list[str]
+    """The possible meanings: columns as `table.column`, stored values with their columns, or readings in words."""
+
+
+class Turn(TypedDict):
+    """An answered question of a conversation, in its standalone form, with its statement."""
+
+    question: str
+    sql: str
+    answer: str
+    clarifications: list[Clarification]
+    source: NotRequired[str]
+    """The source, without its password."""
+    forms: NotRequired[list[str]]
+    """Follow-ups that only changed the form of the answer, oldest first."""
+
+
+@dataclass(frozen=True)
+class EmbeddedOptions:
+    """Decoding options of the embedded model."""
+
+    adapter: bool = True
+    """Whether the trained adapter is used, in contrast to the base model."""
+    grammar: bool = True
+    """Whether a grammar restricts statements to the tables shown."""
+    candidates: int = 3
+    """Number of candidate statements per question, from 1 to 8, among which their results vote."""
+    repair: bool = True
+    """Whether a failing statement is repaired without the model, and the model is asked again with its error."""

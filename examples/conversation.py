@@ -1,0 +1,10 @@
+"""Ask a question, answer the question back if there is one, and ask a follow-up."""
+
+from datasphinx import Agent
+
+agent = Agent()
+response = agent.chat("How many orders does each status have?")
+if response.clarification:
+    response = agent.clarify(1)
+print(response)
+print(agent.follow_up("How many is that in all?"))

@@ -1,0 +1,13 @@
+"""Restrict the rows of a source: every statement sees only the customers of one region."""
+
+from agent.sample.shop import shop_url
+from agent.settings import SourceSettings, load_settings
+from datasphinx import Agent
+
+shop = SourceSettings(
+    url=shop_url(load_settings().cache_dir),
+    row_rules={"customers": "region_id = :region"},
+    row_parameters={"region": 1},
+)
+settings = load_settings().model_copy(update={"sources": {"shop": shop}})
+print(Agent("shop", settings=settings).chat("How many customers are there?").value)

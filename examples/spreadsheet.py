@@ -1,0 +1,12 @@
+"""Ask a spreadsheet a question: `python examples/spreadsheet.py [FILE]`; without a file, the sample returns."""
+
+import sys
+from pathlib import Path
+
+from agent.sample.spreadsheets import RETURNS
+from datasphinx import chat
+
+file = Path(sys.argv[1]) if len(sys.argv) > 1 else RETURNS
+response = chat("How many items were returned in all?", file)
+print(response.value)
+print(response.tables)

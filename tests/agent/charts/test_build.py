@@ -1,0 +1,225 @@
+from typing import Any
+
+import pytest
+
+from agent.charts.build import extremes, largest, sampled
+from agent.charts.echarts import Chart, draw
+from agent.charts.plot_spec import read_plot_spec
+from agent.types import Result
+from tests.agent.charts.results import result, spec
+
+X_N = {"x": "string", "n": "integer"}
+X_S_N = {"x": "string", "s": "string", "n": "integer"}
+
+
+def chart(rows: Result, language: Any = "en", **given: Any) -> Chart:
+    made = draw(rows, read_plot_spec(given, rows), language)
+    assert made.option["title"].get("subtext", "") == "\n".join(made.notes)
+    return made
+
+
+# What is kept
+
+
+@pytest.mark.parametrize(
+    ("count", "limit", "keep", "kept"),
+    [
+        (0, 3, (), []),
+        (3, 3, (), [0, 1, 2]),
+        (100, 3, (), [0, 50, 99]),
+        (100, 5, (7, 93), [0, 7, 50, 93, 99]),
+        (100, 2, (), [0, 99]),
+        (100, 2, (7, 8, 9), [0, 7, 8, 9, 99]),
+        (10, 0, (), [0, 9]),
+    ],
+)
+def test_sampled(count: int, limit: int, keep: tuple[int, ...], kept: list[int]) -> None:
+    assert sampled(count, limit, keep) == kept
+
+
+@pytest.mark.parametrize("count", [1001, 1500, 2000, 12345])
+def test_samples_are_even(count: int) -> None:
+    kept = sampled(count, 1000)
+    steps = [later - earlier for earlier, later in zip(kept, kept[1:], strict=False)]
+
+    assert len(kept) == 1000
+    assert max(steps) - min(steps) <= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "where"),
+    [((), set()), ((None,), set()), ((1,), {0}), ((2, None, 1, 3, 3, 1), {2, 3}), ((-1, -5, None), {0, 1})],
+)
+def test_extremes(values: tuple[Any, ...], where: set[int]) -> None:
+    assert extremes(values) == where
+
+
+def test_largest_keeps_the_order_and_of_equals_the_first() -> None:
+    assert largest([1, 5, 3, 5, 3], 3) == [1, 2, 3]
+
+
+# Series
+
+
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area"])
+def test_series_beyond_twelve_are_added_up(chart_type: str) -> None:
+    rows = result(X_S_N, *((x, f"s{s}", 100 - s) for s in range(20) for x in "ab"), ("c", "s0", 1), ("c", "s19", None))
+    made = chart(rows, **spec(chart_type, "x", "n", series="s"))
+    drawn = made.option["series"]
+
+    assert [each["name"] for each in drawn] == [*(f"s{s}" for s in range(11)), "other"]
+    assert drawn[0]["data"] == [100, 100, 1]
+    assert drawn[-1]["data"] == [sum(100 - s for s in range(11, 20))] * 2 + [None]
+    assert made.notes == ("Of 20 values of s, the 11 largest are shown; the others are added up as “other”.",)
+
+
+def test_twelve_series_are_all_drawn() -> None:
+    rows = result(X_S_N, *(("a", f"s{s}", s) for s in range(12)))
+    made = chart(rows, **spec("line", "x", "n", series="s"))
+
+    assert (len(made.option["series"]), made.notes) == (12, ())
+
+
+def test_the_largest_series_are_those_with_the_greatest_total_whatever_its_sign() -> None:
+    rows = result(X_S_N, *(("a", f"s{s}", -1000 if s == 15 else s) for s in range(20)))
+    names = [each["name"] for each in chart(rows, **spec("bar", "x", "n", series="s")).option["series"]]
+
+    assert names == [*(f"s{s}" for s in range(9, 20)), "other"]
+
+
+def test_what_is_joined_has_a_name_of_its_own() -> None:
+    rows = result(X_S_N, *(("a", name, 50 - at) for at, name in enumerate(["other", "other *", *map(str, range(20))])))
+    names = [each["name"] for each in chart(rows, **spec("bar", "x", "n", series="s")).option["series"]]
+
+    assert names[-1] == "other * *"
+    assert len(set(names)) == 12
+
+
+@pytest.mark.parametrize(("language", "other"), [("en", "other"), ("ru", "прочее"), ("zh", "其他")])
+def test_notes_are_in_the_language_that_is_wanted(language: str, other: str) -> None:
+    rows = result(X_S_N, *(("a", f"s{s}", s) for s in range(20)), truncated=True)
+    made = chart(rows, language, **spec("bar", "x", "n", series="s"))
+
+    assert made.option["series"][-1]["name"] == other
+    assert other in made.notes[0]
+    assert len(made.notes) == 2
+
+
+def test_sums_are_those_of_the_decimal_digits() -> None:
+    rows = result({**X_S_N, "n": "float"}, *(("a", f"s{s}", 5.0 if s < 11 else 0.1) for s in range(14)))
+
+    assert chart(rows, **spec("bar", "x", "n", series="s")).option["series"][-1]["data"] == [0.3]
+
+
+def test_points_of_series_beyond_twelve_are_joined_in_a_scatter() -> None:
+    rows = result(
+        {"x": "integer", "s": "string", "n": "integer"}, *((x, f"s{s}", x) for s in range(20) for x in range(20 - s))
+    )
+    made = chart(rows, **spec("scatter", "x", "n", series="s"))
+
+    assert [each["name"] for each in made.option["series"]] == [*(f"s{s}" for s in range(11)), "other"]
+    assert len(made.option["series"][-1]["data"]) == sum(20 - s for s in range(11, 20))
+    assert made.notes == ("Of 20 values of s, the 11 with the most rows are shown; the others are joined as “other”.",)
+
+
+# Places
+
+
+@pytest.mark.parametrize("chart_type", ["line", "area"])
+def test_long_lines_are_sampled_with_their_ends_and_extremes(chart_type: str) -> None:
+    values = [1] * 5000
+    values[1234], values[4321] = -7, 9
+    rows = result({"x": "integer", "n": "integer"}, *enumerate(values))
+    made = chart(rows, **spec(chart_type, "x", "n"))
+    at, data = made.option["xAxis"]["data"], made.option["series"][0]["data"]
+
+    assert len(at) == len(data) <= 1000
+    assert {"0", "1234", "4321", "4999"} <= set(at)
+    assert data == [values[int(place)] for place in at]
+    assert made.notes == (
+        f"{len(at)} of 5000 points are shown: the first, the last, the extremes, and others evenly spread.",
+    )
+
+
+def test_bars_over_categories_are_the_largest() -> None:
+    rows = result(X_N, *((f"c{at}", at) for at in range(300)))
+    made = chart(rows, **spec("bar", "x", "n"))
+
+    assert made.option["xAxis"]["data"] == [f"c{at}" for at in range(200, 300)]
+    assert made.notes == ("Of 300 values of x, only the 100 largest are shown.",)
+
+
+def test_bars_over_periods_are_sampled() -> None:
+    rows = result(X_N, *((f"{1000 + at}", 5 if at == 77 else 1) for at in range(300)))
+    made = chart(rows, **spec("bar", "x", "n"))
+
+    assert {"1000", "1077", "1299"} <= set(made.option["xAxis"]["data"])
+    assert len(made.option["xAxis"]["data"]) <= 100
+    assert "of 300 points are shown" in made.notes[0]
+
+
+def test_small_parts_of_a_pie_are_added_up() -> None:
+    rows = result(X_N, *((f"c{at}", at) for at in range(30)), ("none", None))
+    made = chart(rows, **spec("pie", "x", "n"))
+    parts = {part["name"]: part["value"] for part in made.option["series"][0]["data"]}
+
+    assert parts == {**{f"c{at}": at for at in range(19, 30)}, "other": sum(range(19))}
+    assert made.option["legend"]["data"] == list(parts)
+    assert made.notes == ("Of 30 values of x, the 11 largest are shown; the others are added up as “other”.",)
+
+
+def test_heatmaps_are_cut_on_both_sides() -> None:
+    rows = result(X_S_N, *((f"x{x}", f"s{s}", x + s) for x in range(110) for s in range(60)))
+    made = chart(rows, **spec("heatmap", "x", "n", series="s"))
+
+    assert made.option["xAxis"]["data"] == [f"x{x}" for x in range(10, 110)]
+    assert made.option["yAxis"]["data"] == [f"s{s}" for s in range(10, 60)]
+    assert len(made.option["series"][0]["data"]) == 100 * 50
+    assert len(made.notes) == 2
+
+
+def test_points_of_a_scatter_are_sampled_with_the_extremes_of_both_axes() -> None:
+    pairs = [(at, at % 10) for at in range(3000)]
+    pairs[500], pairs[600] = (-1, 3), (7000, 4)
+    pairs[700], pairs[800] = (700, -50), (800, 50)
+    made = chart(result({"x": "integer", "n": "integer"}, *pairs), **spec("scatter", "x", "n"))
+    drawn = made.option["series"][0]["data"]
+
+    assert len(drawn) <= 1000
+    assert all([*pair] in drawn for pair in ((0, 0), (-1, 3), (7000, 4), (700, -50), (800, 50), (2999, 9)))
+    assert f"{len(drawn)} of 3000 points are shown" in made.notes[0]
+
+
+def test_categories_of_a_sampled_scatter_are_those_that_have_points() -> None:
+    rows = result(X_N, *((f"c{at}", at) for at in range(3000)))
+    made = chart(rows, **spec("scatter", "x", "n"))
+    labels, drawn = made.option["xAxis"]["data"], made.option["series"][0]["data"]
+
+    assert [at for at, _ in drawn] == list(range(len(labels)))
+    assert [labels[at] for at, _ in drawn] == [f"c{value}" for _, value in drawn]
+
+
+def test_boxes_beyond_fifty_are_joined_with_their_values() -> None:
+    rows = result(X_N, *((f"c{at}", value) for at in range(60) for value in range(70 - at)))
+    made = chart(rows, **spec("box", "x", "n"))
+
+    assert made.option["xAxis"]["data"] == [*(f"c{at}" for at in range(49)), "other"]
+    assert made.option["series"][0]["data"][-1][::4] == [0, 20]
+    assert "are joined as “other”" in made.notes[0]
+
+
+def test_values_beyond_the_whiskers_are_sampled() -> None:
+    rows = result(X_N, *(("a", 0) for _ in range(8000)), *(("a", at) for at in range(1, 1501)))
+    made = chart(rows, **spec("box", "x", "n"))
+    outliers = [value for _, value in made.option["series"][1]["data"]]
+
+    assert (outliers[0], outliers[-1], len(outliers)) == (1, 1500, 1000)
+    assert made.notes == (
+        "1000 of 1500 points are shown: the first, the last, the extremes, and others evenly spread.",
+    )
+
+
+def test_what_the_result_left_out_is_noted() -> None:
+    rows = result(X_N, ("a", 1), ("b", 2), truncated=True)
+
+    assert chart(rows, **spec("bar", "x", "n")).notes == ("Only the first 2 rows were read.",)

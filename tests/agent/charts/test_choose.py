@@ -1,0 +1,159 @@
+import json
+from typing import Any
+
+import pytest
+
+from agent.charts.echarts import chart_of
+from agent.types import Result
+
+
+def result(columns: dict[str, str], *rows: tuple[Any, ...]) -> Result:
+    return Result(
+        columns=list(columns), types=list(columns.values()), rows=[list(row) for row in rows], truncated=False
+    )
+
+
+def of_numbers(name: str, kind: str, *values: Any) -> Result:
+    """A column named `name` before a column of measures."""
+    return result({name: kind, "orders": "integer"}, *((value, 10 * at) for at, value in enumerate(values)))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["2023", "2024"],
+        ["2023-01", "2023-02"],
+        ["2023-01-31", "2023-02-28"],
+        ["2023-01-31T10:00:00", "2023-02-28T10:00:00"],
+        ["2023-Q1", "2023-Q2"],
+        ["2023Q4", "2024Q1"],
+        ["2023-W01", "2023-W02"],
+    ],
+)
+def test_periods_make_a_line(values: list[str]) -> None:
+    chart = chart_of(of_numbers("period", "string", *values), "Orders")
+
+    assert chart is not None
+    assert chart["type"] == "line"
+    assert chart["option"]["xAxis"]["data"] == values
+    assert chart["option"]["series"] == [{"name": "orders", "type": "line", "data": [0, 10]}]
+
+
+@pytest.mark.parametrize("name", ["year", "Year", "order_year", "years", "год", "年份", "fiscal year"])
+def test_columns_of_years_are_periods(name: str) -> None:
+    chart = chart_of(of_numbers(name, "integer", 2022, 2023, None), "Orders")
+
+    assert chart is not None
+    assert (chart["type"], chart["option"]["xAxis"]["name"]) == ("line", name)
+
+
+@pytest.mark.parametrize("name", ["yearly_orders", "midyear", "городов"])
+def test_measures_whose_name_merely_holds_a_year_are_no_periods(name: str) -> None:
+    chart = chart_of(result({"city": "string", name: "integer"}, ("Rome", 1200), ("Oslo", 1300)), "Orders")
+
+    assert chart is not None
+    assert chart["type"] == "bar"
+    assert chart["option"]["xAxis"]["data"] == ["Rome", "Oslo"]
+    assert chart["option"]["series"][0]["data"] == [1200, 1300]
+
+
+def test_categories_make_bars() -> None:
+    chart = chart_of(of_numbers("city", "string", "Rome", None, "Oslo"), "Orders by city")
+
+    assert chart is not None
+    assert chart["type"] == "bar"
+    assert chart["option"]["title"] == {"text": "Orders by city"}
+    assert chart["option"]["xAxis"]["data"] == ["Rome", "–", "Oslo"]
+
+
+def test_each_numeric_column_is_a_series() -> None:
+    rows = result(
+        {"n": "integer", "city": "string", "x": "float", "note": "string"}, (1, "a", 0.5, "-"), (2, "b", None, "-")
+    )
+    chart = chart_of(rows, "")
+
+    assert chart is not None
+    assert chart["option"]["xAxis"]["name"] == "city"
+    assert [series["name"] for series in chart["option"]["series"]] == chart["option"]["legend"]["data"] == ["n", "x"]
+    assert [series["data"] for series in chart["option"]["series"]] == [[1, 2], [0.5, None]]
+
+
+def test_first_of_numeric_columns_is_the_axis() -> None:
+    chart = chart_of(of_numbers("month", "integer", 1, 2, 3), "Orders by month")
+
+    assert chart is not None
+    assert chart["option"]["xAxis"]["data"] == ["1", "2", "3"]
+    assert chart["option"]["series"][0]["name"] == "orders"
+
+
+def test_period_is_the_axis_wherever_it_stands() -> None:
+    rows = result({"orders": "integer", "city": "string", "month": "string"}, (1, "a", "2023-01"), (2, "b", "2023-02"))
+    chart = chart_of(rows, "")
+
+    assert chart is not None
+    assert chart["option"]["xAxis"]["name"] == "month"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        result({"city": "string", "n": "integer"}),
+        result({"city": "string", "n": "integer"}, ("Rome", 1)),
+        result({"city": "string", "mayor": "string"}, ("a", "b"), ("c", "d")),
+        result({"n": "integer"}, (1,), (2,)),
+        result({}),
+        result({"a": "null", "b": "null"}, (None, None), (None, None)),
+    ],
+    ids=["no row", "one row", "no measure", "one column", "no column", "nothing but NULL"],
+)
+def test_no_chart(rows: Result) -> None:
+    assert chart_of(rows, "Orders") is None
+
+
+def test_columns_of_one_name_cannot_be_drawn() -> None:
+    rows = Result(columns=["city", "n", "n"], types=["string", "integer", "integer"], rows=[["a", 1, 2], ["b", 3, 4]], truncated=False)  # fmt: skip # noqa: E501
+
+    assert chart_of(rows, "") is None
+
+
+def test_more_bars_than_can_be_read_are_reduced_with_a_note_in_the_language_of_the_title() -> None:
+    chart = chart_of(of_numbers("city", "string", *(f"city {number}" for number in range(2000))), "Заказы по городам")
+
+    assert chart is not None
+    assert len(chart["option"]["xAxis"]["data"]) == 100
+    assert chart["option"]["title"]["subtext"] == "Из 2000 значений «city» показаны только наибольшие (100)."
+
+
+def test_at_most_twelve_measures_are_drawn() -> None:
+    names = {f"n{at}": "integer" for at in range(30)}
+    chart = chart_of(result({"city": "string", **names}, *((city, *range(30)) for city in "ab")), "")
+
+    assert chart is not None
+    assert chart["option"]["legend"]["data"] == list(names)[:12]
+
+
+def test_values_of_another_type_than_the_first_do_no_harm() -> None:
+    """SQLite keeps text in a column of integers where it is put there."""
+    chart = chart_of(of_numbers("year", "integer", 2022, "unknown", 1.5), "")
+
+    assert chart is not None
+    assert chart["option"]["xAxis"]["data"] == ["2022", "unknown", "1.5"]
+
+
+@pytest.mark.parametrize(
+    "hostile", ["</script><script>alert(1)", "function () { return 1 }", "{c} | {b}\n\x00", "x" * 10_000]
+)
+def test_hostile_cells_stay_data(hostile: str) -> None:
+    chart = chart_of(of_numbers("city", "string", hostile, "Oslo"), hostile)
+
+    assert chart is not None
+    assert json.loads(json.dumps(chart)) == chart
+    assert chart["option"]["xAxis"]["data"][0] == hostile
+    assert chart["option"]["title"] == {"text": hostile}
+
+
+def test_same_rows_give_the_same_chart() -> None:
+    rows = of_numbers("city", "string", "Rome", "Oslo")
+
+    assert chart_of(rows, "Orders") == chart_of(rows, "Orders")
+    assert rows == of_numbers("city", "string", "Rome", "Oslo")

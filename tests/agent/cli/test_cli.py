@@ -1,0 +1,160 @@
+"""The command line as users run it: what stands on which stream, and the exit codes."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import errors
+from tests.commands import Run
+from tests.fake_openai import FakeOpenAI
+
+COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
+VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as fake:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+        yield fake
+
+
+def test_an_answer_with_its_steps_sql_and_cost(server: FakeOpenAI, run: Run) -> None:
+    server.answers = [COUNT, VALID]
+    code, out, err = run("ask", "How many orders are there?")
+    assert code == errors.ANSWERED
+    assert COUNT["sql"] in out
+    assert "orders: 10,127" in out
+    assert "2 model calls · 240 + 60 tokens · price unknown" in out
+    assert [line.split()[1] for line in err.splitlines()][0] == "retrieve_tables"
+    assert "✓ execute_sql" in err
+
+
+def test_json_is_one_object_and_nothing_else(server: FakeOpenAI, run: Run) -> None:
+    server.answers = [COUNT, VALID]
+    code, out, err = run("ask", "How many orders are there?", "--json")
+    output = json.loads(out)
+    assert (code, err) == (errors.ANSWERED, "")
+    assert output["value"] == 10127
+    assert set(output) == {
+        "answer", "output_type", "value", "sql", "tables", "charts", "clarification", "error", "audit", "thread_id",
+        "status",
+    }  # fmt: skip
+
+
+def test_a_long_result_is_narrated_and_its_cut_and_assumptions_are_said(
+    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "30")
+    statement = {"sql": "SELECT order_id FROM orders", "assumptions": ["cancelled orders count"], "off_topic": False}
+    server.answers = [statement, VALID, {"answer": "They are many.", "output_type": "dataframe"}]
+    _, out, _ = run("ask", "List all orders")
+    assert "They are many." in out
+    assert "and 10 more" in out
+    assert "Assumed: cancelled orders count" in out
+    assert "note: Only the first 30 rows were read." in out
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (errors.ANSWERED, "0.1.0\n", "")
+
+
+def test_without_validation_it_is_one_call(server: FakeOpenAI, run: Run) -> None:
+    server.answers = [COUNT]
+    _, out, _ = run("ask", "How many orders are there?", "--json", "--no-validation")
+    assert json.loads(out)["audit"]["llm_calls"] == 1
+
+
+def test_a_source_and_a_form_of_its_own(server: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "books.db")
+    connection.executescript("CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815);")
+    connection.close()
+    server.answers = [{**COUNT, "sql": "SELECT title FROM books"}, VALID]
+    arguments = ("--source", f"sqlite:///{tmp_path}/books.db", "--output-type", "dataframe", "--json")
+    code, out, _ = run("ask", "Which books are there?", *arguments)
+    assert code == errors.ANSWERED
+    assert json.loads(out)["value"] == {"name": "result", "columns": ["title"], "rows": [["Emma"]]}
+
+
+def test_model_and_base_url_from_the_command(server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+    server.answers = [COUNT, VALID]
+    code, _, _ = run("ask", "How many orders?", "--base-url", server.base_url, "--model", "other")
+    assert code == errors.ANSWERED
+    assert server.requests[0]["model"] == "other"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected", "says"),
+    [
+        (("ask",), errors.USAGE, "Missing argument"),
+        (("ask", "How many orders?", "--output-type", "poem"), errors.USAGE, "poem"),
+        (("nonsense",), errors.USAGE, "nonsense"),
+        (("ask", ""), errors.DOMAIN, "it is empty"),
+        (("ask", "Какая сегодня погода в Москве?"), errors.DOMAIN, "Вопрос не по теме"),
+        (("ask", "How many orders?", "--source", "sqlite:///none.db"), errors.USAGE, "the file does not exist"),
+        (
+            ("ask", "How many orders?", "--source", "postgresql://x@127.0.0.1:1/y"),
+            errors.UNREACHABLE,
+            "127.0.0.1:1",
+        ),
+    ],
+)
+def test_exit_codes(server: FakeOpenAI, run: Run, arguments: tuple[str, ...], expected: int, says: str) -> None:
+    server.default = {"sql": "", "assumptions": [], "off_topic": True}
+    code, out, err = run(*arguments)
+    assert code == expected
+    assert says in (out + err).replace("\n", " ")
+
+
+def test_a_model_that_cannot_be_reached(server: FakeOpenAI, run: Run) -> None:
+    code, out, _ = run("ask", "How many orders?", "--base-url", "http://127.0.0.1:1/v1", "--json")
+    assert code == errors.UNREACHABLE
+    assert json.loads(out)["error"]["code"] == "model_unreachable"
+
+
+def test_a_wrong_setting_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "many")
+    code, out, err = run("ask", "How many orders?")
+    assert (code, out) == (errors.USAGE, "")
+    assert err.startswith("The setting DATASPHINX_ROW_LIMIT is wrong")
+
+
+def test_replay_ends_in_one_json_object(run: Run, tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "books.sqlite")
+    connection.executescript("CREATE TABLE books (title TEXT); INSERT INTO books VALUES ('Emma');")
+    connection.close()
+    question = {"id": "1", "db_id": "books", "question": "How many books?", "sql": "SELECT COUNT(*) FROM books"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    (tmp_path / "p.jsonl").write_text(
+        json.dumps({"id": "1", "sql": "SELECT COUNT(title) FROM books"}), encoding="utf-8"
+    )
+    files = ("--questions", f"{tmp_path}/q.jsonl", "--databases", str(tmp_path))
+    code, out, _ = run("eval", "replay", *files, "--predictions", f"{tmp_path}/p.jsonl", "--json")
+    report: dict[str, Any] = json.loads(out)
+    assert code == errors.ANSWERED
+    assert (report["n"], report["execution_match"], report["refused"], report["errors"]) == (1, 1.0, 0, 0)
+    assert report["llm_calls"] == 1 and report["tokens"] > 0
+
+
+def test_a_missing_questions_file_is_a_usage_error(run: Run, tmp_path: Path) -> None:
+    files = ("--questions", f"{tmp_path}/none.jsonl", "--databases", str(tmp_path))
+    code, _, err = run("eval", "run", *files)
+    assert code == errors.USAGE
+    assert "none.jsonl" in err
+
+
+def test_the_installed_command_answers(server: FakeOpenAI) -> None:
+    server.answers = [COUNT, VALID]
+    command = [str(Path(sys.executable).with_name("datasphinx")), "ask", "How many orders?", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (errors.ANSWERED, "")
+    assert json.loads(done.stdout)["value"] == 10127

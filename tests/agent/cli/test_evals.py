@@ -1,0 +1,189 @@
+"""`datasphinx eval run` with parts of the embedded model left out, against a server that plays the model."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import errors
+from agent.embedded import server as local
+from tests import commands
+from tests.fake_openai import FakeOpenAI
+
+Run = Callable[..., tuple[int, dict[str, Any], str]]
+COUNT = "FROM books SELECT COUNT(*)"
+FAILS = "FROM books SELECT bookid_of_nothing"
+
+
+@pytest.fixture
+def adapters(monkeypatch: pytest.MonkeyPatch, cache_dir: Path, server: FakeOpenAI) -> list[bool]:
+    """Whether the adapter was asked for, at each connection to the embedded model."""
+    asked: list[bool] = []
+
+    def endpoint(cache_dir: Path, *, adapter: bool = True) -> str:
+        asked.append(adapter)
+        return server.base_url
+
+    monkeypatch.setattr(local, "embedded_endpoint", endpoint)
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    return asked
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI(default=COUNT) as fake:
+        yield fake
+
+
+@pytest.fixture
+def run_bare(run: commands.Run) -> commands.Run:
+    """Runs the command with nothing but the arguments."""
+    return run
+
+
+@pytest.fixture
+def asks(run_bare: commands.Run, tmp_path: Path) -> Run:
+    """Runs the evaluation of one question about books, with more arguments; code, report and standard error."""
+    with closing(sqlite3.connect(tmp_path / "library.sqlite")) as connection:
+        connection.executescript(
+            "CREATE TABLE books (book_id INTEGER PRIMARY KEY, title TEXT); "
+            "INSERT INTO books VALUES (1, 'Emma'), (2, 'Ulysses')"
+        )
+    line = {"id": "1", "db_id": "library", "question": "How many books are there?", "sql": "SELECT COUNT(*) FROM books"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    files = ("--questions", f"{tmp_path}/q.jsonl", "--databases", str(tmp_path))
+
+    def run_eval(*arguments: str) -> tuple[int, dict[str, Any], str]:
+        code, out, err = run_bare("eval", "run", *files, *arguments)
+        return code, json.loads(out or "{}"), err
+
+    return run_eval
+
+
+def test_the_whole_model_is_measured_by_default(asks: Run, server: FakeOpenAI, adapters: list[bool]) -> None:
+    server.answers = [FAILS, COUNT, COUNT]
+    code, report, err = asks()
+
+    assert (code, report["execution_match"], report["llm_calls"], report["asked_again"]) == (0, 1.0, 3, 0)
+    assert adapters == [True]
+    assert all("grammar" in request for request in server.requests)
+    assert report["seconds"]["p95"] >= report["seconds"]["median"] > 0
+    assert report["tokens_per_second"] > 0
+    assert "execution match 100.00% of 1" in err and "tokens a second" in err and "3 calls" in err
+
+
+@pytest.mark.parametrize("candidates", [1, 5])
+def test_the_number_of_candidates_is_given(
+    asks: Run, server: FakeOpenAI, adapters: list[bool], candidates: int
+) -> None:
+    server.answers = [f"FROM books SELECT book_id + {number}" for number in range(candidates)]
+    _, report, _ = asks("--candidates", str(candidates))
+
+    assert report["llm_calls"] == candidates
+
+
+def test_parts_are_left_out(asks: Run, server: FakeOpenAI, adapters: list[bool]) -> None:
+    server.default = FAILS
+    parts = ("training", "grammar", "candidates", "repair")
+    code, report, _ = asks(*[word for part in parts for word in ("--without", part)])
+
+    assert (code, report["errors"], report["llm_calls"]) == (0, 1, 1)
+    assert adapters == [False]
+    assert "grammar" not in server.requests[0]
+
+
+def test_without_repair_alone_all_candidates_are_written_once(
+    asks: Run, server: FakeOpenAI, adapters: list[bool]
+) -> None:
+    server.default = FAILS
+    _, report, _ = asks("--without", "repair")
+
+    assert (report["llm_calls"], report["asked_again"], adapters) == (3, 0, [True])
+
+
+@pytest.mark.parametrize("arguments", [("--without", "grammar"), ("--candidates", "2")])
+def test_for_another_model_these_are_a_usage_error(
+    asks: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+    code, report, err = asks(*arguments)
+
+    assert (code, report) == (errors.USAGE, {})
+    assert arguments[0] in err and "embedded model" in err
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--candidates", "0"),
+        ("--candidates", "9"),
+        ("--without", "luck"),
+        ("--candidates", "2", "--without", "candidates"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(asks: Run, adapters: list[bool], arguments: tuple[str, ...]) -> None:
+    code, report, err = asks(*arguments)
+
+    assert (code, report) == (errors.USAGE, {})
+    assert arguments[0] in err
+    assert adapters == []
+
+
+@pytest.fixture
+def spider(tmp_path: Path) -> Path:
+    """Spider with one question about books, as its archive unpacks."""
+    folder = tmp_path / "spider"
+    (folder / "database" / "library").mkdir(parents=True)
+    with closing(sqlite3.connect(folder / "database" / "library" / "library.sqlite")) as connection:
+        connection.executescript("CREATE TABLE books (book_id INTEGER, pages TEXT); INSERT INTO books VALUES (1, '2')")
+    asked = {"db_id": "library", "question": "How many pages has the book?", "query": "SELECT pages FROM books"}
+    (folder / "dev.json").write_text(json.dumps([asked]), encoding="utf-8")
+    (folder / "tables.json").write_text(json.dumps([{"db_id": "library"}]), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(("rule", "figure"), [("project", 1.0), ("published", 0.0)])
+def test_a_published_dataset_is_asked_and_compared_by_the_rule_that_was_chosen(
+    run_bare: commands.Run, server: FakeOpenAI, adapters: list[bool], spider: Path, rule: str, figure: float
+) -> None:
+    server.default = "FROM books SELECT 2"
+    code, out, _ = run_bare("eval", "run", "--dataset", "spider", "--data", str(spider), "--match", rule, "--json")
+    report = json.loads(out)
+
+    assert (code, report["n"], report["execution_match"], report["match_rule"]) == (0, 1, figure, rule)
+
+
+def test_what_a_dataset_lacks_is_said_in_a_line(run_bare: commands.Run, adapters: list[bool], spider: Path) -> None:
+    (spider / "tables.json").unlink()
+    code, out, err = run_bare("eval", "run", "--dataset", "spider", "--data", str(spider))
+
+    assert (code, out) == (errors.USAGE, "")
+    assert f"{spider / 'tables.json'} cannot be used: there is no such file" in err
+    assert adapters == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--dataset", "bird"), "--data"),
+        ((), "--data"),
+        (("--questions", "q.jsonl"), "--data"),
+        (("--dataset", "spider", "--data", ".", "--databases", "."), "--databases"),
+        (("--dataset", "spider", "--data", ".", "--no-evidence"), "--no-evidence"),
+        (("--dataset", "wikisql", "--data", "."), "--dataset"),
+    ],
+)
+def test_options_of_a_dataset_that_do_not_go_together_are_a_usage_error(
+    run_bare: commands.Run, adapters: list[bool], arguments: tuple[str, ...], word: str
+) -> None:
+    code, out, err = run_bare("eval", "run", *arguments)
+
+    assert (code, out) == (errors.USAGE, "")
+    assert word in err
+    assert adapters == []

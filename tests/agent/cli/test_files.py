@@ -1,0 +1,225 @@
+"""`datasphinx ask` about files: steps, rows, charts, what was guessed, and exit codes."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from agent import errors
+from tests.agent.analysis.conftest import BY_ACCOUNT
+from tests.agent.tools.conftest import RETURNS, SALES
+from tests.commands import Run
+from tests.fake_openai import FakeOpenAI
+
+QUESTION = "How many returns has each account?"
+BARS = {"chart_type": "bar", "x": "账号", "y": "returns"}
+DONE = {"answer": "beta has 70 returns, alpha 30."}
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as fake:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+        yield fake
+
+
+@pytest.fixture
+def returns(tmp_path: Path) -> str:
+    """The path of a workbook with a title above its header."""
+    book = openpyxl.Workbook()
+    book.active.title = "退货"
+    book.active.append(["退货统计"])
+    for line in RETURNS.splitlines():
+        book.active.append([int(cell) if cell.isdigit() else cell for cell in line.split(",")])
+    path = tmp_path / "returns.xlsx"
+    book.save(path)
+    return str(path)
+
+
+def step(tool: str, **arguments: Any) -> Any:
+    """A call of a tool; the id of the dataset is that which the model was told of."""
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        if tool == "run_query":
+            schema = next(each for each in request["tools"] if each["function"]["name"] == tool)
+            arguments["dataset_id"] = schema["function"]["parameters"]["properties"]["dataset_id"]["enum"][0]
+        return {"tool": tool, "arguments": json.dumps(arguments)}
+
+    return answer
+
+
+def plotted() -> list[Any]:
+    return [step("run_query", query=BY_ACCOUNT), step("plot", result_id="r1", plot=BARS), step("finish", **DONE)]
+
+
+def test_an_answer_with_its_steps_rows_and_cost(model: FakeOpenAI, run: Run, returns: str) -> None:
+    model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
+    code, out, err = run("ask", QUESTION, returns)
+
+    assert code == errors.ANSWERED
+    lines = [line.split() for line in err.splitlines()]
+    assert [(words[0], words[1]) for words in lines] == [
+        ("✓", "create_dataset"), ("✓", "get_schema"), ("✓", "plan"), ("✓", "run_query"), ("✓", "plan"), ("✓", "narrate")
+    ]  # fmt: skip
+    assert "returns.xlsx, sheet 退货, header in row 2, 4 rows" in " ".join(err.split())
+    assert "beta has 70 returns, alpha 30." in out
+    assert "alpha" in out and "70" in out
+    assert "2 model calls · 240 + 60 tokens · price unknown" in out
+
+
+def test_what_was_guessed_of_a_file_is_said(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    messy = tmp_path / "messy.csv"
+    messy.write_text("city;city;amount\nKazan;a;1,5\nTver;b;2,25\n", encoding="utf-8")
+    model.answers = [step("run_query", query={"group_by": ["city"]}), step("finish", answer="Two.")]
+    _, out, _ = run("ask", "Which cities are there?", str(messy))
+    notes = " ".join(out.split())
+    assert "note: city_2: the column 'city' was renamed" in notes
+    assert "note: amount: numbers stored as text" in notes or "decimal mark ','" in notes
+
+
+def test_of_several_files_a_note_names_the_file(model: FakeOpenAI, run: Run, tmp_path: Path, returns: str) -> None:
+    messy = tmp_path / "messy.csv"
+    messy.write_text("city,city\nKazan,a\n", encoding="utf-8")
+    model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
+    _, out, err = run("ask", QUESTION, returns, str(messy))
+    assert err.count("create_dataset") == 2
+    assert "note: messy.csv: city_2: the column" in " ".join(out.split())
+
+
+def test_json_is_the_output_and_nothing_else(model: FakeOpenAI, run: Run, returns: str) -> None:
+    model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
+    code, out, err = run("ask", QUESTION, returns, "--json", "--output-type", "dataframe")
+    output = json.loads(out)
+    assert (code, err) == (errors.ANSWERED, "")
+    assert output["value"]["rows"] == [["alpha", 30], ["beta", 70]]
+    assert output["audit"]["llm_cost_usd"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("chart.png", b"\x89PNG"), ("chart.html", b"<!doctype html>"), ("chart.JSON", b'{"title"')]
+)
+def test_a_chart_is_written_where_the_user_says(
+    model: FakeOpenAI, run: Run, returns: str, tmp_path: Path, name: str, begins: bytes
+) -> None:
+    model.answers = plotted()
+    code, out, err = run("ask", QUESTION, returns, "--chart", str(tmp_path / name))
+    assert code == errors.ANSWERED
+    assert (tmp_path / name).read_bytes().startswith(begins)
+    assert err.splitlines()[-1] == f"chart: {tmp_path / name}"
+    assert "chart:" not in out
+
+
+def test_each_of_several_charts_has_a_file(model: FakeOpenAI, run: Run, returns: str, tmp_path: Path) -> None:
+    pie = step("plot", result_id="r1", plot={**BARS, "chart_type": "pie"})
+    first, second, end = plotted()
+    model.answers = [first, second, pie, end]
+    run("ask", QUESTION, returns, "--chart", "chart.json", "--json")
+    kinds = [json.loads(Path(name).read_text("utf-8"))["series"][0]["type"] for name in ("chart.json", "chart-2.json")]
+    assert kinds == ["bar", "pie"]
+
+
+def test_a_chart_that_was_not_drawn_is_said(model: FakeOpenAI, run: Run, returns: str) -> None:
+    model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
+    code, _, err = run("ask", QUESTION, returns, "--chart", "chart.png")
+    assert code == errors.ANSWERED
+    assert err.splitlines()[-1].startswith("No chart was drawn")
+    assert not Path("chart.png").exists()
+
+
+def test_the_chart_of_a_database_is_written_too(model: FakeOpenAI, run: Run) -> None:
+    model.answers = [
+        {"sql": "SELECT status, COUNT(*) AS n FROM orders GROUP BY status", "assumptions": [], "off_topic": False},
+        {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None},
+    ]
+    run("ask", "Chart the orders by status", "--chart", "orders.json", "--output-type", "plot")
+    assert json.loads(Path("orders.json").read_text("utf-8"))["series"]
+
+
+def test_a_question_back_has_its_own_exit_code(model: FakeOpenAI, run: Run, returns: str) -> None:
+    asked = step("ask_user", question="Which month?", options=["January", "February"])
+    model.answers = [asked]
+    code, out, err = run("ask", QUESTION, returns)
+    assert code == errors.NEEDS_CLARIFICATION
+    assert "Which month?" in out and "1. January" in out
+    assert re.search(r"Answer with: datasphinx ask --thread [0-9a-f]{32} --answer 1\n$", err)
+    model.answers = [asked, step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
+    assert run("ask", QUESTION, returns, "--clarify", "never")[0] == errors.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"PK\x03\x04 broken", "cannot be read"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "returns.xlsx"),
+        (b"", "returns.xlsx"),
+    ],
+)
+def test_a_bad_file_is_a_usage_error(model: FakeOpenAI, run: Run, tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "returns.xlsx"
+    path.write_bytes(content)
+    code, out, err = run("ask", QUESTION, str(path))
+    assert code == errors.USAGE
+    assert says in " ".join(out.split())
+    assert "✗ create_dataset" in err
+    assert model.requests == []
+
+
+def test_what_a_tool_refused_is_shown(model: FakeOpenAI, run: Run, returns: str) -> None:
+    wrong = step("run_query", query={"group_by": ["city"]})
+    model.answers = [wrong, step("finish", cannot_answer="there is no city")]
+    code, _, err = run("ask", QUESTION, returns)
+    assert code == errors.DOMAIN
+    assert "✗ run_query" in err and "group_by[0]" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--source", "sample"), "sample and"),
+        (("--source", "postgresql://me:long-password@db/x"), "cannot be asked in one question"),
+        (("--validation",), "--validation"),
+        (("--chart", "chart.svg"), ".png, .html, .json"),
+        (("--chart", "no/chart.png"), "there is no folder"),
+        (("no_such_file.csv",), "does not exist"),
+    ],
+)
+def test_what_does_not_go_together_is_a_usage_error(
+    model: FakeOpenAI, run: Run, returns: str, options: tuple[str, ...], says: str
+) -> None:
+    code, out, err = run("ask", QUESTION, returns, *options)
+    assert (code, out) == (errors.USAGE, "")
+    assert says in " ".join(err.replace("│", "").split())
+    assert "long-password" not in err
+    assert model.requests == []
+
+
+def test_a_chart_that_cannot_be_written_leaves_the_answer(model: FakeOpenAI, run: Run, returns: str) -> None:
+    Path("chart.png").mkdir()
+    model.answers = plotted()
+    code, _, err = run("ask", QUESTION, returns, "--chart", "chart.png")
+    assert (code, "chart.png" in err) == (errors.USAGE, True)
+
+
+def test_nothing_in_a_file_moves_the_cursor(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b[2Jb.csv"
+    path.write_text("ci\x1b[2Jty,ci\x1b[2Jty\nKa\x1b[2Jzan,x\n", encoding="utf-8")
+    model.answers = [step("run_query", query={"group_by": ["ci\x1b[2Jty"]}), step("finish", answer="Ka\x1b[2Jzan")]
+    _, out, err = run("ask", "Which cities?", str(path))
+    assert "\x1b[2J" not in out + err
+
+
+def test_files_in_every_format(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    lines = [{"region": line.split(",")[0]} for line in SALES.splitlines()[1:]]
+    (tmp_path / "sales.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    (tmp_path / "sales.csv").write_text(SALES, encoding="utf-8")
+    for name in ("sales.csv", "sales.jsonl"):
+        count = {"aggregations": [{"as": "n", "agg": "count", "col": "region"}]}
+        model.answers = [step("run_query", query=count), step("finish", answer="3")]
+        _, out, _ = run("ask", "How many sales?", name, "--json")
+        assert json.loads(out)["value"] == 3

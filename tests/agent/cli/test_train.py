@@ -1,0 +1,57 @@
+"""`datasphinx train`, as far as it goes without training for minutes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import training
+from agent import cli
+
+
+def run(monkeypatch: pytest.MonkeyPatch, folder: Path) -> int | str | None:
+    for name in ("schemas.json", "questions.jsonl", "held_out.jsonl"):
+        if not (folder / name).exists():
+            (folder / name).write_text("")
+    arguments = ["--schemas", "schemas.json", "--questions", "questions.jsonl", "--held-out", "held_out.jsonl"]
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["datasphinx", "train", *arguments, "--databases", ".", "--out", "out"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return ended.value.code
+
+
+def test_a_file_in_another_form_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "schemas.json").write_text('{"no": "list"}')
+    assert run(monkeypatch, tmp_path) == 2
+    assert "schemas.json" in capsys.readouterr().err
+
+
+def test_without_the_extra_it_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "validation.jsonl").write_text("")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert run(monkeypatch, tmp_path) != 0
+    assert "datasphinx[train]" in capsys.readouterr().err
+
+
+def test_without_the_training_package_it_says_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "training"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "training.adapter", None)
+    assert run(monkeypatch, tmp_path) == 2
+    assert "python -m training" in capsys.readouterr().err
+
+
+def test_it_runs_as_a_module_too() -> None:
+    root = Path(training.__file__).parents[1]
+    command = [sys.executable, "-m", "training", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=root, check=False)
+    assert done.returncode == 0 and "--held-out" in done.stdout

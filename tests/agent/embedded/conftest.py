@@ -1,0 +1,37 @@
+"""The real embedded model."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.embedded.server import embedded_endpoint
+from agent.errors import DriverMissing, EmbeddedModelUnavailable
+from agent.settings import load_settings
+
+
+@pytest.fixture(scope="session")
+def user_cache() -> Path:
+    """The user's own cache; of the session, so that it is read before the machine's settings are hidden from tests."""
+    return load_settings().cache_dir
+
+
+@pytest.fixture(scope="session")
+def endpoint(user_cache: Path) -> str:
+    """The base URL of the real embedded model; skips where it cannot be had, and fails in CI."""
+    return _started(user_cache, adapter=True)
+
+
+@pytest.fixture(scope="session")
+def base_endpoint(user_cache: Path) -> str:
+    """The base URL of the model that the embedded one was trained from."""
+    return _started(user_cache, adapter=False)
+
+
+def _started(cache: Path, *, adapter: bool) -> str:
+    try:
+        return embedded_endpoint(cache, adapter=adapter)
+    except (DriverMissing, EmbeddedModelUnavailable) as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))

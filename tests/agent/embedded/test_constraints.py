@@ -1,0 +1,70 @@
+"""What a question says that its statement has to hold."""
+
+import pytest
+
+from agent.embedded.constraints import constraints_of
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which products have never been ordered?",
+        "How many orders that are not cancelled came in 2024?",
+        "clients without an email",
+        "Revenue by region, returns left out",
+        "Which rooms don't have a window?",
+        "invoices still unpaid",
+        "unassigned tickets per team",
+        "turnover by month, ignoring refunds",
+        "Kunden? No: which employee has no manager",
+        "Сколько заказов без скидки?",
+        "哪些书从来没有被借过?",
+    ],
+)
+def test_a_negation_is_heard(question: str) -> None:
+    said = constraints_of(question, [])
+    assert said.negates
+    assert said.count_violations("FROM books SELECT title WHERE state = 'not lent'") > said.count_violations(
+        "FROM books SELECT title WHERE book_id NOT IN (FROM loans SELECT book_id)"
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many notes are there?",
+        "Show order no. 17",
+        "all items, whether or not they were sold",
+        "sales in the United States",
+        "不同的城市有多少?",
+    ],
+)
+def test_what_only_looks_like_a_negation_is_none(question: str) -> None:
+    assert not constraints_of(question, []).negates
+
+
+def test_a_negation_in_the_name_of_something_is_none() -> None:
+    assert not constraints_of("How many Rooms Without A View were lent?", ["Rooms Without A View"]).negates
+
+
+def test_numbers_and_values_that_a_statement_leaves_out_are_counted() -> None:
+    said = constraints_of("the 3 oldest dogs of Rex O'Hara", ["dog", "Rex O'Hara"])
+    assert said.count_violations("FROM pets SELECT name ORDER BY age DESC LIMIT 3") == 1
+    assert said.count_violations("FROM pets SELECT name WHERE owner = 'Rex O''Hara' ORDER BY age DESC LIMIT 3") == 0
+    assert said.count_violations("FROM pets SELECT name") == 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "made_up"),
+    [
+        ("state = 'Made'", 1),
+        ("state LIKE '%made%'", 1),
+        ("state = 'lost' AND city = 'Bad Ems'", 0),
+        ("city LIKE '%Ems%' OR kind = 'B'", 0),
+        ("title = 'the red book'", 0),
+        ("strftime('%Y-%m', lent_on) = '2024-03' AND lent_on < '2024-03-09'", 0),
+    ],
+)
+def test_a_word_of_the_question_that_is_no_name_and_is_stored_nowhere_is_made_up(condition: str, made_up: int) -> None:
+    said = constraints_of('How many loans of "The Red Book" were made in Bad Ems?', [], ["lost", "returned"])
+    assert said.count_violations(f"FROM loans SELECT COUNT(*) WHERE {condition}") == made_up

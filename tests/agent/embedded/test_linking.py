@@ -1,0 +1,97 @@
+"""Few tables and columns for the embedded model, in the catalog's order."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.embedded.linking import embedded_columns, embedded_tables
+from agent.llm.scripted import ScriptedModel
+from agent.services import Services
+from agent.settings import Settings
+from agent.sources.source import Source
+from agent.types import EmbeddedOptions
+from tests.databases import make_database, open_url
+
+
+def embedded_selection(question: str, source: Source) -> dict[str, list[str]]:
+    tables = embedded_tables(question, source)
+    return embedded_columns(question, source, {key: source.catalog.tables[key].column_names for key in tables})
+
+
+def measures(count: int) -> str:
+    return ", ".join(f"measure_{number} REAL" for number in range(count))
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Source:
+    """Students, allergies and the table between them, among sixty tables that have nothing to do with it."""
+    machines = [f"CREATE TABLE machine_{n:02} (id INTEGER PRIMARY KEY, voltage REAL, weight REAL)" for n in range(60)]
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE student (id INTEGER PRIMARY KEY, first TEXT)",
+        *machines,
+        "CREATE TABLE allergy (id INTEGER PRIMARY KEY, kind TEXT)",
+        "CREATE TABLE has (s INTEGER REFERENCES student (id), a INTEGER REFERENCES allergy (id))",
+    )
+    return open_url(f"sqlite:///{path}")
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Source:
+    """A table of more columns than are shown, with a text and a named one behind them, and a table that it joins."""
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE sites (site_id INTEGER PRIMARY KEY, title TEXT)",
+        f"CREATE TABLE readings (reading_id INTEGER PRIMARY KEY, {measures(40)}, wind_speed REAL, weather TEXT,"
+        " site_id INTEGER REFERENCES sites)",
+        "INSERT INTO readings (reading_id, weather) VALUES (1, 'foggy'), (2, 'sunny')",
+    )
+    return open_url(f"sqlite:///{path}")
+
+
+def test_a_small_schema_is_taken_whole_whatever_is_asked(wide: Source) -> None:
+    assert embedded_tables("the sites", wide) == embedded_tables("colours of birds", wide) == list(wide.catalog.tables)
+
+
+def test_of_a_large_schema_the_best_tables_with_their_joins_stand_in_its_order(large: Source) -> None:
+    tables = embedded_tables("How many students have each kind of allergy?", large)
+
+    assert {"student", "allergy", "has"} <= set(tables)
+    assert len(tables) <= 8
+    assert tables == [key for key in large.catalog.tables if key in tables]
+
+
+def test_a_further_attempt_reads_slips_of_the_pen(large: Source) -> None:
+    assert "student" not in embedded_tables("the studnets", large)
+    assert "student" in embedded_tables("the studnets", large, attempt=2)
+
+
+def test_a_question_that_meets_nothing_gets_the_first_tables(large: Source) -> None:
+    assert embedded_tables("xyzzy", large) == list(large.catalog.tables)[:6]
+
+
+def test_of_a_wide_table_keys_and_what_the_question_names_are_shown(wide: Source) -> None:
+    shown = embedded_selection("What was the wind speed on foggy days?", wide)
+
+    assert list(shown) == list(wide.catalog.tables)
+    assert len(shown["readings"]) == 16
+    assert {"reading_id", "site_id", "wind_speed", "weather", "measure_0"} <= set(shown["readings"])
+    assert shown["readings"] == [
+        name for name in wide.catalog.tables["readings"].column_names if name in shown["readings"]
+    ]
+    assert shown["sites"] == ["site_id", "title"]
+
+
+def test_the_agent_links_as_the_builder_of_training_sets_does(wide: Source, large: Source) -> None:
+    services = Services(Settings(), model=ScriptedModel(), embedded=EmbeddedOptions())
+    for source, question in ((wide, "wind speed on foggy days"), (large, "students with an allergy")):
+        keys = services.roles.linker.link_tables(question, source, 1)
+        tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
+
+        assert services.roles.linker.link_columns(question, source, tables) == embedded_selection(question, source)
+
+
+def test_a_question_off_topic_gets_no_table(large: Source) -> None:
+    services = Services(Settings(), model=ScriptedModel(), embedded=EmbeddedOptions())
+
+    assert services.roles.linker.link_tables("Tell me a joke about penguins", large, 1) == []

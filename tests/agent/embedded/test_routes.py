@@ -1,0 +1,153 @@
+"""The graph over a scripted model that writes compact statements, as the embedded one does."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.graph import build_graph
+from agent.llm.scripted import Scripted, ScriptedModel
+from agent.services import Services
+from agent.settings import load_settings
+from agent.types import EmbeddedOptions
+from tests.agent.walk import final, nodes, updates_of, walk
+from tests.conftest import ScriptedAgent
+
+COUNT = "FROM orders SELECT COUNT(*)"
+CUSTOMERS = "FROM customers SELECT COUNT(*)"
+GERMANS = "FROM customers SELECT COUNT(*) WHERE country = 'Germany'"
+FAILS = "FROM orders SELECT no_such_thing_at_all"
+UNREADABLE = "FROM orders JOIN regions SELECT COUNT(*)"
+"""No key links the two tables."""
+
+WHOLE = EmbeddedOptions()
+
+Agent = Callable[..., ScriptedAgent]
+
+
+@pytest.fixture
+def embedded(cache_dir: Path) -> Agent:
+    def make(*texts: Scripted, options: EmbeddedOptions = WHOLE, **overrides: Any) -> ScriptedAgent:
+        model = ScriptedModel({"text": texts})
+        services = Services(load_settings(cache_dir=cache_dir, **overrides), model=model, embedded=options)
+        return ScriptedAgent(build_graph(services), model, services)
+
+    return make
+
+
+def audited(agent: ScriptedAgent, question: str = "How many orders are there?") -> tuple[dict[str, Any], list[str]]:
+    output = agent.ask(question)
+    return output, output["audit"]["notes"]
+
+
+def test_two_that_agree_answer_and_no_third_is_asked(embedded: Agent) -> None:
+    agent = embedded(COUNT, "FROM orders SELECT COUNT(order_id)")
+    output, notes = audited(agent)
+
+    assert output["value"] == 10127
+    assert "2 of 2 candidate statements agree on the result" in notes
+    assert [call["schema"] for step in output["audit"]["steps"] for call in step["calls"]] == ["GeneratedSQL"] * 2
+
+
+def test_the_vote_overrules_the_first(embedded: Agent) -> None:
+    output, _ = audited(embedded(CUSTOMERS, COUNT, COUNT))
+
+    assert output["value"] == 10127
+
+
+def test_one_candidate_is_not_run_before_it_is_executed(embedded: Agent) -> None:
+    agent = embedded(COUNT, options=EmbeddedOptions(candidates=1))
+    steps = agent.ask("How many orders are there?")["audit"]["steps"]
+
+    assert [(step["node"], len(step["statements"])) for step in steps if step["statements"]] == [("execute_sql", 1)]
+
+
+def test_the_prompt_has_the_stored_values_that_the_question_means(embedded: Agent) -> None:
+    agent = embedded(GERMANS, GERMANS)
+    output, _ = audited(agent, "Сколько клиентов в Германии?")
+    prompt = agent.model.calls[0].prompt
+
+    assert prompt.startswith("SQL\n")
+    assert "values: customers.country = 'Germany'" in prompt.splitlines()
+    assert output["value"] > 0
+
+
+def test_where_all_fail_the_model_is_told_what_the_first_ran_into(embedded: Agent) -> None:
+    agent = embedded(FAILS, UNREADABLE, FAILS, COUNT, COUNT)
+    steps = walk(agent)
+    prompt = agent.model.calls[3].prompt.splitlines()
+
+    assert nodes(steps).count("generate_sql") == 2
+    assert f"failed: {FAILS}" in prompt
+    assert any(line.startswith("error: ") and "no_such_thing_at_all" in line for line in prompt)
+    assert final(steps)["value"] == 10127
+
+
+def test_a_statement_that_cannot_be_read_goes_back_with_its_reason(embedded: Agent) -> None:
+    agent = embedded(UNREADABLE, COUNT, options=EmbeddedOptions(candidates=1))
+    steps = walk(agent)
+    prompt = agent.model.calls[1].prompt.splitlines()
+
+    assert f"failed: {UNREADABLE}" in prompt
+    assert prompt[-1].startswith("error: ") and "regions" in prompt[-1]
+    assert final(steps)["value"] == 10127
+
+
+@pytest.mark.parametrize("text", [UNREADABLE, FAILS])
+def test_the_same_failure_again_ends_the_question(embedded: Agent, text: str) -> None:
+    agent = embedded(*[text] * 2, options=EmbeddedOptions(candidates=1), max_sql_generations=5)
+    output = agent.ask("How many orders are there?")
+
+    assert output["error"]["code"] == "sql_not_generated"
+    assert len(agent.model.calls) == 2
+
+
+def test_no_more_generations_than_the_settings_allow(embedded: Agent) -> None:
+    texts = [f"FROM orders SELECT missing_{number}" for number in range(9)]
+    agent = embedded(*texts)
+
+    assert agent.ask("How many orders are there?")["error"]["code"] == "sql_not_generated"
+    assert len(agent.model.calls) == 9
+
+
+def test_a_budget_that_ends_leaves_the_candidates_so_far(embedded: Agent) -> None:
+    assert embedded(COUNT, max_llm_calls=1).ask("How many orders are there?")["value"] == 10127
+
+
+def test_without_repair_nothing_is_mended(embedded: Agent) -> None:
+    misspelt = "FROM orders SELECT COUNT(orderid)"
+    mended = embedded(misspelt, misspelt).ask("How many orders are there?")
+    plain = embedded(misspelt, options=EmbeddedOptions(candidates=1, repair=False), max_sql_generations=1)
+
+    assert mended["value"] == 10127
+    assert plain.ask("How many orders are there?")["error"]["code"] == "sql_not_generated"
+
+
+def test_a_grammar_goes_along_unless_it_is_left_out(embedded: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    real = ScriptedModel._generate
+
+    def generate(self: ScriptedModel, *given: Any, **options: Any) -> Any:
+        asked.append(options)
+        return real(self, *given, **options)
+
+    monkeypatch.setattr(ScriptedModel, "_generate", generate)
+    embedded(COUNT, CUSTOMERS, COUNT).ask("How many orders are there?")
+    embedded(COUNT, COUNT, options=EmbeddedOptions(grammar=False)).ask("How many orders are there?")
+
+    assert [(options["temperature"] > 0, options["seed"]) for options in asked[:3]] == [
+        (False, 0),
+        (True, 1),
+        (True, 2),
+    ]
+    assert all("root ::=" in options["extra_body"]["grammar"] for options in asked[:3])
+    assert not any("extra_body" in options for options in asked[3:])
+
+
+def test_a_statement_that_reads_the_engines_catalog_is_refused(embedded: Agent) -> None:
+    text = "FROM sqlite_master SELECT sql"
+    output = embedded(*[text] * 9).ask("How many orders are there?")
+
+    assert output["error"]["code"] == "system_catalog_refused"
+    assert updates_of(walk(embedded(*[text] * 9)), "execute_sql") == []

@@ -1,0 +1,110 @@
+"""What a question says for certain of the form of its result, and what it leaves open."""
+
+from dataclasses import replace
+
+import pytest
+
+from agent.embedded.shape import Shape, shape_of
+from agent.queryspec.spec import Bucket
+from agent.schema.catalog import Column, Table
+
+_TYPES = {"name": "VARCHAR", "number": "DOUBLE", "date": "DATE"}
+
+
+def table(**columns: str) -> Table:
+    found = tuple(Column(name.replace("_", " "), _TYPES[kind]) for name, kind in columns.items())
+    return Table("t", found)
+
+
+STAFF = table(Name="name", Team="name", City="name", Salary="number", Hired_on="date", Badge_number="number")
+RAIN = table(城市="name", 日期="date", 降水量="number", 天气="name")
+ORDERS = table(Клиент="name", Город="name", Дата="date", Сумма="number")
+
+
+def month(column: str) -> Bucket:
+    return Bucket(col=column, by="month")
+
+
+@pytest.mark.parametrize(
+    ("columns", "question", "expected"),
+    [
+        (STAFF, "What is the average salary in each team?", Shape(("Team",), ("avg",), ("Salary",))),
+        (STAFF, "total salary per team and city", Shape(("Team", "City"), ("sum",), ("Salary",))),
+        (STAFF, "Which city has the lowest average salary?", Shape(("City",), ("avg",), ("Salary",), False, 1)),
+        (STAFF, "Top 3 cities by total salary", Shape(("City",), ("sum",), ("Salary",), True, 3)),
+        (STAFF, "Which two teams have the most people?", Shape(("Team",), ("count",), ("*",), True, 2)),
+        (STAFF, "Which teams have the fewest people?", Shape(("Team",), ("count",), ("*",), False, None)),
+        (STAFF, "How many people joined each month?", Shape((month("Hired on"),), ("count",), ("*",))),
+        (STAFF, "How many different teams are there?", Shape((), ("nunique",), ("Team",), is_ungrouped=True)),
+        (STAFF, "What is the highest salary?", Shape((), ("max",), ("Salary",), is_ungrouped=True)),
+        (RAIN, "哪个城市的总降水量最多？", Shape(("城市",), ("sum",), ("降水量",), True, 1)),
+        (RAIN, "每个月的降水量总和是多少？", Shape((month("日期"),), ("sum",), ("降水量",))),
+        (RAIN, "降水量最少的前两个城市", Shape(("城市",), ("sum",), ("降水量",), False, 2)),
+        (RAIN, "各种天气分别有多少条记录？", Shape(("天气",), ("count",), ("*",))),
+        (ORDERS, "Какая общая сумма по каждому клиенту?", Shape(("Клиент",), ("sum",), ("Сумма",))),
+        (ORDERS, "В каком городе меньше всего заказов?", Shape(("Город",), ("count",), ("*",), False, 1)),
+        (ORDERS, "Сколько заказов по месяцам?", Shape((month("Дата"),), ("count",), ("*",))),
+    ],
+)
+def test_what_is_said_is_read(columns: Table, question: str, expected: Shape) -> None:
+    assert replace(shape_of(question, columns), takes_all=False) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List the names and the teams",
+        "What is the name of the person with the highest salary?",
+        "What are the minimum and maximum salary?",
+        "Show the total and average salary by team",
+        "Show the names sorted by city",
+        "Which city is Ann in?",
+        "Find the city of each team",
+        "Show all teams and the number of people in each team",
+    ],
+)
+def test_what_has_several_readings_is_left_open(question: str) -> None:
+    assert replace(shape_of(question, STAFF), takes_all=False) == Shape()
+
+
+def test_numbers_that_are_compared_or_name_things_are_no_figures() -> None:
+    assert shape_of("How many people have a salary over 3000?", STAFF).figures == ("*",)
+    assert shape_of("badge number by team", STAFF) == Shape(takes_all=True)
+
+
+def test_a_period_needs_the_one_column_of_dates() -> None:
+    two = table(Ordered="date", Sent="date", Amount="number")
+    assert shape_of("total amount by month", two).group_by == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "bounds"),
+    [
+        ("How many people earn more than 3000?", (">",)),
+        ("teams with at least 5 people", (">=",)),
+        ("Сколько заказов не более 5?", ("<=",)),
+        ("Сколько заказов больше 5?", (">",)),
+        ("Где больше всего заказов?", ()),
+        ("降水量不超过5的记录", ("<=",)),
+        ("降水量超过5的记录", (">",)),
+        ("How many people are there?", ()),
+    ],
+)
+def test_a_comparison_tells_its_operator(question: str, bounds: tuple[str, ...]) -> None:
+    assert shape_of(question, STAFF).bounds == bounds
+
+
+@pytest.mark.parametrize(
+    ("question", "takes_all"),
+    [
+        ("total salary by team", True),
+        ("the 3 largest teams", False),
+        ("the newest people", False),
+        ("每个月的降水量", True),
+        ("降水量最多的城市", False),
+        ("Покажи сумму по месяцам", True),
+        ("Первые заказы", False),
+    ],
+)
+def test_rows_are_left_out_where_a_word_says_so(question: str, takes_all: bool) -> None:
+    assert shape_of(question, STAFF).takes_all == takes_all

@@ -1,0 +1,41 @@
+"""A model that is reached by HTTP, and the record of its calls."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from agent.connect import connect_model
+from agent.llm.client import ModelClient
+from agent.record.step import ModelCall, Step, current_step, new_audit
+from agent.settings import load_settings
+from tests.fake_openai import FakeOpenAI
+
+Connect = Callable[..., ModelClient]
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as fake:
+        yield fake
+
+
+@pytest.fixture
+def connect(server: FakeOpenAI, no_waiting: None) -> Connect:
+    def make(**overrides: Any) -> ModelClient:
+        return connect_model(load_settings(**{"llm_base_url": server.base_url, "llm_model": "gpt-4o", **overrides}))
+
+    return make
+
+
+@pytest.fixture
+def calls() -> Iterator[list[ModelCall]]:
+    step = Step("generate_sql", new_audit("t"))
+    token = current_step.set(step)
+    yield step.calls
+    current_step.reset(token)

@@ -1,0 +1,105 @@
+"""How a model is asked to call a tool: in the endpoint's own way, or as structured JSON where it has none."""
+
+import json
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from agent.errors import ModelAnswerUnreadable, ModelRejected
+from agent.llm.schemas import AnalystStep, GeneratedSQL
+from tests.agent.llm.conftest import Connect
+from tests.fake_openai import USAGE, FakeOpenAI, Reply
+
+QUESTION = [HumanMessage("What next?")]
+PARAMETERS = {"type": "object", "properties": {"dataset_id": {"type": "string"}}, "required": ["dataset_id"]}
+TOOLS = [
+    {"type": "function", "function": {"name": "get_schema", "description": "Columns.", "parameters": PARAMETERS}}
+]  # fmt: skip
+STEP = {"tool": "get_schema", "arguments": '{"dataset_id": "ds_1"}'}
+
+
+def calling(*calls: tuple[str, str]) -> Reply:
+    """An answer that calls functions."""
+    made = [
+        {"id": str(at), "type": "function", "function": {"name": name, "arguments": arguments}}
+        for at, (name, arguments) in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": made}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    completion = {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice]}
+    return Reply(body=json.dumps({**completion, "usage": USAGE}))
+
+
+def without_tools(request: dict[str, Any]) -> Reply:
+    """An endpoint that cannot call functions."""
+    if "tools" in request:
+        error = {"message": "tools are not supported", "code": None, "type": "invalid", "param": None}
+        return Reply(status=400, body=json.dumps({"error": error}))
+    return Reply(STEP)
+
+
+def test_an_endpoint_calls_in_its_own_way(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = [calling(("get_schema", '{"dataset_id": "ds_1"}'))]
+    step = connect().ask(AnalystStep, QUESTION, TOOLS)
+
+    (request,) = server.requests
+    assert (step.tool, json.loads(step.arguments)) == ("get_schema", {"dataset_id": "ds_1"})
+    assert (request["tools"], request["tool_choice"]) == (TOOLS, "required")
+    assert "response_format" not in request
+    assert len(request["messages"]) == 1
+
+
+def test_of_several_calls_the_first_counts(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = [calling(("get_schema", "{}"), ("run_query", "{}"))]
+    assert connect().ask(AnalystStep, QUESTION, TOOLS).tool == "get_schema"
+
+
+def test_arguments_that_are_no_json_reach_the_toolbox(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = [calling(("get_schema", '{"dataset_id": '))]
+    step = connect().ask(AnalystStep, QUESTION, TOOLS)
+
+    assert step == AnalystStep(tool="get_schema", arguments='{"dataset_id": ')
+
+
+def test_without_calls_the_tools_stand_in_the_prompt_from_then_on(server: FakeOpenAI, connect: Connect) -> None:
+    server.default = without_tools
+    client = connect()
+    steps = [client.ask(AnalystStep, QUESTION, TOOLS) for _ in range(2)]
+
+    assert [step.tool for step in steps] == ["get_schema"] * 2
+    assert ["tools" in request for request in server.requests] == [True, False, False]
+    assert all(request["response_format"]["json_schema"]["name"] == "AnalystStep" for request in server.requests[1:])
+    assert '"name": "get_schema"' in server.requests[2]["messages"][-1]["content"]
+
+
+def test_other_answers_are_asked_for_as_before(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = [calling(("get_schema", "{}")), {"sql": "SELECT 1"}]
+    client = connect()
+    client.ask(AnalystStep, QUESTION, TOOLS)
+    client.ask(GeneratedSQL, QUESTION)
+
+    assert server.schemas == [None, "GeneratedSQL"]
+
+
+def test_a_call_that_stands_in_the_text_is_read(server: FakeOpenAI, connect: Connect) -> None:
+    said = 'I call:\n```json\n{"tool": "get_schema", "arguments": {"dataset_id": "ds_1"}}\n```'
+    server.answers = [said]
+    assert connect().ask(AnalystStep, QUESTION, TOOLS) == AnalystStep.model_validate(STEP)
+
+
+def test_prose_is_asked_for_again_once(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = ["The schema, please.", STEP, "Well", "well"]
+    client = connect()
+    assert client.ask(AnalystStep, QUESTION, TOOLS).tool == "get_schema"
+    with pytest.raises(ModelAnswerUnreadable):
+        client.ask(AnalystStep, QUESTION, TOOLS)
+
+    assert "JSON schema" in server.requests[1]["messages"][-1]["content"]
+
+
+def test_an_endpoint_that_refuses_everything_is_told(server: FakeOpenAI, connect: Connect) -> None:
+    error = {"message": "no", "code": None, "type": "invalid", "param": None}
+    server.default = Reply(status=400, body=json.dumps({"error": error}))
+    with pytest.raises(ModelRejected):
+        connect().ask(AnalystStep, QUESTION, TOOLS)

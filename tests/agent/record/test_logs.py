@@ -1,0 +1,132 @@
+"""The log as JSON lines: with trace ids and without secrets."""
+
+import gc
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import cli
+from agent.graph import build_graph
+from agent.llm.scripted import ScriptedModel
+from agent.record.logs import configure_logs
+from agent.services import Services
+from agent.settings import Settings, load_settings
+from tests.conftest import VALID
+from tests.fake_openai import FakeOpenAI
+
+COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
+KEY = "sk-test-0123456789abcdef"
+PASSWORD = "correct-horse-battery"
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Leave the logging of the process, and its collector of garbage, as they were."""
+    root, own = logging.getLogger(), logging.getLogger("datasphinx")
+    before = list(root.handlers), root.level, own.level
+    yield
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    own.setLevel(before[2])
+    gc.unfreeze()
+    gc.enable()
+
+
+def lines_of(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def ask(settings: Settings, model: ScriptedModel, question: str = "How many orders are there?") -> dict[str, Any]:
+    return build_graph(Services(settings, model=model)).invoke({"question": question})
+
+
+def test_every_line_is_json_with_the_trace_id_of_its_question(cache_dir: Path) -> None:
+    stream = io.StringIO()
+    settings = load_settings(cache_dir=cache_dir, log_json=True)
+    configure_logs(settings, stream)
+    outputs = [ask(settings, ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]})) for _ in range(2)]
+    lines = lines_of(stream)
+    assert {line["trace_id"] for line in lines} == {output["audit"]["trace_id"] for output in outputs}
+    assert all({"event", "level", "logger", "time"} <= set(line) for line in lines)
+    (statement, _) = [line for line in lines if line.get("event_kind") == "statement"]
+    assert (statement["rows"], statement["node"]) == (1, "execute_sql")
+
+
+def test_a_traceback_is_one_line_with_the_trace_id(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    settings = load_settings(cache_dir=cache_dir, log_json=True)
+    configure_logs(settings, stream)
+
+    def broken(result: Any, question: str) -> None:
+        raise ZeroDivisionError(f"while drawing with {KEY} on postgresql://u:{PASSWORD}@h/db")
+
+    monkeypatch.setattr("agent.answers.outputs.chart_of", broken)
+    output = ask(settings, ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]}))
+    (line,) = [line for line in lines_of(stream) if line["level"] == "error"]
+    assert output["error"]["code"] == "internal_error"
+    assert "ZeroDivisionError" in line["exception"] and "Traceback" in line["exception"]
+    assert line["trace_id"] == output["audit"]["trace_id"]
+    assert PASSWORD not in stream.getvalue()
+
+
+def test_no_secret_is_in_the_log(cache_dir: Path) -> None:
+    stream = io.StringIO()
+    settings = load_settings(
+        cache_dir=cache_dir,
+        llm_api_key=KEY,
+        log_json=True,
+        log_level="debug",
+        source="sample",
+        sources={"store": f"postgresql://reader:{PASSWORD}@127.0.0.1:1/x"},
+    )
+    configure_logs(settings, stream)
+    said = {**VALID, "reason": f"the key is {KEY} and the password {PASSWORD}"}
+    ask(settings, ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [said]}), f"How many orders? {KEY}")
+    ask(
+        settings,
+        ScriptedModel({"GeneratedSQL": [RuntimeError(f"{KEY} postgresql://a:third-secret@b/c?password=x9x9x9")]}),
+    )
+    logging.getLogger("some.library").warning("GET %s", "https://u:fourth-secret@host/?api_key=fifth-secret&x=1")
+    logging.getLogger("datasphinx").info("header", extra={"sent": {"authorization": "Bearer abcdef123456"}})
+    text = stream.getvalue()
+    assert "the password ***" in text
+    for secret in (KEY, PASSWORD, "third-secret", "x9x9x9", "fourth-secret", "fifth-secret", "abcdef123456"):
+        assert secret not in text
+
+
+def test_the_level_is_that_of_the_settings_and_libraries_are_quiet(cache_dir: Path) -> None:
+    stream = io.StringIO()
+    configure_logs(load_settings(log_json=True, log_level="warning"), stream)
+    logging.getLogger("datasphinx").info("a detail")
+    logging.getLogger("httpx").info("a request")
+    logging.getLogger("httpx").warning("a warning")
+    assert [line["event"] for line in lines_of(stream)] == ["a warning"]
+
+
+def test_odd_text_stays_one_line_of_json(cache_dir: Path) -> None:
+    stream = io.StringIO()
+    configure_logs(load_settings(log_json=True), stream)
+    logging.getLogger("datasphinx").info("one\ntwo \ud800 客户 %s", {"a": object()}, extra={"value": float("nan")})
+    (line,) = lines_of(stream)
+    assert line["event"].startswith("one\ntwo")
+    assert line["value"] == "nan"
+
+
+def test_the_command_line_writes_it_to_standard_error(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+    monkeypatch.setattr(sys, "argv", ["datasphinx", "ask", "How many orders are there?", "--json", "--log-json"])
+    with FakeOpenAI([COUNT, VALID]) as server, pytest.raises(SystemExit):
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
+        cli.main()
+    out, err = capsys.readouterr()
+    trace_id = json.loads(out)["audit"]["trace_id"]
+    assert {json.loads(line)["trace_id"] for line in err.splitlines()} == {trace_id}

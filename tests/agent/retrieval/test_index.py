@@ -1,0 +1,169 @@
+"""Schema linking by words."""
+
+import pytest
+
+from agent.retrieval.index import SchemaIndex
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+
+
+def table(name: str, *columns: str, comment: str | None = None, references: str | None = None) -> Table:
+    keys = (ForeignKey((columns[0],), references, ("id",)),) if references else ()
+    return Table(name, tuple(Column(column, "TEXT") for column in columns), foreign_keys=keys, comment=comment)
+
+
+TABLES = (
+    table("customers", "id", "full_name", "city"),
+    table("orders", "customer_id", "amount", references="customers"),
+    table("t_417", "id", "x", comment="parking tickets"),
+    table("leather_goods", "id", "price"),
+)
+CATALOG = Catalog("sqlite", {each.key: each for each in TABLES}, values={("customers", "city"): ("Paris", "New York")})
+
+
+@pytest.fixture
+def index() -> SchemaIndex:
+    return SchemaIndex(CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("the amount of each order", "orders"),
+        ("customers by city", "customers"),
+        ("who lives in Paris", "customers"),
+        ("parking tickets per day", "t_417"),
+    ],
+)
+def test_names_comments_and_values_are_met(index: SchemaIndex, question: str, first: str) -> None:
+    assert index.rank(question)[0] == first
+
+
+def test_a_name_that_is_cut_short_is_met_when_asked_for() -> None:
+    catalog = Catalog("sqlite", {"inst": table("inst", "id")})
+    assert SchemaIndex(catalog).rank("Which institution is it?") == []
+    assert SchemaIndex(catalog).rank("Which institution is it?", fuzzy=True) == ["inst"]
+
+
+def test_a_near_miss_is_met_only_when_asked_for_and_only_in_names(index: SchemaIndex) -> None:
+    assert index.rank("custmer adresses") == []
+    assert index.rank("custmer adresses", fuzzy=True)[0] == "customers"
+    assert index.rank("weather in Pariz", fuzzy=True) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "may"),
+    [
+        ("What is the weather like?", False),
+        ("How many clients are there?", True),
+        ("Кто купил больше всех?", True),
+        ("谁买得最多？", True),
+        ("Which customers?", True),
+    ],
+)
+def test_what_the_catalog_can_rule_out(index: SchemaIndex, question: str, may: bool) -> None:
+    assert index.may_concern(question) is may
+
+
+def test_joined_tables_come_along(index: SchemaIndex) -> None:
+    assert index.with_neighbours(["orders"]) == ["orders", "customers"]
+
+
+def test_a_smaller_likeness_is_met_by_the_third_attempt(index: SchemaIndex) -> None:
+    assert index.rank("the kustomerz", fuzzy=1) == []
+    assert index.rank("cistomar", fuzzy=1) == []
+    assert index.rank("cistomar", fuzzy=2)[0] == "customers"
+
+
+def test_words_without_a_gap_meet_words_with_one() -> None:
+    tables = [
+        table("shipments", "shipdate", "id"),
+        table("parts", "ship_mode"),
+        table("calendar", "date"),
+        table("x", "y"),
+    ]
+    index = SchemaIndex(Catalog("sqlite", {each.key: each for each in tables}))
+
+    assert index.rank("What was shipped on which date?")[0] == "shipments"
+    assert index.rank("the shipmode")[0] == "parts"
+
+
+def test_a_turn_that_only_orders_meets_no_orders() -> None:
+    catalog = Catalog("sqlite", {each.key: each for each in (table("orders", "id"), table("people", "name"))})
+
+    assert SchemaIndex(catalog).rank("List the names of people in alphabetical order") == ["people"]
+
+
+def chain(*names: str) -> dict[str, Table]:
+    """Tables each of which refers to the next."""
+    following = [*names[1:], None]
+    return {name: table(name, "ref", "id", references=other) for name, other in zip(names, following, strict=True)}
+
+
+def test_the_bridge_between_two_tables_is_found_before_what_only_hangs_on_one() -> None:
+    tables = chain("student", "has_allergy", "allergy_type") | {
+        "advisors": table("advisors", "s", references="student")
+    }
+    unrelated = {f"t{number}": table(f"t{number}", "a") for number in range(20)}
+    found = SchemaIndex(Catalog("sqlite", tables | unrelated)).rank("students by type")
+
+    assert set(found[:3]) == {"student", "has_allergy", "allergy_type"}
+
+
+def test_of_two_equal_tables_the_one_whose_neighbour_is_asked_for_comes_first() -> None:
+    shop, school = chain("visit", "customer"), chain("lesson", "person")
+    tables = {**shop, **school, "a.visit": table("visit", "ref", references="lesson")}
+    found = SchemaIndex(Catalog("sqlite", tables)).rank("visits of each customer")
+
+    assert found.index("visit") < found.index("a.visit")
+
+
+def test_what_it_takes_to_join_comes_before_what_is_only_near() -> None:
+    tables = chain("a", "b", "c", "d") | {"near": table("near", "x", references="a")}
+    index = SchemaIndex(Catalog("sqlite", tables))
+
+    assert index.connected(["a", "d"]) == ["a", "d", "b", "c"]
+    assert index.with_neighbours(["a", "d"]) == ["a", "d", "b", "c", "near"]
+
+
+def test_limit_and_order_of_equals() -> None:
+    tables = {name: table(name, "price") for name in ("zeta", "alpha", "mu")}
+    index = SchemaIndex(Catalog("sqlite", tables))
+
+    assert index.rank("prices") == ["alpha", "mu", "zeta"]
+    assert index.rank("prices", limit=2) == ["alpha", "mu"]
+
+
+def test_scores_are_those_of_the_ranking(index: SchemaIndex) -> None:
+    scores = index.scores("amount of each order in Paris")
+
+    assert sorted(scores, key=lambda key: (-scores[key], key)) == index.rank("amount of each order in Paris")
+
+
+def test_chinese_and_russian_names_are_met_by_their_own_script() -> None:
+    tables = {
+        "订单数量": table("订单数量", "日期"),
+        "заказы": table("заказы", "сумма"),
+        "orders": table("orders", "id"),
+    }
+    index = SchemaIndex(Catalog("sqlite", tables))
+
+    assert index.rank("每天的订单有多少") == ["订单数量"]
+    assert index.rank("сумма заказа") == ["заказы"]
+
+
+@pytest.mark.parametrize("tables", [{}, {"t": Table("t", ())}])
+def test_a_catalog_with_nothing_to_meet(tables: dict[str, Table]) -> None:
+    index = SchemaIndex(Catalog("sqlite", tables))
+
+    assert index.rank("customers", fuzzy=2) == []
+    assert index.scores("customers") == {}
+    assert not index.may_concern("Tell me a joke")
+
+
+def test_ten_thousand_tables() -> None:
+    columns = [f"{a}_{b}" for a in ("unit", "ship", "bill", "net") for b in ("price", "date", "code", "city", "rank")]
+    tables = {f"area{n}_fact": table(f"area{n}_fact", *columns, references=f"area{n // 2}_fact") for n in range(9_999)}
+    index = SchemaIndex(Catalog("sqlite", tables | {"sold_pianos": table("sold_pianos", *columns)}))
+
+    assert index.rank("unit price of sold pianos", limit=5)[0] == "sold_pianos"
+    assert len(index.rank("unit price")) == 10_000

@@ -1,0 +1,190 @@
+"""A cached index ranks like a new one, and other files are refused."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agent.retrieval.arrays import pack_json, read_arrays, write_arrays
+from agent.retrieval.index import IndexCache, SchemaIndex
+from agent.retrieval.semantic import Embedder, packaged_embedder
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from tests.benchmarks import spider
+
+QUESTIONS = (
+    "the amount of each order in Paris",
+    "Which customers bought leather goods?",
+    "doctors per city",
+    "custmer adresses",
+    "сумма заказа",
+    "每天的订单有多少",
+    "",
+)
+
+
+def table(name: str, *columns: str, comment: str | None = None, references: str | None = None) -> Table:
+    keys = (ForeignKey((columns[0],), references, ("id",)),) if references else ()
+    return Table(name, tuple(Column(column, "TEXT") for column in columns), foreign_keys=keys, comment=comment)
+
+
+TABLES = (
+    table("customers", "id", "full_name", "city"),
+    table("orders", "customer_id", "amount", references="customers"),
+    table("t_417", "id", "x", comment="parking \udcff tickets"),
+    table("leather_goods", "id", "order_id", references="orders"),
+    table("physician", "id"),
+    table("订单数量", "日期"),
+    table("заказы", "сумма"),
+)
+CATALOG = Catalog("sqlite", {each.key: each for each in TABLES}, values={("customers", "city"): ("Paris", "New York")})
+KEYS = list(CATALOG.tables)
+
+
+class Meanings:
+    """Knows doctors and physicians to be alike; `identity` is told."""
+
+    def __init__(self, identity: str) -> None:
+        self.identity, self.calls = identity, 0
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.calls += 1
+        alike = [text.startswith(("doctor", "physician")) for text in texts]
+        return np.array([[each, 0.5, len(text) % 3] for each, text in zip(alike, texts, strict=True)], np.float32)
+
+
+class Nameless:
+    """An embedder that does not say which it is."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        return np.ones((len(texts), 2), np.float32)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "x.index"
+
+
+def assert_equal(one: SchemaIndex, other: SchemaIndex, questions: Sequence[str]) -> None:
+    for question in questions:
+        for fuzzy in (0, 1, 2):
+            assert one.rank(question, fuzzy=fuzzy) == other.rank(question, fuzzy=fuzzy)
+            assert one.scores(question, fuzzy=fuzzy) == other.scores(question, fuzzy=fuzzy)
+            assert one.may_concern(question, fuzzy=fuzzy) is other.may_concern(question, fuzzy=fuzzy)
+            assert one.matched_words(question, fuzzy=fuzzy) == other.matched_words(question, fuzzy=fuzzy)
+            assert one.frequencies(question, fuzzy=fuzzy) == other.frequencies(question, fuzzy=fuzzy)
+
+
+def stored(path: Path, catalog: Catalog, embedder: Embedder | None) -> tuple[SchemaIndex, SchemaIndex]:
+    """The index as it is built, and as it is read from its file."""
+    built = SchemaIndex(catalog, embedder)
+    IndexCache(path, embedder).store(built, "digest")
+    read = IndexCache(path, embedder).load(list(catalog.tables), "digest")
+    assert read is not None
+    return built, read
+
+
+@pytest.mark.parametrize("embedder", [None, Meanings("a")], ids=["words", "meaning"])
+def test_it_ranks_as_the_one_that_was_built(path: Path, embedder: Embedder | None) -> None:
+    built, read = stored(path, CATALOG, embedder)
+
+    assert_equal(built, read, QUESTIONS)
+    assert built.with_neighbours(KEYS[:1]) == read.with_neighbours(KEYS[:1]) == ["customers", "orders"]
+    assert read.connected(["customers", "leather_goods"]) == ["customers", "leather_goods", "orders"]
+    assert built.rank("doctors") == (["physician"] if embedder else [])
+
+
+@pytest.mark.parametrize("tables", [{}, {"t": Table("t", ())}])
+@pytest.mark.parametrize("embedder", [None, Meanings("a")], ids=["words", "meaning"])
+def test_a_catalog_with_nothing_to_meet(path: Path, tables: dict[str, Table], embedder: Embedder | None) -> None:
+    assert_equal(*stored(path, Catalog("sqlite", tables), embedder), QUESTIONS)
+
+
+def test_reading_it_asks_the_embedder_nothing(path: Path) -> None:
+    embedder = Meanings("a")
+    IndexCache(path, embedder).store(SchemaIndex(CATALOG, embedder), "digest")
+    assert embedder.calls == 1
+    assert IndexCache(path, embedder).load(KEYS, "digest")
+    assert embedder.calls == 1
+
+
+@pytest.mark.benchdata
+@pytest.mark.skipif(not spider.SCHEMAS.is_file(), reason="shared/benchmarks is not beside the project")
+def test_the_schemas_of_spider_rank_alike(path: Path) -> None:
+    tables = spider.read_tables()
+    catalog = spider.catalog_of(tables, {(key, table.columns[0].name): (key,) for key, table in tables.items()})
+    named = [table.name.replace("_", " ") for table in tables.values()][::25]
+    asked = [f"How many {one} has each {other}?" for one, other in zip(named, named[1:], strict=False)]
+    built, read = stored(path, catalog, packaged_embedder())
+
+    for question in asked:
+        assert built.rank(question) == read.rank(question)
+        assert built.scores(question) == read.scores(question)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        lambda path: IndexCache(path, Meanings("a")).load(KEYS, "another catalog"),
+        lambda path: IndexCache(path, Meanings("another model")).load(KEYS, "digest"),
+        lambda path: IndexCache(path, None).load(KEYS, "digest"),
+        lambda path: IndexCache(path, Nameless()).load(KEYS, "digest"),
+        lambda path: IndexCache(path, Meanings("a")).load(KEYS[:-1], "digest"),
+    ],
+)
+def test_the_index_of_something_else_is_thrown_away(path: Path, load: Callable[[Path], object]) -> None:
+    stored(path, CATALOG, Meanings("a"))
+    assert load(path) is None
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"terms": pack_json(["a"])},
+        {"terms": pack_json(7)},
+        {"terms": pack_json([[1]])},
+        {"terms": np.zeros(4, np.uint8)},
+        {"spellings": pack_json(["a"])},
+        {"starts": np.zeros(3, np.int64)},
+        {"starts": None},
+        {"numbers": None},
+        {"strengths": np.zeros(2, np.float32)},
+        {"words_in_name": np.ones(9, np.float32)},
+        {"columns": np.ones(9, np.float32)},
+        {"columns": np.ones((7, 1), np.float32)},
+        {"join_counts": np.full(7, -1, np.int64)},
+        {"joined": np.full(4, 99, np.int64)},
+        {"centre": np.ones(2, np.float32)},
+        {"table_vectors": np.ones((7, 3), np.float64)},
+        {"word_vectors": np.ones((1, 3), np.float32)},
+    ],
+    ids=str,
+)
+def test_an_index_with_other_contents_is_thrown_away(path: Path, change: dict[str, Any]) -> None:
+    stored(path, CATALOG, Meanings("a"))
+    arrays = {name: array for name, array in (read_arrays(path) | change).items() if array is not None}
+    write_arrays(path, arrays)
+    assert IndexCache(path, Meanings("a")).load(KEYS, "digest") is None
+    assert not path.exists()
+
+
+def test_places_that_go_back_are_refused(path: Path) -> None:
+    stored(path, CATALOG, None)
+    arrays = read_arrays(path)
+    arrays["starts"][1], arrays["starts"][2] = arrays["starts"][-1], 0
+    write_arrays(path, arrays)
+    assert IndexCache(path, None).load(KEYS, "digest") is None
+
+
+def test_an_embedder_that_does_not_say_which_it_is_has_no_file(path: Path) -> None:
+    IndexCache(path, Nameless()).store(SchemaIndex(CATALOG, Nameless()), "digest")
+    assert not path.exists()
+
+
+def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "in_the_way").write_text("")
+    cache = IndexCache(tmp_path / "in_the_way" / "x.index", None)
+    cache.store(SchemaIndex(CATALOG), "digest")
+    assert cache.load(KEYS, "digest") is None

@@ -1,0 +1,136 @@
+"""Linking words of a question to stored values, over the sample shop and over an index in memory."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from agent.retrieval.linked_values import LinkedValue, linked_values
+from agent.retrieval.value_index import ValueIndex
+from agent.services import Services
+from agent.settings import Settings
+from agent.sources.source import Source
+
+VALUES = {
+    ("singer", "country"): ["France", "United States", "Iran"],
+    ("singer", "name"): ["The Who", "France Gall", "John Smith", "O'Brien", "Prince"],
+    ("city", "name"): ["Paris", "Москва", "北京", "上海浦东"],
+    ("city", "label"): ["A", "B", "order"],
+    ("model", "code"): ["737", "2014", "Boeing 737"],
+    ("grade", "size"): ["average", "in", "high", "in total"],
+    ("pet", "kind"): ["dog", "puppy", "Dogs"],
+    ("airline", "code"): ["HMF", "ALL"],
+}
+SELECTION = {
+    "singer": ["singer_id", "country", "name"],
+    "city": ["name", "label"],
+    "model": ["code"],
+    "grade": ["size"],
+    "pet": ["kind"],
+    "airline": ["code"],
+    "orders": ["order_id"],
+}
+
+
+@pytest.fixture(scope="module")
+def index() -> ValueIndex:
+    return ValueIndex.of(VALUES)
+
+
+@pytest.fixture(scope="module")
+def shop(cache_dir: object) -> Source:
+    return Services(Settings(cache_dir=cache_dir)).source()  # type: ignore[arg-type]
+
+
+def found(index: ValueIndex, question: str, selection: Mapping[str, Sequence[str]] = SELECTION) -> list[str]:
+    return [link.value for link in linked_values(question, index, selection)]
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("How many singers are from France?", ["France"]),
+        ("How many singers are from france or the USA?", ["France", "United States"]),
+        ("Which songs did France Gall sing?", ["France Gall"]),
+        ("songs of 'the who' and of O'Brien", ["The Who", "O'Brien"]),
+        ("singers from Frence", ["France"]),
+        ("singers from frence", []),
+        ("Iranian singers from Iraq", []),
+        ("Сколько певцов из Франции?", ["France"]),
+        ("Кто живёт в Москве?", ["Москва"]),
+        ("北京有多少歌手？", ["北京"]),
+        ("来自法国和上海浦东的歌手", ["France", "上海浦东"]),
+        ("the Boeing 737", ["Boeing 737"]),
+        ("in 2014, 737 of them", []),
+        ("the model “737”", ["737"]),
+        ("label B, which is no b", ["B"]),
+        ("How many puppies are there?", ["puppy"]),
+        ("How many orders are in total of average size?", []),
+        ("how many flights of all singers", []),
+        ("", []),
+        ("???", []),
+    ],
+)
+def test_words_that_mean_a_value(index: ValueIndex, question: str, values: list[str]) -> None:
+    assert found(index, question) == values
+
+
+def test_a_link_says_where_the_value_is(index: ValueIndex) -> None:
+    assert linked_values("singers from France", index, SELECTION) == [LinkedValue("singer", "country", "France")]
+
+
+def test_only_selected_columns_count(index: ValueIndex) -> None:
+    assert found(index, "singers from France in Paris", {"singer": ["name"], "city": ["name"]}) == ["Paris"]
+
+
+def test_a_word_that_names_a_table_or_column_is_no_value_unless_it_is_quoted(index: ValueIndex) -> None:
+    assert found(index, "How many orders have a label?") == []
+    assert found(index, "How many have the label 'order'?") == ["order"]
+
+
+def test_of_many_columns_those_that_the_question_names_are_kept() -> None:
+    tables = [f"place_{letter}" for letter in "abcde"]
+    index = ValueIndex.of({(table, "name"): ["Paris"] for table in tables} | {("singer", "town"): ["Paris"]})
+    selection = {**{table: ["name"] for table in tables}, "singer": ["town"]}
+    links = linked_values("Which singers have Paris as their town?", index, selection)
+
+    assert [link.table for link in links] == ["singer", "place_a", "place_b"]
+
+
+def test_at_most_eight_values_come_in_the_order_of_the_question() -> None:
+    names = [f"Zork{letter}" for letter in "jihgfedcba"]
+    index = ValueIndex.of({("thing", "name"): names})
+    links = found(index, f"Show {', '.join(names)}", {"thing": ["name"]})
+
+    assert links == names[:8]
+
+
+@pytest.mark.parametrize(
+    ("question", "link"),
+    [
+        ("How many sales representatives are there?", ("employees", "job_title", "Sales Representative")),
+        ("What share of customers are enterprises?", ("customers", "segment", "Enterprise")),
+        ("Сколько клиентов в Германии?", ("customers", "country", "Germany")),
+        ("德国有多少客户？", ("customers", "country", "Germany")),
+        ("Units sold of the standing desk", ("products", "name", "Standing Desk")),
+    ],
+)
+def test_values_of_the_sample_shop(shop: Source, question: str, link: tuple[str, str, str]) -> None:
+    assert linked_values(question, shop.values, shop.catalog.selection()) == [LinkedValue(*link)]
+
+
+def test_a_question_of_fifteen_words_is_quick(shop: Source) -> None:
+    question = "What Did Frenk and Grmany Spend on Standing Desks and Offic Supplies in Berlln Lately?"
+    selection = shop.catalog.selection()
+    linked_values(question, shop.values, selection)
+    seconds = []
+    for _ in range(5):
+        started = time.process_time()
+        linked_values(question, shop.values, selection)
+        seconds.append(time.process_time() - started)
+
+    assert min(seconds) < 0.1
+
+
+def test_a_very_long_question_is_read_in_part(index: ValueIndex) -> None:
+    assert found(index, "from France " + "in Nowhere " * 3000) == ["France"]

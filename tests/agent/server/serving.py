@@ -1,0 +1,80 @@
+"""A real server on a free port of loopback, over the scripted model, with two clients."""
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import uvicorn
+from langserve import RemoteRunnable
+
+from agent.llm.scripted import Scripted, ScriptedModel
+from agent.server.app import create_app
+from agent.services import Services
+from agent.settings import load_settings
+from tests.conftest import VALID
+
+LANGSERVE_WARNING = "ignore:Accessing the 'model_fields' attribute on the instance is deprecated"
+"""LangServe 0.3.3 reads a model's fields in the way of an earlier pydantic."""
+
+ASKED = {"question": "How many orders were placed?"}
+COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
+_STARTS_WITHIN_S = 10
+
+
+class Served(NamedTuple):
+    """A running server: LangServe's clients, a plain one, and what is behind."""
+
+    agent: RemoteRunnable
+    analyst: RemoteRunnable
+    http: httpx.Client
+    model: ScriptedModel
+    services: Services
+
+    def post(self, path: str, **body: Any) -> httpx.Response:
+        """Send `body` as JSON; unlike httpx, in ASCII, which can say what UTF-8 cannot."""
+        return self.http.post(path, content=json.dumps(body))
+
+    def invoke(self, **given: Any) -> dict[str, Any]:
+        """Return the output of one question."""
+        response = self.post("/agent/invoke", input=given)
+        assert response.status_code == 200, response.text
+        return response.json()["output"]
+
+
+@contextmanager
+def running(app: Any) -> Iterator[str]:
+    """Yield the URL of a server for `app`."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none"))
+    ready = threading.Event()
+    startup = server.startup
+
+    async def start(sockets: Any = None) -> None:
+        await startup(sockets)
+        ready.set()
+
+    server.startup = start  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.run, name="server")
+    thread.start()
+    try:
+        assert ready.wait(_STARTS_WITHIN_S)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def serving(
+    cache_dir: Path, answers: Mapping[str, Iterable[Scripted]] | None = None, **settings: Any
+) -> Iterator[Served]:
+    """Yield a server whose model gives `answers`, the last one again and again; left out, it counts the orders."""
+    model = ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [VALID], **(answers or {})}, repeat_last=True)
+    services = Services(load_settings(cache_dir=cache_dir, **settings), model=model, any_source=False)
+    # Without TLS a client need not read the certificates of all authorities first.
+    with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=30, verify=False) as http:
+        clients = (RemoteRunnable(f"{base}/{path}", verify=False) for path in ("agent", "analyst"))
+        yield Served(*clients, http, model, services)

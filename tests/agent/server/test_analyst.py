@@ -1,0 +1,224 @@
+"""The analyst over HTTP: datasets are asked by their ids, and nothing else on the machine is read."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.analysis.conftest import BY_ACCOUNT
+from tests.agent.conftest import Keep
+from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.agent.tools.conftest import RETURNS
+from tests.databases import make_database
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+QUESTION = "How many returns has each account?"
+ROWS = [["alpha", 30], ["beta", 70]]
+ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
+
+
+def text_of(messages: list[Any]) -> str:
+    return "\n".join(message.content for message in messages)
+
+
+def query_or_finish(messages: list[Any]) -> dict[str, Any]:
+    """What a model says that asks for the rows and, when it has them, ends."""
+    prompt = text_of(messages)
+    if '"r1"' in prompt:
+        return {"tool": "finish", "arguments": {"answer": "beta has 70, alpha 30."}}
+    dataset_id = "ds_" + prompt.split("ds_", 1)[1][:16]
+    return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": BY_ACCOUNT}}
+
+
+@pytest.fixture
+def served(cache_dir: Path) -> Iterator[Served]:
+    """A server whose model asks for the returns by account."""
+    with serving(cache_dir, {"AnalystStep": [query_or_finish]}) as server:
+        yield server
+
+
+@pytest.fixture
+def kept(keep: Keep) -> Callable[[Served], str]:
+    """Keeps the returns where a server looks, and gives their id."""
+    return lambda server: keep(server.services.settings.data_dir, "returns.csv", RETURNS)
+
+
+@pytest.fixture
+def asked(served: Served, kept: Callable[[Served], str]) -> dict[str, Any]:
+    return {"question": QUESTION, "datasets": [kept(served)]}
+
+
+def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) -> None:
+    output = served.analyst.invoke(asked)
+    assert output["error"] is None
+    assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": ROWS}]
+    assert output["answer"] == "beta has 70, alpha 30."
+    assert [step.get("tool") for step in output["audit"]["steps"] if "tool" in step] == ["get_schema", "run_query"]
+    assert "observations" not in output and "results" not in output
+
+
+def test_batch_answers_each_question(served: Served, asked: dict[str, Any]) -> None:
+    outputs = served.analyst.batch([asked, {**asked, "output_type": "plot"}])
+    assert [output["output_type"] for output in outputs] == ["dataframe", "plot"]
+    assert len({output["audit"]["trace_id"] for output in outputs}) == 2
+
+
+def test_stream_gives_each_node_and_ends_in_the_output(served: Served, asked: dict[str, Any]) -> None:
+    *updates, output = served.analyst.stream(asked)
+    nodes = [node for update in updates for node in update]
+    assert nodes == ["plan", "run_tool", "plan", "run_tool", "plan", "narrate"]
+    assert output["value"]["rows"] == ROWS
+
+
+@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
+@pytest.mark.parametrize("route", ["stream_log", "stream_events"])
+def test_the_other_streams_answer_too(served: Served, asked: dict[str, Any], route: str) -> None:
+    response = served.post(f"/analyst/{route}", input=asked)
+    assert response.status_code == 200
+    assert "event: end" in response.text and "event: error" not in response.text
+
+
+def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
+    schema = served.http.get("/analyst/input_schema").json()
+    inputs = {"question", "datasets", "output_type", "clarify", "clarification_answer"}
+    assert schema["properties"].keys() == inputs | {"thread_id", "clarification"}
+    output = served.http.get("/analyst/output_schema").json()["$defs"]["Reply"]
+    assert {"answer", "charts", "clarification", "audit", "thread_id", "status"} <= output["properties"].keys()
+    paths = served.http.get("/openapi.json").json()["paths"].keys()
+    assert {"/analyst/invoke", "/analyst/batch", "/analyst/stream", "/agent/invoke"} <= paths
+    assert served.http.get("/analyst/playground/").status_code == 200
+
+
+def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path, kept: Callable[[Served], str]) -> None:
+    back = {"question": "Which month?", "options": ["January", "February"]}
+
+    def ask_first(messages: list[Any]) -> dict[str, Any]:
+        clarified = "- February" in text_of(messages)
+        return query_or_finish(messages) if clarified else {"tool": "ask_user", "arguments": back}
+
+    with serving(cache_dir, {"AnalystStep": [ask_first]}) as server:
+        datasets = [kept(server)]
+        first = server.analyst.invoke({"question": QUESTION, "datasets": datasets})
+        asked = first["clarification"]
+        assert asked["question"] == "Which month?"
+        second = server.analyst.invoke({"thread_id": first["thread_id"], "clarification_answer": "2"})
+        answer = {"datasets": datasets, "clarification": asked, "clarification_answer": "February"}
+        elsewhere = server.analyst.invoke(answer)
+    for output in (second, elsewhere):
+        assert (output["status"], output["clarification"], output["value"]["rows"]) == ("ok", None, ROWS)
+    assert first["thread_id"] == second["thread_id"] != elsewhere["thread_id"]
+
+
+SHOES = {"group_by": ["kind"], "aggregations": [{"as": "pairs", "agg": "sum", "col": "pairs"}]}
+
+
+@pytest.fixture
+def with_source(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
+    """A server with a configured source, whose model asks for its shoes by kind."""
+
+    def query_shoes(messages: list[Any]) -> dict[str, Any]:
+        if '"r1"' in text_of(messages):
+            return {"tool": "finish", "arguments": {"answer": ""}}
+        return {"tool": "run_query", "arguments": {"dataset_id": "shoes", "query": SHOES}}
+
+    database = make_database(
+        tmp_path, "CREATE TABLE shoes (kind TEXT, pairs INTEGER)", "INSERT INTO shoes VALUES ('boot', 3), ('clog', 4)"
+    )
+    with serving(cache_dir, {"AnalystStep": [query_shoes]}, sources={"the shop": f"sqlite:///{database}"}) as server:
+        yield server
+
+
+def test_a_configured_source_is_asked_by_its_name(with_source: Served) -> None:
+    output = with_source.analyst.invoke({"question": "How many pairs of each kind?", "source": "the shop"})
+    assert (output["error"], output["value"]["rows"]) == (None, [["boot", 3], ["clog", 4]])
+    schema = with_source.http.get("/analyst/input_schema").json()
+    assert "the shop" in json.dumps(schema["properties"]["source"])
+
+
+def test_datasets_are_asked_where_a_source_is_configured_too(
+    with_source: Served, kept: Callable[[Served], str]
+) -> None:
+    dataset_id = kept(with_source)
+    both = {"question": QUESTION, "datasets": [dataset_id], "source": "the shop"}
+    assert with_source.analyst.invoke(both)["error"]["code"] == "sources_not_together"
+    assert with_source.analyst.invoke({"question": QUESTION})["error"]["code"] == "data_missing"
+    assert with_source.post("/analyst/invoke", input={"question": QUESTION, "datasets": [dataset_id]}).is_success
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_other_database_is_reached(with_source: Served, tmp_path: Path, route: str) -> None:
+    for other in (f"sqlite:///{tmp_path}/shop.sqlite", "sqlite://", "sample", "the  shop", "", ["the shop"], 1):
+        given = {"question": QUESTION, "source": other}
+        body = {"inputs": [given]} if route == "batch" else {"input": given}
+        assert with_source.post(f"/analyst/{route}", **body).status_code == 422, other
+    assert with_source.model.calls == []
+
+
+def test_a_dataset_that_is_not_kept_is_an_answer(served: Served) -> None:
+    output = served.analyst.invoke({"question": QUESTION, "datasets": ["ds_0123456789abcdef"]})
+    assert output["error"]["code"] == "dataset_unknown"
+    assert served.model.calls == []
+
+
+# What a client cannot do
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_file_is_read_by_its_path(served: Served, asked: dict[str, Any], tmp_path: Path, route: str) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("word\nswordfish\n", encoding="utf-8")
+    file_id = served.services.registry.add_file(secret)
+    known = asked["datasets"][0]
+    wrong: list[dict[str, Any]] = [
+        {"question": QUESTION, "files": [str(secret)]},
+        {**asked, "files": [str(secret)]},
+        {**asked, "files": [file_id]},
+        {**asked, "files": []},
+        {**asked, "files": None},
+        {"question": QUESTION},
+        *(
+            {**asked, "datasets": datasets}
+            for datasets in (
+                [], None, known, [str(secret)], [file_id], [f"../{known}"], [known + "\n"], [known.upper()],
+                [known, ""], [None], [known] * 21,
+            )
+        ),
+    ]  # fmt: skip
+    for given in wrong:
+        body = {"inputs": [asked, given]} if route == "batch" else {"input": given}
+        response = served.post(f"/analyst/{route}", **body)
+        assert response.status_code == 422, given
+        assert "swordfish" not in response.text and str(secret) not in response.text
+    assert served.model.calls == []
+
+
+@pytest.mark.parametrize(
+    "extra", [{"source": "sample"}, {"enable_sql_validation": True}, {"given": {}}, {"file_ids": []}, {"surprise": 1}]
+)
+def test_an_unknown_input_is_refused(served: Served, asked: dict[str, Any], extra: dict[str, Any]) -> None:
+    assert served.post("/analyst/invoke", input={**asked, **extra}).status_code == 422
+
+
+def test_the_sql_agent_takes_no_datasets(served: Served, asked: dict[str, Any]) -> None:
+    assert served.post("/agent/invoke", input=asked).status_code == 422
+
+
+def test_the_model_cannot_make_a_dataset_of_another_file(
+    cache_dir: Path, tmp_path: Path, kept: Callable[[Served], str]
+) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("word\nswordfish\n", encoding="utf-8")
+
+    def reach_out(messages: list[Any]) -> dict[str, Any]:
+        if "there is no such file" in text_of(messages):
+            return {"tool": "finish", "arguments": {"cannot_answer": "no"}}
+        return {"tool": "create_dataset", "arguments": {"file_id": str(secret)}}
+
+    with serving(cache_dir, {"AnalystStep": [reach_out] * 3}) as server:
+        output = server.analyst.invoke({"question": QUESTION, "datasets": [kept(server)]})
+    (refused,) = [step for step in output["audit"]["steps"] if step.get("tool") == "create_dataset"]
+    assert "there is no such file" in refused["error"]
+    assert "swordfish" not in json.dumps(output)

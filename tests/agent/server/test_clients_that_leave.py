@@ -1,0 +1,168 @@
+"""Nobody waits for the answer any more: the run ends, with its statement, and what was asked is not answered."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import StatementCancelled
+from agent.sql import execute
+from tests.agent.conftest import Keep
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.sql.test_execute import ENDLESS
+from tests.agent.tools.conftest import RETURNS
+from tests.conftest import NO_AMBIGUITY
+from tests.eventually import eventually
+from tests.server_process import request_of, sending
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+UNBOUNDED = {"statement_timeout_s": 30, "enable_sql_validation": False}
+ROUTES = ["events", "stream", "stream_log", "stream_events", "invoke", "batch"]
+
+
+def client(server: Served, path: str, body: Any) -> AbstractContextManager[socket.socket]:
+    return sending(server.http.base_url.port or 0, path, body)
+
+
+def body_for(route: str, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"events": asked, "batch": {"inputs": [asked]}}.get(route, {"input": asked})
+
+
+class Held:
+    """An answer of the model that comes when its client has left."""
+
+    def __init__(self, answer: Callable[[Any], dict[str, Any]]) -> None:
+        self.answer, self.begun, self.left = answer, threading.Event(), threading.Event()
+
+    def __call__(self, messages: Any) -> dict[str, Any]:
+        self.begun.set()
+        assert self.left.wait(20)
+        return self.answer(messages)
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Semaphore, list[Any]]:
+    """One that is released as each endless statement begins, and the outcomes of those that have ended."""
+    begun, outcomes = threading.Semaphore(0), list[Any]()
+    run, record = execute._run, execute._record
+
+    def begin(sql: str, *given: Any) -> Any:
+        if "RECURSIVE" in sql:
+            begun.release()
+        return run(sql, *given)
+
+    def end(sql: str, *given: Any) -> None:
+        record(sql, *given)
+        if "RECURSIVE" in sql:
+            outcomes.append(given[-1])
+
+    monkeypatch.setattr(execute, "_run", begin)
+    monkeypatch.setattr(execute, "_record", end)
+    return begun, outcomes
+
+
+@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_client_that_leaves_stops_its_statement(
+    cache_dir: Path, route: str, statements: tuple[threading.Semaphore, list[Any]]
+) -> None:
+    begun, outcomes = statements
+    with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, **UNBOUNDED) as server:
+        with client(server, f"/agent/{route}", body_for(route, ASKED)):
+            assert begun.acquire(timeout=20)
+        eventually(lambda: outcomes)
+    assert [type(outcome) for outcome in outcomes] == [StatementCancelled]
+
+
+def test_every_statement_of_a_batch_is_stopped(
+    cache_dir: Path, statements: tuple[threading.Semaphore, list[Any]]
+) -> None:
+    begun, outcomes = statements
+    with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, **UNBOUNDED) as server:
+        with client(server, "/agent/batch", {"inputs": [ASKED, ASKED]}):
+            assert begun.acquire(timeout=20) and begun.acquire(timeout=20)
+        eventually(lambda: len(outcomes) == 2)
+    assert [type(outcome) for outcome in outcomes] == [StatementCancelled] * 2
+
+
+@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_client_that_leaves_asks_no_model_any_more(cache_dir: Path, route: str) -> None:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [held, COUNT]}) as server:
+        with client(server, f"/agent/{route}", body_for(route, ASKED)):
+            assert held.begun.wait(20)
+        eventually(lambda: broken_off(server, "agent") == 1)
+        held.left.set()
+        assert server.invoke(**ASKED)["status"] == "ok"
+        asked = [call.schema_name for call in server.model.calls]
+    assert asked == ["GeneratedSQL", "GeneratedSQL", "SQLValidation"]
+
+
+@pytest.mark.parametrize("route", ROUTES[-2:])
+def test_the_analyst_too(cache_dir: Path, keep: Keep, route: str) -> None:
+    held = Held(lambda messages: {"tool": "list_datasets", "arguments": {}})
+    with serving(cache_dir, {"AnalystStep": [held]}) as server:
+        asked = {"question": "Why?", "datasets": [keep(server.services.settings.data_dir, "returns.csv", RETURNS)]}
+        with client(server, f"/analyst/{route}", body_for(route, asked)):
+            assert held.begun.wait(20)
+        eventually(lambda: broken_off(server, "analyst") == 1)
+        held.left.set()
+    assert len(server.model.calls) == 1
+
+
+def test_feedback_too(cache_dir: Path) -> None:
+    held = Held(lambda _: NO_AMBIGUITY)
+    with serving(cache_dir, {"AmbiguityReview": [held]}) as server:
+        thread = server.invoke(**ASKED)["thread_id"]
+        with client(server, f"/threads/{thread}/feedback", {"accepted": False, "comment": "only open ones"}):
+            assert held.begun.wait(20)
+        eventually(lambda: broken_off(server, "agent") == 1)
+        held.left.set()
+        assert len(server.http.get(f"/threads/{thread}").json()["turns"]) == 1
+
+
+def test_a_thread_is_as_it_was(cache_dir: Path) -> None:
+    held = Held(lambda _: {"question": "And now?"})
+    with serving(cache_dir, {"StandaloneQuestion": [held, {"question": "And then?"}]}) as server:
+        thread = server.invoke(**ASKED)["thread_id"]
+        with client(server, "/agent/invoke", {"input": {"question": "And now?", "thread_id": thread}}):
+            assert held.begun.wait(20)
+        eventually(lambda: broken_off(server, "agent") == 1)
+        # The thread is free before the call of the model has ended.
+        assert server.invoke(question="And then?", thread_id=thread)["status"] == "ok"
+        held.left.set()
+        turns = server.http.get(f"/threads/{thread}").json()["turns"]
+    assert [turn["question"] for turn in turns] == [ASKED["question"], "And then?"]
+
+
+def test_a_client_that_stays_is_answered_on_the_same_connection(cache_dir: Path) -> None:
+    with serving(cache_dir) as server, client(server, "/agent/invoke", {"input": ASKED}) as connection:
+        first = answer_on(connection)
+        request = request_of("/agent/invoke", {"input": ASKED})
+        connection.sendall(request[:-10])
+        connection.sendall(request[-10:])
+        second = answer_on(connection)
+    assert first["output"]["sql"] == second["output"]["sql"] == COUNT["sql"]
+
+
+def answer_on(connection: socket.socket) -> dict[str, Any]:
+    head, _, body = connection.recv(65536).partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split()[0])
+    while len(body) < length:
+        body += connection.recv(65536)
+    answer: dict[str, Any] = json.loads(body)
+    return answer
+
+
+def broken_off(server: Served, graph: str) -> float:
+    """How many questions have ended without an output."""
+    text = server.http.get("/metrics").text
+    name = f'datasphinx_questions_total{{graph="{graph}",status="broken_off"}} '
+    return sum(float(line.removeprefix(name)) for line in text.splitlines() if line.startswith(name))

@@ -1,0 +1,125 @@
+"""A question as server-sent events: its steps, its output, and what happens when nobody reads any more."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.clarify.test_asking_back import ASKS, BEST
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.walk import NODES
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+
+def events_of(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
+    """Read server-sent events as their specification says; comments are left out."""
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, json.loads(line.removeprefix("data: "))
+
+
+def stream(server: Served, path: str = "/agent/events", **given: Any) -> list[tuple[str, Any]]:
+    with server.http.stream("POST", path, json=given) as response:
+        assert (response.status_code, response.headers["content-type"][:17]) == (200, "text/event-stream")
+        return list(events_of(response.iter_lines()))
+
+
+def test_each_step_and_then_the_output(served: Served) -> None:
+    *steps, (last, output) = stream(served, **ASKED)
+    assert [kind for kind, _ in steps] == ["step"] * len(NODES)
+    assert [step["node"] for _, step in steps] == NODES
+    assert all(step["line"].startswith("✓ ") and step["latency_ms"] >= 0 for _, step in steps)
+    assert steps[3][1]["update"]["sql_request"] == COUNT["sql"]
+    assert (last, output["status"], output["sql"]) == ("output", "ok", COUNT["sql"])
+    assert output.keys() == served.invoke(**ASKED).keys()
+
+
+def test_no_step_has_rows(served: Served) -> None:
+    *steps, (_, output) = stream(served, **ASKED)
+    assert output["tables"] and not [step for _, step in steps if "result" in str(step["update"])]
+
+
+def test_steps_arrive_while_the_question_runs(cache_dir: Path) -> None:
+    seen = threading.Event()
+
+    def wait(_: Any) -> dict[str, Any]:
+        return COUNT if seen.wait(10) else {"sql": "", "assumptions": [], "off_topic": True}
+
+    with (
+        serving(cache_dir, {"GeneratedSQL": [wait]}) as server,
+        server.http.stream("POST", "/agent/events", json=ASKED) as response,
+    ):
+        events = events_of(response.iter_lines())
+        assert next(events)[1]["node"] == "retrieve_tables"
+        seen.set()
+        *_, (_, output) = events
+    assert output["status"] == "ok"
+
+
+def test_a_question_back_and_its_answer(cache_dir: Path) -> None:
+    with serving(cache_dir, {"AmbiguityReview": [ASKS]}) as server:
+        *_, (_, asked) = stream(server, question=BEST)
+        *_, (_, output) = stream(server, thread_id=asked["thread_id"], clarification_answer="1")
+    assert (asked["status"], output["status"], asked["thread_id"]) == ("clarification", "ok", output["thread_id"])
+
+
+def test_an_error_of_the_domain_is_in_the_output(served: Served) -> None:
+    ((kind, output),) = stream(served, **ASKED, thread_id="0" * 32)
+    assert (kind, output["status"], output["error"]["code"]) == ("output", "error", "thread_unknown")
+
+
+def test_the_analyst_too(served: Served) -> None:
+    given = {"question": "How many?", "datasets": ["ds_0123456789abcdef"]}
+    *_, (kind, output) = stream(served, "/analyst/events", **given)
+    assert (kind, output["error"]["code"]) == ("output", "dataset_unknown")
+
+
+@pytest.mark.parametrize("given", [{}, {**ASKED, "surprise": 1}, {"question": ""}, {"input": ASKED}])
+def test_a_wrong_input_is_refused(served: Served, given: dict[str, Any]) -> None:
+    response = served.http.post("/agent/events", json=given)
+    assert (response.status_code, response.json()["code"]) == (422, "input_invalid")
+
+
+def test_a_run_that_takes_too_long_ends_in_a_problem(cache_dir: Path) -> None:
+    stopped = threading.Event()
+
+    def wait(_: Any) -> dict[str, Any]:
+        assert stopped.wait(20)
+        return COUNT
+
+    with serving(cache_dir, {"GeneratedSQL": [wait]}, request_timeout_s=0.5) as server:
+        *_, (kind, problem) = stream(server, **ASKED)
+        stopped.set()
+    assert (kind, problem["code"], problem["status"]) == ("problem", "request_timeout", 504)
+
+
+def test_a_defect_ends_in_a_problem(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.server.routes.events.step_line", lambda *_: 1 / 0)
+    with serving(cache_dir) as server:
+        *_, (kind, problem) = stream(server, **ASKED)
+    assert (kind, problem["code"]) == ("problem", "internal_error") and "division" not in str(problem)
+
+
+def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.server.routes.events._KEEP_ALIVE_S", 0.01)
+    heard = threading.Event()
+
+    def wait(_: Any) -> dict[str, Any]:
+        assert heard.wait(20)
+        return COUNT
+
+    with (
+        serving(cache_dir, {"GeneratedSQL": [wait]}) as server,
+        server.http.stream("POST", "/agent/events", json=ASKED) as response,
+    ):
+        lines = response.iter_lines()
+        assert next(line for line in lines if line == ": keep-alive")
+        heard.set()
+        assert [kind for kind, _ in events_of(lines)][-1] == "output"

@@ -1,0 +1,142 @@
+"""Files over HTTP: uploaded, made into datasets, asked, and removed."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish
+from tests.agent.tools.conftest import RETURNS
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+
+@pytest.fixture
+def served(cache_dir: Path) -> Iterator[Served]:
+    """A server whose model asks for the returns by account, and that takes small files alone."""
+    with serving(cache_dir, {"AnalystStep": [query_or_finish]}, max_upload_bytes=50_000) as server:
+        yield server
+
+
+def upload(server: Served, name: str, content: bytes, **fields: Any) -> httpx.Response:
+    return server.http.post("/files", files={"file": (name, io.BytesIO(content))}, data=fields)
+
+
+def kept(server: Served) -> list[str]:
+    folder = server.services.settings.data_dir
+    return [
+        path.name for path in folder.rglob("*") if path.is_file() and path.parent.name in {"files", "datasets", "work"}
+    ]
+
+
+def test_a_file_is_uploaded_asked_and_removed(served: Served) -> None:
+    response = upload(served, "returns.csv", RETURNS.encode())
+    assert response.status_code == 201
+    made = response.json()
+    (dataset,) = made["datasets"]
+    assert (made["name"], made["bytes"]) == ("returns.csv", len(RETURNS.encode()))
+    assert dataset["row_count"] > 0 and dataset["source_type"] == "csv" and dataset["report"]["header_row"] == 1
+    assert served.http.get("/datasets").json() == {"datasets": [dataset]}
+
+    asked = {"question": QUESTION, "datasets": [dataset["dataset_id"]]}
+    assert served.analyst.invoke(asked)["value"]["rows"] == ROWS
+
+    assert served.http.delete(f"/datasets/{dataset['dataset_id']}").status_code == 204
+    assert served.http.get("/datasets").json() == {"datasets": []}
+    assert served.analyst.invoke(asked)["error"]["code"] == "dataset_unknown"
+    assert kept(served) == []
+
+
+def test_what_was_read_of_a_dataset_goes_with_it(served: Served) -> None:
+    settings = served.services.settings
+    ids = [
+        upload(served, "returns.csv", RETURNS.encode() + extra).json()["datasets"][0]["dataset_id"]
+        for extra in (b"", b"beta,2024-03-31,0,1,1,low\n")
+    ]
+    before = set(settings.cache_dir.rglob("*"))
+    for asked in (ids[:1], ids):
+        assert served.analyst.invoke({"question": QUESTION, "datasets": asked})["error"] is None
+    assert set(settings.cache_dir.rglob("*")) == before
+    for dataset_id in ids:
+        assert served.http.delete(f"/datasets/{dataset_id}").status_code == 204
+    left = [path for name in ("files", "datasets", "joined") for path in (settings.data_dir / name).rglob("*")]
+    assert left == []
+
+
+def test_a_sheet_and_a_header_can_be_named(served: Served) -> None:
+    text = b"what this is about\nkind,pairs\nboot,3\n"
+    made = upload(served, "shoes.csv", text, header_row=2).json()["datasets"][0]
+    assert [column["name"] for column in made["schema"]] == ["kind", "pairs"]
+    refused = upload(served, "shoes.csv", text, header_row=9)
+    assert (refused.status_code, refused.json()["code"]) == (422, "header_not_found")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status", "code"),
+    [
+        ("a.csv", b"", 415, "file_unreadable"),
+        ("a.exe", b"MZ", 415, "file_unreadable"),
+        ("a.xlsx", b"not a zip archive", 415, "file_unreadable"),
+        ("a.csv", b"\0\0\0\0", 415, "file_unreadable"),
+        ("a.csv", b"only,a,header\n", 422, "file_empty"),
+        ("a.csv", b"x" * 50_001, 413, "file_too_large"),
+        ("a.csv", b"x" * 90_000, 413, "request_too_large"),
+    ],
+)
+def test_what_is_no_table_leaves_nothing_behind(
+    served: Served, name: str, content: bytes, status: int, code: str
+) -> None:
+    response = upload(served, name, content)
+    assert (response.status_code, response.json()["code"]) == (status, code)
+    assert kept(served) == []
+
+
+def test_a_wrong_file_does_not_take_a_right_one_with_it(served: Served) -> None:
+    upload(served, "returns.csv", RETURNS.encode())
+    before = kept(served)
+    assert upload(served, "returns.csv", RETURNS.encode(), header_row=5000).status_code == 422
+    assert kept(served) == before
+
+
+def test_who_sends_the_same_in_vain_takes_it_from_nobody(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = served.services.registry
+    create, others = registry.create, [registry.delete_file]
+
+    def after_another(file_id: str, *given: Any, **named: Any) -> Any:
+        if others:
+            others.pop()(file_id)
+        return create(file_id, *given, **named)
+
+    monkeypatch.setattr(registry, "create", after_another)
+    response = upload(served, "returns.csv", RETURNS.encode())
+    assert (response.status_code, response.json()["bytes"]) == (201, len(RETURNS.encode()))
+    assert not others and [file.name for file in registry.files()] == ["returns.csv"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd.csv", "..\\..\\x.csv", "a\u202eb.csv", "x" * 300 + ".csv", "на складе.csv", "/x.csv"]
+)
+def test_the_name_of_a_file_is_but_a_name(served: Served, name: str) -> None:
+    response = upload(served, name, RETURNS.encode())
+    shown = response.json()["name"]
+    assert response.status_code == 201 and shown.endswith(".csv") and len(shown) <= 255
+    assert "/" not in shown and "\\" not in shown and shown.isprintable()
+    assert len(served.http.get("/datasets").json()["datasets"]) == 1
+
+
+@pytest.mark.parametrize("path", ["ds_0123456789abcdef", "ds_x", "..%2f..%2frecord", "ds_0123456789abcdef%0a"])
+def test_a_dataset_that_is_not_there(served: Served, path: str) -> None:
+    response = served.http.delete(f"/datasets/{path}")
+    assert response.status_code in (404, 405, 422) and response.json()["code"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"--x\r\n\r\n"])
+def test_a_body_that_is_no_form(served: Served, content: bytes) -> None:
+    for kind in ("multipart/form-data; boundary=x", "multipart/form-data", "application/json", "text/plain"):
+        response = served.http.post("/files", content=content, headers={"Content-Type": kind})
+        assert response.status_code in (400, 422), (kind, response.text)
+        assert response.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,175 @@
+"""/healthz: alive. /readyz: whether the model, the databases and the stores answer."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.server.keys import hash_of, new_key
+from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.databases import make_table, url
+from tests.fake_openai import FakeOpenAI
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+WELL: dict[str, Any] = {"ok": True, "error": None}
+
+
+def test_a_server_is_alive_whatever_is_broken(cache_dir: Path) -> None:
+    with serving(cache_dir, source="sqlite:///nowhere.sqlite") as server:
+        response = server.http.get("/healthz")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_ready_with_all_that_questions_need_and_no_model_call(cache_dir: Path) -> None:
+    with serving(cache_dir) as server:
+        response = server.http.get("/readyz")
+    assert response.status_code == 200
+    assert response.json() == {
+        "status": "ready",
+        "model": WELL,
+        "sources": {"sample": WELL},
+        "stores": {"record": WELL, "threads": WELL, "files": WELL},
+    }
+    assert not server.model.calls
+
+
+def test_not_ready_where_the_endpoint_does_not_answer(cache_dir: Path) -> None:
+    endpoint = {"llm_base_url": "http://127.0.0.1:9/v1", "llm_model": "any", "llm_api_key": "a-key-that-is-secret"}
+    with serving(cache_dir, **endpoint) as server:
+        response = server.http.get("/readyz")
+    assert (response.status_code, response.json()["status"]) == (503, "unavailable")
+    assert response.json()["model"]["error"]["code"] == "model_unreachable"
+    assert "a-key-that-is-secret" not in response.text
+
+
+def test_ready_where_an_endpoint_answers(cache_dir: Path) -> None:
+    with FakeOpenAI() as endpoint, serving(cache_dir, llm_base_url=endpoint.base_url, llm_model="any") as server:
+        assert server.http.get("/readyz").json()["model"] == WELL
+
+
+def test_not_ready_where_no_model_is_named(cache_dir: Path) -> None:
+    with serving(cache_dir, llm_base_url="http://127.0.0.1:9/v1") as server:
+        assert server.http.get("/readyz").json()["model"]["error"]["code"] == "configuration"
+
+
+def test_not_ready_without_the_embedded_model(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.server.routes.health.find_spec", lambda name: None)
+    with serving(cache_dir) as server:
+        assert server.http.get("/readyz").json()["model"]["error"]["code"] == "embedded_model_unavailable"
+
+
+def test_each_database_is_looked_at(cache_dir: Path, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "thing TEXT", [["here"]])
+    sources = {"here": url(path), "there": "postgresql://me:swordfish@127.0.0.1:1/x"}
+    with serving(cache_dir, sources=sources) as server:
+        response = server.http.get("/readyz")
+    found = response.json()["sources"]
+    assert (response.status_code, found["here"], found["there"]["ok"]) == (503, WELL, False)
+    assert found["there"]["error"]["code"] == "source_unreachable" and "swordfish" not in response.text
+
+
+def test_a_database_goes_away_and_comes_back(cache_dir: Path, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "thing TEXT", [["here"]])
+    with serving(cache_dir, source=url(path)) as server:
+        codes = [server.http.get("/readyz").status_code]
+        away = path.rename(path.with_suffix(".away"))
+        codes.append(server.http.get("/readyz").status_code)
+        away.rename(path)
+        codes.append(server.http.get("/readyz").status_code)
+    assert codes == [200, 503, 200]
+
+
+def test_a_broken_store_is_named(cache_dir: Path, tmp_path: Path) -> None:
+    with serving(cache_dir, record_url="postgresql://me:swordfish@127.0.0.1:1/record") as server:
+        response = server.http.get("/readyz")
+    assert response.json()["stores"]["record"]["error"]["code"] == "record_unavailable"
+    assert response.json()["stores"]["threads"] == WELL and "swordfish" not in response.text
+
+
+# A server with keys
+
+ACME, BETA = new_key(), new_key()
+KEYS = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
+
+
+def ruled(path: Path) -> dict[str, Any]:
+    """A source of which each row belongs to a region."""
+    return {"url": url(path), "row_rules": {"things": "thing = :region"}}
+
+
+def ready(server: Served, key: str = "") -> tuple[int, dict[str, Any]]:
+    response = server.http.get("/readyz", headers={"X-API-Key": key} if key else {})
+    return response.status_code, response.json()
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    return make_table(tmp_path, "thing TEXT", [["north"]])
+
+
+def test_without_a_key_only_the_status_is_shown(cache_dir: Path, things: Path) -> None:
+    tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
+    named = {"acme_sales": url(things), "beta_sales": url(things)}
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        assert ready(server) == (200, {"status": "ready"})
+        assert ready(server, "dsk_wrong") == (200, {"status": "ready"})
+
+
+def test_a_tenant_sees_its_own_sources(cache_dir: Path, things: Path) -> None:
+    tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
+    named = {"acme_sales": url(things), "beta_sales": "postgresql://me:swordfish@127.0.0.1:1/x"}
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        code, body = ready(server, ACME)
+        assert (code, body["status"], body["sources"]) == (200, "ready", {"acme_sales": WELL})
+        code, body = ready(server, BETA)
+        assert (code, body["status"], list(body["sources"])) == (503, "unavailable", ["beta_sales"])
+        assert ready(server) == (503, {"status": "unavailable"})
+
+
+@pytest.mark.parametrize("first", ["acme", "beta"])
+def test_a_parameter_that_only_a_tenant_has_is_enough(cache_dir: Path, things: Path, first: str) -> None:
+    tenants = {"acme": {"row_parameters": {"region": "north"}}, "beta": {}}
+    # The order of the keys is that in which the tenants are tried.
+    keys = {first: KEYS[first], **KEYS}
+    with serving(cache_dir, sources={"sales": ruled(things)}, api_keys=keys, tenants=tenants) as server:
+        assert ready(server) == (200, {"status": "ready"})
+        assert ready(server, ACME)[1]["sources"] == {"sales": WELL}
+        code, body = ready(server, BETA)
+        assert (code, body["sources"]["sales"]["error"]["code"]) == (503, "row_rule_parameter_missing")
+
+
+def test_a_parameter_that_nobody_has_is_missing(cache_dir: Path, things: Path) -> None:
+    with serving(cache_dir, sources={"sales": ruled(things)}, api_keys=KEYS) as server:
+        assert ready(server) == (503, {"status": "unavailable"})
+
+
+def test_a_source_that_no_tenant_may_ask_is_not_checked(cache_dir: Path, things: Path) -> None:
+    tenants = {name: {"sources": ["sales"]} for name in KEYS}
+    named = {"sales": url(things), "old": "postgresql://me:swordfish@127.0.0.1:1/x"}
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        assert ready(server) == (200, {"status": "ready"})
+
+
+def test_nothing_names_the_source_of_another_tenant(
+    cache_dir: Path, things: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
+    named = {"acme_sales": url(things), "beta_sales": url(things)}
+    hidden = ("beta_sales", str(things))
+    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+        for key in ("", ACME):
+            headers = {"X-API-Key": key} if key else {}
+            bodies = [
+                server.http.get(path, headers=headers).text
+                for path in (
+                    "/readyz", "/healthz", "/metrics", "/openapi.json", "/sources", "/datasets", "/docs",
+                    "/agent/input_schema", "/analyst/input_schema", "/agent/playground/", "/nowhere",
+                )
+            ]  # fmt: skip
+            for given in ({"source": "unknown"}, {"source": 5}, {"source": "sqlite:///x.db"}, {"surprise": 1}):
+                for graph in ("agent", "analyst"):
+                    body = {"input": {"question": "How many?", **given}}
+                    bodies.append(server.http.post(f"/{graph}/invoke", headers=headers, json=body).text)
+            assert not [(name, body) for body in bodies for name in hidden if name in body]
+        assert "beta_sales" not in caplog.text

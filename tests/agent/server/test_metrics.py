@@ -1,0 +1,94 @@
+"""/metrics: what Prometheus reads."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.test_tenants import ACME, KEYS, as_
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+
+def figures(server: Served) -> dict[str, float]:
+    response = server.http.get("/metrics")
+    assert response.status_code == 200 and response.headers["content-type"].startswith("text/plain")
+    samples = [each for family in text_string_to_metric_families(response.text) for each in family.samples]
+    return {f"{each.name} {' '.join(each.labels.values())}".strip(): each.value for each in samples}
+
+
+def test_questions_are_counted_by_graph_and_status(served: Served) -> None:
+    served.invoke(**ASKED)
+    served.post("/agent/batch", inputs=[ASKED, ASKED])
+    served.invoke(**ASKED, thread_id="0" * 32)
+    served.http.post("/analyst/events", json={"question": "How many?", "datasets": ["ds_0123456789abcdef"]}).read()
+    found = figures(served)
+    assert found["datasphinx_questions_total agent ok"] == 3
+    assert found["datasphinx_questions_total agent error"] == found["datasphinx_questions_total analyst error"] == 1
+    assert found["datasphinx_errors_total thread_unknown"] == found["datasphinx_errors_total dataset_unknown"] == 1
+    assert found["datasphinx_question_seconds_count agent"] == 4
+    assert found["datasphinx_llm_calls_total agent"] == len(served.model.calls)
+    assert found["datasphinx_running agent"] == 0
+
+
+def test_a_question_runs_until_it_ends(cache_dir: Path) -> None:
+    seen = threading.Event()
+
+    def wait(_: Any) -> dict[str, Any]:
+        assert seen.wait(20)
+        return COUNT
+
+    with serving(cache_dir, {"GeneratedSQL": [wait]}) as server:
+        with server.http.stream("POST", "/agent/events", json=ASKED) as response:
+            lines = response.iter_lines()
+            assert next(lines)
+            assert figures(server)["datasphinx_running agent"] == 1
+            seen.set()
+            assert list(lines)
+        assert figures(server)["datasphinx_running agent"] == 0
+
+
+def test_what_is_refused_is_no_question(served: Served) -> None:
+    served.post("/agent/invoke", input={"question": ""})
+    assert not [name for name in figures(served) if name.startswith("datasphinx_questions_total")]
+
+
+def test_problems_are_counted_by_code(served: Served) -> None:
+    served.post("/agent/invoke", input={"question": ""})
+    served.http.post("/agent/events", json={"question": ""})
+    served.http.get("/agent/nothing")
+    served.http.get(f"/threads/{'0' * 32}")
+    served.http.get("/sources", headers={"Host": "elsewhere.example"})
+    served.invoke(**ASKED, thread_id="0" * 32)
+    problems = {name.split()[1]: value for name, value in figures(served).items() if "_problems_total" in name}
+    assert problems == {"input_invalid": 2, "not_found": 1, "thread_unknown": 1, "origin_refused": 1}
+
+
+@pytest.mark.parametrize("route", ["invoke", "events"])
+def test_a_question_that_took_too_long_is_a_problem(cache_dir: Path, route: str) -> None:
+    seen = threading.Event()
+
+    def wait(_: Any) -> dict[str, Any]:
+        assert seen.wait(20)
+        return COUNT
+
+    with serving(cache_dir, {"GeneratedSQL": [wait]}, request_timeout_s=0.5) as server:
+        server.http.post(f"/agent/{route}", json=ASKED if route == "events" else {"input": ASKED}).read()
+        found = figures(server)
+        seen.set()
+    assert found["datasphinx_problems_total request_timeout"] == 1
+    assert found["datasphinx_questions_total agent broken_off"] == 1
+
+
+def test_a_limit_that_is_reached_is_a_problem(cache_dir: Path) -> None:
+    tenants = {"acme": {"questions_per_minute": 1}, "beta": {}}
+    with serving(cache_dir, api_keys=KEYS, tenants=tenants) as server, as_(server, ACME) as acme:
+        statuses = [acme.post("/agent/invoke", json={"input": ASKED}).status_code for _ in range(3)]
+        server.http.get("/sources")
+        found = acme.get("/metrics").text
+    assert statuses == [200, 429, 429]
+    assert 'datasphinx_problems_total{code="limit_reached"} 2.0' in found
+    assert 'datasphinx_problems_total{code="key_missing"} 1.0' in found

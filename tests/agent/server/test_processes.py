@@ -1,0 +1,186 @@
+"""`datasphinx serve` as processes: several on one database, and one that is killed in the middle of a conversation."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
+from tests.agent.record.stores import fresh_url
+from tests.agent.server.serving import ASKED, COUNT
+from tests.agent.sql.engines import shop
+from tests.agent.sql.test_faults import SESSIONS
+from tests.benchmarks.service import measured
+from tests.eventually import eventually
+from tests.fake_openai import FakeOpenAI, Reply
+from tests.round_robin import RoundRobin
+from tests.server_process import free_port, listens, sending, server_process
+from tests.under_load import HoldingModel, Said, ask_for, asking_back, check_own, go_on
+
+BOTH_STORES = pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+)
+
+
+@pytest.fixture
+def model() -> Iterator[FakeOpenAI]:
+    """A model that asks back what "the best" means, and else counts the orders."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        is_review = "AmbiguityReview" in str(request["response_format"])
+        return ASKS if is_review else COUNT
+
+    with FakeOpenAI(default=answer) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(cache_dir: Path, model: FakeOpenAI) -> dict[str, str]:
+    """What every server of a test is started with."""
+    return {
+        "DATASPHINX_CACHE_DIR": str(cache_dir),
+        "DATASPHINX_LLM_BASE_URL": model.base_url,
+        "DATASPHINX_LLM_MODEL": "fake",
+        "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
+    }
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Variables that name an empty store of threads and record."""
+    if request.param == "sqlite":
+        yield {}
+        return
+    with fresh_url("postgres", tmp_path) as url:
+        yield {"DATASPHINX_THREADS_URL": url, "DATASPHINX_RECORD_URL": url}
+
+
+def invoke(url: str, **given: Any) -> dict[str, Any]:
+    """Return the output of one question, asked on a connection of its own."""
+    response = httpx.post(f"{url}/agent/invoke", json={"input": given}, timeout=30, verify=False)
+    assert response.status_code == 200, response.text
+    return response.json()["output"]
+
+
+def all_of(client: socket.socket) -> bytes:
+    """Return what comes on the connection to its end."""
+    return b"".join(iter(lambda: client.recv(65536), b""))
+
+
+@pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+def test_the_second_server_answers_what_the_first_asked(
+    settings: dict[str, str], store: dict[str, str], tmp_path: Path
+) -> None:
+    given = {**settings, **store}
+    with (
+        server_process(tmp_path / "one", given) as one,
+        server_process(tmp_path / "other", given) as other,
+        RoundRobin([one.port, other.port]) as proxy,
+    ):
+        url = f"http://127.0.0.1:{proxy.port}"
+        asked = invoke(url, question=BEST)
+        output = invoke(url, thread_id=asked["thread_id"], clarification_answer="2")
+        followed = invoke(url, thread_id=asked["thread_id"], question="only the top two")
+        logs = [server.log.read_text().count("/agent/invoke") for server in (one, other)]
+
+    assert (asked["status"], output["status"], output["sql"]) == ("clarification", "ok", BY_AMOUNT)
+    assert len(followed["tables"][0]["rows"]) == 2
+    assert logs == [2, 1]
+
+
+@BOTH_STORES
+def test_threads_go_on_after_their_server_was_killed(
+    settings: dict[str, str], store: dict[str, str], tmp_path: Path
+) -> None:
+    numbers = range(101, 181, 2)
+
+    async def told() -> tuple[list[Said], list[Said], list[Said]]:
+        async with HoldingModel(lambda *call: asking_back(*call, "orders", "order_id"), free_port()) as model:
+            model.let_go.set()
+            given = {**settings, **store, "DATASPHINX_LLM_BASE_URL": model.base_url}
+            with server_process(tmp_path / "server", given) as server:
+                asked = await ask_for(server.port, numbers, clarify="always")
+                model.let_go.clear()
+                going = asyncio.create_task(go_on(server.port, asked, "the one I named"))
+                await model.has_at_once(len(asked))
+                assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+                lost = await going
+                model.let_go.set()
+            with server_process(tmp_path / "server", given) as server:
+                return asked, lost, await go_on(server.port, asked, "the one I named")
+
+    asked, lost, back = asyncio.run(told())
+    assert {each.how for each in asked} == {"clarification"}
+    assert {each.how for each in lost} == {"not_answered"}
+    assert check_own(numbers, back) == {"ok"}
+    assert [each.thread_id for each in back] == [each.thread_id for each in asked]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("route", ["invoke", "batch"])
+def test_a_client_that_leaves_stops_its_statement(
+    settings: dict[str, str], model: FakeOpenAI, tmp_path: Path, route: str
+) -> None:
+    with shop("postgres", tmp_path) as engine:
+        sources = {"shop": {"url": engine.url, "allow_writable_account": True}}
+        given = {**settings, "DATASPHINX_SOURCES": json.dumps(sources), "DATASPHINX_MAX_PLANNED_ROWS": "1e12"}
+        model.default = {**COUNT, "sql": engine.slow}
+        body = {"input": ASKED} if route == "invoke" else {"inputs": [ASKED]}
+
+        def runs() -> bool:
+            return bool(engine.admin(SESSIONS["postgres"]))
+
+        with server_process(tmp_path / "server", given) as server:
+            with sending(server.port, f"/agent/{route}", body):
+                eventually(runs)
+            eventually(lambda: not runs())
+            broken_off = 'datasphinx_questions_total{graph="agent",status="broken_off"} 1.0'
+            eventually(lambda: broken_off in httpx.get(f"{server.url}/metrics", verify=False).text)
+
+    assert model.schemas == ["GeneratedSQL"]
+
+
+def test_a_server_that_is_told_to_stop_answers_what_it_was_asked(
+    settings: dict[str, str], model: FakeOpenAI, tmp_path: Path
+) -> None:
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+    asked = {"invoke": {"input": ASKED}, "batch": {"inputs": [ASKED]}, "events": ASKED, "stream": {"input": ASKED}}
+
+    def hang(request: dict[str, Any]) -> Reply:
+        begun.release()
+        return Reply(COUNT, hang=go_on)
+
+    model.default = hang
+    with server_process(tmp_path / "server", settings) as server, ExitStack() as stack:
+        clients = [stack.enter_context(sending(server.port, f"/agent/{route}", asked[route])) for route in asked]
+        assert all(begun.acquire(timeout=20) for _ in clients)
+        server.process.send_signal(signal.SIGTERM)
+        eventually(lambda: not listens(server.port))
+        # What waits for a stop may look for it only every half second.
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.process.wait(1)
+        go_on.set()
+        answers = [all_of(client).decode() for client in clients]
+        code = server.process.wait(20)
+
+    assert code == 0
+    for answer in answers:
+        assert answer.startswith("HTTP/1.1 200") and COUNT["sql"] in answer and '"status":"ok"' in answer
+
+
+def test_many_at_once_get_their_own_answers_on_their_own_threads(tmp_path: Path) -> None:
+    figures = asyncio.run(measured(tmp_path, questions=40, processes=2, delay_s=0.05))
+
+    for asked in (figures["questions"], figures["follow_ups"]):
+        assert (asked["asked"], asked["threads"], asked["wrong"]) == (40, 40, {})
+    assert (figures["questions"]["calls"], figures["follow_ups"]["calls"]) == (80, 0)
+    assert max(figures["server_most_mb"]) < 1000

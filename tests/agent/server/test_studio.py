@@ -1,0 +1,464 @@
+"""LangGraph Studio's local server: `langgraph dev` starts offline from langgraph.json and runs the graph."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from agent.errors import SourceNotFound
+from agent.llm.scripted import ScriptedModel
+from agent.server.loopback import foreign_sender
+from agent.services import Services
+from agent.settings import load_settings
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.agent.walk import NODES
+from tests.conftest import VALID
+from tests.databases import make_table, url
+from tests.fake_openai import FakeOpenAI
+
+ROOT = Path(__file__).parents[3]
+STARTS_WITHIN_S = 90
+ENDS_WITHIN_S = 10
+ASKED = {"question": "How many customers do we have?"}
+COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers", "assumptions": [], "off_topic": False}
+WRONG = {**COUNT, "sql": "SELECT COUNT(*) AS customers FROM no_such_table"}
+RUN = {"assistant_id": "agent", "input": ASKED}
+LONG_AGO_NS = 1_000_000_000
+STRICT = """
+import os, sys
+
+def refuse(event, args):
+    writes = event == "open" and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if writes or event in {"socket.connect", "socket.getaddrinfo", "sqlite3.connect", "subprocess.Popen", "os.mkdir"}:
+        raise RuntimeError(f"I/O: {event} {args}")
+
+sys.addaudithook(refuse)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "allowed"),
+    [
+        ("import agent.graph", True),
+        ("import agent.analyst", True),
+        ("import agent.server.studio", True),
+        ("open('left_behind', 'w')", False),
+        ("import sqlite3; sqlite3.connect(':memory:')", False),
+        ("import socket; socket.create_connection(('127.0.0.1', 9))", False),
+    ],
+)
+def test_importing_the_graph_does_no_io(code: str, allowed: bool) -> None:
+    run = subprocess.run([sys.executable, "-B", "-c", STRICT + code], cwd=ROOT, capture_output=True, text=True)
+    assert (run.returncode == 0) is allowed, run.stderr
+    assert allowed or "RuntimeError: I/O" in run.stderr
+
+
+def test_the_served_graphs_need_no_package_of_the_server() -> None:
+    absent = "import sys; sys.modules.update(dict.fromkeys(('fastapi', 'langserve', 'prometheus_client')))"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{absent}; import agent.server.studio"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeOpenAI]:
+    """The endpoint that the graph asks; it takes each test's answers."""
+    with FakeOpenAI() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="module")
+def studio_url(model: FakeOpenAI, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a `langgraph dev` that runs in a copy of the project, so that it leaves nothing behind."""
+    if find_spec("langgraph_cli") is None:
+        assert not os.environ.get("CI"), "langgraph-cli is not installed"
+        pytest.skip("langgraph-cli is not installed")
+    project = tmp_path_factory.mktemp("project")
+    shutil.copy(ROOT / "langgraph.json", project)
+    for package in ("agent", "nodes", "prompts"):
+        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
+    sources = {
+        "things": url(make_table(project, "thing TEXT", [["one"], ["two"]])),
+        "gone": f"sqlite:///{project}/no such place/gone.sqlite",
+    }
+    environment = {**_environment(model.base_url, cache_dir), "DATASPHINX_SOURCES": json.dumps(sources)}
+    environment["DATASPHINX_SOURCE"] = "sample"
+    with running_studio(project, environment) as base:
+        yield base
+
+
+@contextmanager
+def running_studio(project: Path, environment: dict[str, str]) -> Iterator[str]:
+    """Yield the URL of `langgraph dev` in `project` as soon as it answers; end it with all its children."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
+    log = project / "langgraph-dev.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=project, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+        try:
+            _wait_until_ready(process, f"{url}/ok", log)
+            yield url
+        finally:
+            _end(process)
+
+
+def _environment(base_url: str, cache_dir: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DATASPHINX_", "LANG", "OPENAI"))}
+    # Whatever is not on loopback goes to a proxy that is not there: the server has to do without a network.
+    nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    return {
+        **kept,
+        **nowhere,
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGGRAPH_NO_VERSION_CHECK": "1",
+        "LANGSMITH_TRACING": "false",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DATASPHINX_LLM_BASE_URL": base_url,
+        "DATASPHINX_DATA_DIR": str(cache_dir),
+        "DATASPHINX_LLM_MODEL": "fake",
+        "DATASPHINX_CACHE_DIR": str(cache_dir),
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(httpx.TransportError):
+            if httpx.get(url, timeout=2, trust_env=False).status_code == 200:
+                return
+        time.sleep(0.1)
+    pytest.fail(f"langgraph dev is not ready; exit code {process.poll()}\n{log.read_text(errors='replace')}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and its children: they are a session of their own."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, how)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(ENDS_WITHIN_S)
+
+
+@pytest.fixture
+def studio(studio_url: str, model: FakeOpenAI) -> Iterator[Any]:
+    """A client of the running server."""
+    from langgraph_sdk import get_sync_client
+
+    model.answers.clear()
+    model.requests.clear()
+    with get_sync_client(url=studio_url) as client:
+        yield client
+
+
+def test_both_graphs_are_there(studio: Any) -> None:
+    assert {assistant["graph_id"] for assistant in studio.assistants.search()} == {"agent", "analyst"}
+
+
+def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
+    assistant = studio.assistants.search(graph_id="agent")[0]["assistant_id"]
+    assert "question" in studio.assistants.get_schemas(assistant)["input_schema"]["properties"]
+    drawn = {node["id"] for node in studio.assistants.get_graph(assistant)["nodes"]}
+    assert set(NODES) <= drawn
+
+
+def test_a_question_without_a_thread_is_answered(studio: Any, model: FakeOpenAI) -> None:
+    model.answers.extend([COUNT, VALID])
+    output = studio.runs.wait(None, "agent", input=ASKED)
+    assert output["error"] is None
+    assert output["value"] == output["tables"][0]["rows"][0][0] > 0
+    assert model.schemas == ["GeneratedSQL", "SQLValidation"]
+
+
+def test_updates_are_streamed_node_by_node(studio: Any, model: FakeOpenAI) -> None:
+    model.answers.extend([COUNT, VALID])
+    parts = list(studio.runs.stream(None, "agent", input=ASKED, stream_mode="updates"))
+    assert [node for part in parts if part.event == "updates" for node in part.data] == NODES
+
+
+def test_the_analyst_answers_from_a_stored_file(
+    studio: Any, model: FakeOpenAI, cache_dir: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "cities.csv"
+    path.write_text("city,units\nKazan,1\nTver,2\n")
+    file_id = Services(load_settings(data_dir=cache_dir, cache_dir=cache_dir)).registry.add_file(path)
+    model.answers.append({"tool": "finish", "arguments": '{"cannot_answer": "no"}'})
+    output = studio.runs.wait(None, "analyst", input={"question": "Why?", "files": [file_id]})
+    assert output["error"]["code"] == "off_topic"
+    assert [step.get("tool") for step in output["audit"]["steps"]][1::2] == ["create_dataset", "get_schema", None]
+
+
+# Which sources a question can name
+
+
+def opened(path: Path) -> bool:
+    """Whether anything has read `path` since it was put there; its time of access is long ago otherwise."""
+    return path.stat().st_atime_ns != LONG_AGO_NS
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    """A database and a file that no setting names."""
+    make_table(tmp_path, "thing TEXT", [["hidden"]]).rename(tmp_path / "private.sqlite")
+    (tmp_path / "private.csv").write_text("thing\nhidden\n")
+    for path in tmp_path.iterdir():
+        os.utime(path, ns=(LONG_AGO_NS, path.stat().st_mtime_ns))
+        assert not opened(path) and path.read_bytes() and opened(path), "reading does not change the time of access"
+        os.utime(path, ns=(LONG_AGO_NS, path.stat().st_mtime_ns))
+    return tmp_path
+
+
+@pytest.mark.parametrize("graph", ["agent", "analyst"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "sqlite:///{folder}/private.sqlite",
+        "sqlite:////{folder}/private.sqlite?mode=ro",
+        "duckdb:///{folder}/private.sqlite",
+        "SQLITE:///{folder}/private.sqlite",
+        "postgresql://postgres@127.0.0.1:5432/postgres",
+        "{folder}/private.sqlite",
+        "file://{folder}/private.csv",
+    ],
+)
+def test_a_source_that_is_not_configured_is_refused(
+    studio: Any, model: FakeOpenAI, private: Path, graph: str, source: str
+) -> None:
+    named = source.format(folder=private)
+    output = studio.runs.wait(None, graph, input={"question": "How many things are there?", "source": named})
+    assert output["error"]["code"] == "source_not_found"
+    assert model.requests == [] and not opened(private / "private.sqlite") and not opened(private / "private.csv")
+
+
+@pytest.mark.parametrize("name", ["{folder}/private.csv", "{folder}/private.sqlite", "../private.csv", "/etc/passwd"])
+def test_a_file_path_is_refused(studio: Any, model: FakeOpenAI, private: Path, name: str) -> None:
+    named = name.format(folder=private)
+    output = studio.runs.wait(None, "analyst", input={"question": "How many?", "files": [named]})
+    assert output["error"]["code"] == "file_unknown"
+    assert model.requests == [] and not opened(private / "private.sqlite") and not opened(private / "private.csv")
+
+
+def test_a_source_that_is_put_into_the_state_is_refused(studio: Any, model: FakeOpenAI, private: Path) -> None:
+    named = f"sqlite:///{private}/private.sqlite"
+    thread = studio.threads.create()["thread_id"]
+    model.answers.extend([COUNT, VALID])
+    studio.runs.wait(thread, "agent", input=ASKED)
+    stated = {"sql_request": "SELECT * FROM things", "source": named, "given": {"source": named}, "error": None}
+    studio.threads.update_state(thread, stated, as_node="check_stop_words")
+    with suppress(httpx.HTTPStatusError):
+        studio.runs.wait(thread, "agent", input=None)
+    assert "hidden" not in str(studio.threads.get_state(thread)) and not opened(private / "private.sqlite")
+
+
+def test_a_configured_source_is_answered_by_name(studio: Any, model: FakeOpenAI) -> None:
+    model.answers.extend([{**COUNT, "sql": "SELECT COUNT(*) AS things FROM things"}, VALID])
+    output = studio.runs.wait(None, "agent", input={"question": "How many things are there?", "source": "things"})
+    assert (output["error"], output["value"]) == (None, 2)
+
+
+@pytest.mark.parametrize("graph", ["agent", "analyst"])
+def test_an_error_names_no_directory(studio: Any, graph: str) -> None:
+    thread = studio.threads.create()["thread_id"]
+    output = studio.runs.wait(thread, graph, input={"question": "How many things are there?", "source": "gone"})
+    assert output["error"]["code"] == "source_not_found" and "gone.sqlite" in output["error"]["message"]
+    shown = json.dumps([output, studio.threads.get_state(thread)["values"]])
+    assert "no such place" not in shown and str(ROOT) not in shown
+
+
+def test_text_that_is_no_unicode_breaks_nothing(studio_url: str, studio: Any, model: FakeOpenAI) -> None:
+    model.answers.extend([{**COUNT, "assumptions": ["all \ud800"]}, VALID])
+    output = studio.runs.wait(None, "agent", input=ASKED)
+    assert (output["error"], output["audit"]["assumptions"]) == (None, ["all \ufffd"])
+    asked = json.dumps({**RUN, "input": {"question": "How many \ud800 customers?"}})
+    answer = httpx.post(f"{studio_url}/runs/wait", content=asked, trust_env=False, timeout=30)
+    assert answer.status_code in (200, 400, 422)
+
+
+def test_a_setting_allows_urls_and_paths(cache_dir: Path, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_STUDIO_ANY_SOURCE", "true")
+    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(private))
+    import agent.server.studio as served
+
+    services = served.StudioServices(model=ScriptedModel())
+    assert services.source(f"sqlite:///{private}/private.sqlite").catalog.tables
+    monkeypatch.setenv("DATASPHINX_STUDIO_ANY_SOURCE", "false")
+    with pytest.raises(SourceNotFound):
+        served.StudioServices(model=ScriptedModel()).source(f"sqlite:///{private}/private.sqlite")
+
+
+def test_a_caller_in_the_same_process_names_urls_and_paths(
+    cache_dir: Path, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import agent.analyst
+    import agent.graph
+
+    answers = {"GeneratedSQL": [{**COUNT, "sql": "SELECT COUNT(*) AS things FROM things"}], "SQLValidation": [VALID]}
+    services = Services(load_settings(cache_dir=cache_dir, data_dir=cache_dir), model=ScriptedModel(answers))
+    asked = {"question": "How many things are there?", "source": f"sqlite:///{private}/private.sqlite"}
+    assert agent.graph.build_graph(services).invoke(asked)["value"] == 1
+    assert agent.graph.graph is not None and agent.analyst.graph is not None
+    assert Services().any_source
+
+
+# Who can reach the server
+
+STUDIO = "https://smith.langchain.com"
+FOREIGN = [
+    "https://evil.example",
+    "http://localhost:3000",
+    "null",
+    "https://smith.langchain.com.evil.example",
+    "http://smith.langchain.com",
+    "https://evil.smith.langchain.com",
+    "http://[::1",
+]
+PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-api-key"}
+
+
+def test_the_origin_of_studio_is_allowed(studio_url: str) -> None:
+    preflight = httpx.options(f"{studio_url}/runs/stream", headers={"Origin": STUDIO, **PREFLIGHT}, trust_env=False)
+    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, STUDIO)
+    assert "POST" in preflight.headers["access-control-allow-methods"]
+    simple = httpx.post(f"{studio_url}/assistants/search", headers={"Origin": STUDIO}, json={}, trust_env=False)
+    assert (simple.status_code, simple.headers["access-control-allow-origin"]) == (200, STUDIO)
+    assert "access-control-allow-credentials" not in simple.headers
+    assert len(simple.json()) == 2
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_a_foreign_origin_gets_no_permission_and_no_answer(studio_url: str, model: FakeOpenAI, origin: str) -> None:
+    model.requests.clear()
+    headers = {"Origin": origin}
+    with httpx.Client(base_url=studio_url, trust_env=False) as http:
+        answers = [
+            http.options("/runs/wait", headers=headers | PREFLIGHT),
+            http.get("/info", headers=headers),
+            # A browser sends this one without a preflight request.
+            http.post("/runs/wait", headers=headers | {"Content-Type": "text/plain"}, content=json.dumps(RUN)),
+        ]
+    for answer in answers:
+        assert answer.status_code == 403 and answer.json()["code"] == "origin_refused"
+        assert "access-control-allow-origin" not in answer.headers
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:2024", "192.0.2.7", "localhost.evil.example", ""])
+def test_a_foreign_host_name_is_refused(studio_url: str, host: str) -> None:
+    answer = httpx.get(f"{studio_url}/info", headers={"Host": host}, trust_env=False)
+    assert answer.status_code in (400, 403) and "version" not in answer.text
+
+
+def test_a_page_cannot_open_a_websocket(studio_url: str, studio: Any) -> None:
+    thread = studio.threads.create()["thread_id"]
+    host = studio_url.removeprefix("http://")
+    opening = (
+        f"GET /threads/{thread}/stream/events HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    )
+    answers = {}
+    for origin in (STUDIO, "https://evil.example"):
+        address = host.split(":")
+        with socket.create_connection((address[0], int(address[1])), timeout=10) as connection:
+            connection.sendall(f"{opening}Origin: {origin}\r\n\r\n".encode())
+            answers[origin] = connection.recv(100).split(b"\r\n")[0]
+    assert answers == {STUDIO: b"HTTP/1.1 101 Switching Protocols", "https://evil.example": b"HTTP/1.1 403 Forbidden"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sender"),
+    [
+        ({}, None),
+        ({"type": "websocket"}, None),
+        ({"server": ("::1", 2024)}, None),
+        ({"server": ("192.0.2.7", 2024)}, "192.0.2.7"),
+        ({"type": "websocket", "server": ("192.0.2.7", 2024)}, "192.0.2.7"),
+        ({"server": ("::ffff:192.0.2.7", 2024)}, "::ffff:192.0.2.7"),
+        ({"headers": [(b"host", b"evil.example")]}, "evil.example"),
+        ({"headers": [(b"host", b"localhost"), (b"origin", b"null")]}, "null"),
+        ({"headers": [(b"host", b"localhost"), (b"origin", b"http://localhost")]}, None),
+        ({"headers": [(b"host", b"localhost"), (b"origin", b"http://localhost:1")]}, "http://localhost:1"),
+        ({"headers": []}, "a request without Host"),
+        ({"type": "lifespan", "headers": []}, None),
+    ],
+)
+def test_what_shows_a_foreign_sender(changes: dict[str, Any], sender: str | None) -> None:
+    scope = {"type": "http", "server": ("127.0.0.1", 2024), "headers": [(b"host", b"127.0.0.1:2024")], **changes}
+    assert foreign_sender(scope) == sender
+
+
+def test_a_local_program_needs_no_origin(studio_url: str) -> None:
+    for host in (None, "localhost", "127.0.0.1:1", "[::1]:5"):
+        answer = httpx.get(f"{studio_url}/info", headers={"Host": host} if host else {}, trust_env=False)
+        assert answer.status_code == 200 and "access-control-allow-origin" not in answer.headers
+
+
+def test_a_second_question_on_a_thread_begins_anew(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.extend([WRONG, VALID, COUNT, VALID])
+    first = studio.runs.wait(thread, "agent", input=ASKED)
+    after_first = studio.threads.get_state(thread)
+    assert after_first["next"] == []
+    assert after_first["values"]["sql_generate_count"] == 2
+    assert after_first["values"]["sql_request"] == first["sql"] == COUNT["sql"]
+
+    model.answers.extend([COUNT, VALID])
+    second = studio.runs.wait(thread, "agent", input={"question": "How many customers are there?"})
+    values = studio.threads.get_state(thread)["values"]
+    assert values["question"] == "How many customers are there?"
+    assert (values["table_counter"], values["sql_generate_count"]) == (1, 1)
+    assert second["audit"]["trace_id"] != first["audit"]["trace_id"]
+    assert [step["node"] for step in second["audit"]["steps"]] == NODES
+
+
+def test_a_question_back_interrupts_and_is_resumed(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.append(ASKS)
+    asked = studio.runs.wait(thread, "agent", input={"question": BEST})
+    (interrupt,) = studio.threads.get_state(thread)["interrupts"]
+    assert interrupt["value"] == asked["clarification"]
+    assert interrupt["value"]["question"] == ASKS["question"]
+    assert studio.threads.get(thread)["status"] == "interrupted"
+
+    model.answers.append(VALID)
+    output = studio.runs.wait(thread, "agent", command={"resume": "1"})
+    assert (output["error"], output["clarification"], output["sql"]) == (None, None, BY_ORDERS)
+    assert model.schemas == ["AmbiguityReview", "SQLValidation"]
+    assert studio.threads.get(thread)["status"] == "idle"
+
+
+def test_a_question_back_is_answered_by_an_input_too(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.extend([ASKS, VALID])
+    studio.runs.wait(thread, "agent", input={"question": BEST})
+    output = studio.runs.wait(thread, "agent", input={"clarification_answer": "by amount"})
+    assert output["sql"] == BY_AMOUNT
+    again = studio.runs.wait(thread, "agent", input={"clarification_answer": "by amount"})
+    assert again["error"]["code"] == "nothing_asked"
+
+
+def test_a_domain_error_is_the_output(studio: Any) -> None:
+    output = studio.runs.wait(None, "agent", input={"question": "  "})
+    assert output["error"]["code"] == "invalid_question"

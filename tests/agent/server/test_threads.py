@@ -1,0 +1,368 @@
+"""Conversations over HTTP: questions back, feedback and follow-ups on threads, also after a restart of the server."""
+
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url
+
+from agent.conversation.threads import open_threads
+from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
+from agent.llm.scripted import ScriptedModel
+from agent.server.app import create_app, serve
+from agent.services import Services
+from agent.settings import load_settings
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.agent.record.stores import fresh_url
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.databases import make_table, url
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
+UNKNOWN = "0" * 32
+ON_EVERY_STORE = pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+)
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Settings that name an empty store of threads."""
+    if request.param == "sqlite":
+        yield {}
+        return
+    with fresh_url("postgres", tmp_path) as empty:
+        yield {"threads_url": empty}
+
+
+@pytest.fixture
+def served(cache_dir: Path) -> Iterator[Served]:
+    """A server whose model asks back what "the best" means, and else counts the orders."""
+    with serving(cache_dir, {"AmbiguityReview": [ASKS]}) as server:
+        yield server
+
+
+def spent(server: Served) -> int:
+    return len(server.model.calls)
+
+
+# A conversation
+
+
+def test_a_question_back_is_answered_on_its_thread(served: Served) -> None:
+    asked = served.invoke(question=BEST)
+    output = served.invoke(thread_id=asked["thread_id"], clarification_answer="2")
+
+    assert (asked["status"], asked["clarification"]["question"]) == ("clarification", ASKS["question"])
+    assert (output["status"], output["sql"], output["thread_id"]) == ("ok", BY_AMOUNT, asked["thread_id"])
+    assert spent(served) == 2
+
+
+def test_a_question_back_is_answered_without_its_thread(served: Served) -> None:
+    asked = served.invoke(question=BEST)
+    output = served.invoke(clarification=asked["clarification"], clarification_answer="the oldest")
+
+    assert (output["status"], output["sql"]) == ("ok", COUNT["sql"])
+    assert output["thread_id"] != asked["thread_id"]
+
+
+def test_each_question_begins_a_thread_unless_it_names_one(served: Served) -> None:
+    first, second = served.invoke(**ASKED), served.invoke(question="as a table")
+    third = served.invoke(question="as a table", thread_id=first["thread_id"])
+
+    assert first["thread_id"] != second["thread_id"]
+    assert "retrieve_tables" in {step["node"] for step in second["audit"]["steps"]}
+    assert [step["node"] for step in third["audit"]["steps"]] == ["rewrite_question", "answer"]
+    assert (third["output_type"], third["sql"], third["thread_id"]) == ("dataframe", COUNT["sql"], first["thread_id"])
+
+
+def test_feedback_on_the_last_answer(cache_dir: Path) -> None:
+    other = {**COUNT, "sql": "SELECT COUNT(DISTINCT order_id) AS orders FROM orders"}
+    with serving(cache_dir, {"GeneratedSQL": [COUNT, other]}, clarify="never") as server:
+        thread = server.invoke(**ASKED)["thread_id"]
+        rejected = server.invoke(thread_id=thread, feedback={"accepted": False, "comment": "each of them once"})
+        accepted = server.invoke(thread_id=thread, feedback={"accepted": True})
+
+    assert (rejected["sql"], accepted["sql"]) == (other["sql"], other["sql"])
+    assert (rejected["status"], accepted["status"], accepted["audit"]["llm_calls"]) == ("ok", "ok", 0)
+
+
+def test_a_source_that_was_named_holds_until_another_is(cache_dir: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("sky", "sea")]
+    for folder, moons in zip(folders, (2, 0), strict=True):
+        folder.mkdir()
+        make_table(folder, "planet TEXT, moons INTEGER", [["Mars", moons]], table="planets")
+    sources = {folder.name: url(next(folder.iterdir())) for folder in folders}
+    statement = {**COUNT, "sql": "SELECT moons FROM planets"}
+    asked = "How many moons has the planet Mars?"
+    answers = {"GeneratedSQL": [statement], "StandaloneQuestion": [{"question": f"{asked} As a table"}]}
+    with serving(cache_dir, answers, sources=sources) as server:
+        first = server.invoke(question=asked, source="sea")
+        same, form, other, other_form = (
+            server.invoke(question=question, thread_id=first["thread_id"], **named)
+            for question, named in (
+                (asked, {}), ("as a table", {}), (asked, {"source": "sky"}), ("as a table", {"source": "sea"}),
+            )
+        )  # fmt: skip
+    assert [output["value"] for output in (first, same, other)] == [0, 0, 2]
+    assert [output["tables"][0]["rows"] for output in (form, other_form)] == [[[0]], [[0]]]
+
+
+@ON_EVERY_STORE
+def test_a_thread_outlives_the_server(cache_dir: Path, store: dict[str, Any]) -> None:
+    answers = {"AmbiguityReview": [ASKS]}
+    with serving(cache_dir, answers, **store) as server:
+        thread = server.invoke(question=BEST)["thread_id"]
+    with serving(cache_dir, **store) as server:
+        output = server.invoke(thread_id=thread, clarification_answer="by amount")
+        assert "AmbiguityReview" not in {call.schema_name for call in server.model.calls}
+    with serving(cache_dir, **store) as server:
+        followed = server.invoke(thread_id=thread, question="only the top two")
+
+    assert (output["status"], output["sql"]) == ("ok", BY_AMOUNT)
+    assert len(followed["tables"][0]["rows"]) == 2
+    assert output["audit"]["trace_id"] != followed["audit"]["trace_id"]
+
+
+@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_route_ends_in_the_question_back(served: Served, route: str) -> None:
+    response = served.post(f"/agent/{route}", **({"inputs": [{"question": BEST}]} if route == "batch" else
+                                                {"input": {"question": BEST}}))  # fmt: skip
+
+    assert response.status_code == 200
+    assert ASKS["question"] in response.text and '"status":"clarification"' in response.text.replace(": ", ":")
+    assert "__interrupt__" not in response.text
+
+
+def test_a_stream_ends_in_the_output_of_the_thread(served: Served) -> None:
+    *steps, asked = served.agent.stream({"question": BEST})
+    *more, output = served.agent.stream({"thread_id": asked["thread_id"], "clarification_answer": "1"})
+
+    assert [list(step) for step in steps][-2:] == [["ask_clarification"], ["answer"]]
+    assert [list(step) for step in more][0] == ["ask_clarification"]
+    assert (output["sql"], output["thread_id"]) == (BY_ORDERS, asked["thread_id"])
+
+
+# What goes wrong
+
+
+def test_an_option_that_is_not_there_leaves_the_question_open(served: Served) -> None:
+    asked = served.invoke(question=BEST)
+    wrong = served.invoke(thread_id=asked["thread_id"], clarification_answer="7")
+
+    assert (wrong["status"], wrong["error"]["code"]) == ("error", "option_unknown")
+    assert wrong["clarification"] == asked["clarification"]
+    assert served.invoke(thread_id=asked["thread_id"], clarification_answer="1")["sql"] == BY_ORDERS
+
+
+def test_a_second_answer_finds_nothing_asked(served: Served) -> None:
+    thread = served.invoke(question=BEST)["thread_id"]
+    served.invoke(thread_id=thread, clarification_answer="1")
+    before = spent(served)
+
+    assert served.invoke(thread_id=thread, clarification_answer="2")["error"]["code"] == "nothing_asked"
+    assert spent(served) == before
+
+
+@pytest.mark.parametrize(
+    "said", [{"clarification_answer": "1"}, {"feedback": {"accepted": True}}, {"question": "Сколько заказов?"}]
+)
+@ON_EVERY_STORE
+def test_an_unknown_thread(cache_dir: Path, store: dict[str, Any], said: dict[str, Any]) -> None:
+    with serving(cache_dir, **store) as server:
+        output = server.invoke(thread_id=UNKNOWN, **said)
+        assert not server.model.calls
+
+    assert (output["status"], output["error"]["code"], output["thread_id"]) == ("error", "thread_unknown", UNKNOWN)
+    assert UNKNOWN in output["answer"] and ("Беседы" in output["answer"]) == ("question" in said)
+    assert (output["tables"], output["audit"]["steps"]) == ([], [])
+
+
+def test_the_graphs_have_threads_of_their_own(served: Served) -> None:
+    thread = served.invoke(**ASKED)["thread_id"]
+    output = served.analyst.invoke({"question": "and in May?", "thread_id": thread})
+
+    assert output["error"]["code"] == "thread_unknown"
+
+
+@ON_EVERY_STORE
+def test_of_two_answers_at_once_one_runs(cache_dir: Path, store: dict[str, Any]) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(_: Any) -> dict[str, Any]:
+        begun.set()
+        assert go_on.wait(20)
+        return COUNT
+
+    answers = {"AmbiguityReview": [ASKS], "GeneratedSQL": [wait]}
+    with serving(cache_dir, answers, **store) as one, serving(cache_dir, **store) as other:
+        thread = one.invoke(question=BEST)["thread_id"]
+        said = {"thread_id": thread, "clarification_answer": "the oldest"}
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(one.invoke, **said)
+            assert begun.wait(20)
+            try:
+                busy = [server.invoke(**said) for server in (one, other)]
+            finally:
+                go_on.set()
+        late = other.invoke(**said)
+        assert other.model.calls == []
+
+    assert first.result()["status"] == "ok"
+    assert [output["error"]["code"] for output in busy] == ["thread_busy"] * 2
+    assert late["error"]["code"] == "nothing_asked"
+
+
+def test_of_a_batch_on_one_thread_one_runs(served: Served) -> None:
+    thread = served.invoke(question=BEST)["thread_id"]
+    outputs = served.agent.batch([{"thread_id": thread, "clarification_answer": "1"}] * 5)
+    codes = [output["error"] and output["error"]["code"] for output in outputs]
+
+    assert codes.count(None) == 1
+    assert set(codes) <= {None, "thread_busy", "nothing_asked"}
+    assert served.invoke(thread_id=thread, question="as a table")["sql"] == BY_ORDERS
+
+
+def test_a_run_that_is_broken_off_leaves_the_thread_as_it_was(cache_dir: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(_: Any) -> dict[str, Any]:
+        begun.set()
+        assert go_on.wait(20)
+        return COUNT
+
+    with serving(cache_dir, {"AmbiguityReview": [ASKS], "GeneratedSQL": [wait]}) as server:
+        thread = server.invoke(question=BEST)["thread_id"]
+        said = {"thread_id": thread, "clarification_answer": "the oldest"}
+        with server.http.stream("POST", "/agent/stream", json={"input": said}) as response:
+            lines = response.iter_lines()
+            assert next(line for line in lines if "ask_clarification" in line)
+            assert begun.wait(20)
+        go_on.set()
+        answered = server.invoke(**said)
+        for _ in range(200):
+            if not answered["error"]:
+                break
+            assert answered["error"]["code"] == "thread_busy"
+            answered = server.invoke(**said)
+
+    assert answered["sql"] == COUNT["sql"]
+
+
+def test_a_defect_leaves_the_thread_as_it_was(cache_dir: Path) -> None:
+    with serving(cache_dir, {"AmbiguityReview": [ASKS], "GeneratedSQL": [ConnectionError("gone"), COUNT]}) as server:
+        thread = server.invoke(question=BEST)["thread_id"]
+        said = {"thread_id": thread, "clarification_answer": "the oldest"}
+
+        assert server.invoke(**said)["error"]["code"] == "model_unreachable"
+        assert server.invoke(**said)["error"] is None
+
+
+WRONG: list[dict[str, Any]] = [
+    {"thread_id": UNKNOWN},
+    {"thread_id": "1", **ASKED},
+    {"thread_id": UNKNOWN + "\n", **ASKED},
+    {"thread_id": f"../{UNKNOWN}"[:32], **ASKED},
+    {"clarification_answer": "1"},
+    {"clarification_answer": "1", **ASKED},
+    {"clarification_answer": "1", "thread_id": UNKNOWN, **ASKED},
+    {"clarification_answer": " ", "thread_id": UNKNOWN},
+    {"clarification_answer": "x" * 2001, "thread_id": UNKNOWN},
+    {"clarification_answer": 1, "thread_id": UNKNOWN},
+    {"clarification_answer": "1", "clarification": {"question": "?"}},
+    {"clarification_answer": "1", "thread_id": UNKNOWN, "source": "sample"},
+    {"feedback": {"accepted": True}},
+    {"feedback": {"accepted": "perhaps"}, "thread_id": UNKNOWN},
+    {"feedback": {}, "thread_id": UNKNOWN},
+    {"feedback": {"accepted": True, "surprise": 1}, "thread_id": UNKNOWN},
+    {"feedback": {"accepted": True}, "thread_id": UNKNOWN, **ASKED},
+    {"feedback": {"accepted": True}, "thread_id": UNKNOWN, "clarification_answer": "1"},
+]
+
+
+def test_what_does_not_go_together_is_refused(cache_dir: Path) -> None:
+    with serving(cache_dir, {"AmbiguityReview": [ASKS]}, sources={"sample": "sqlite:///none.db"}) as server:
+        for given in WRONG:
+            response = server.post("/agent/invoke", input=given)
+            assert response.status_code == 422, given
+    assert server.model.calls == []
+
+
+def test_a_question_with_a_clarification_is_refused(served: Served) -> None:
+    asked = served.invoke(question=BEST)
+    both = {"clarification": asked["clarification"], "clarification_answer": "1", "thread_id": asked["thread_id"]}
+
+    for given in ({**ASKED, "clarification": asked["clarification"]}, both):
+        assert served.post("/agent/invoke", input=given).status_code == 422
+
+
+# The store
+
+
+def test_the_file_is_for_its_owner_alone(served: Served) -> None:
+    thread = served.invoke(question=BEST)["thread_id"]
+    served.invoke(thread_id=thread, clarification_answer="1")
+    folder = served.services.settings.data_dir
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
+
+    assert {modes[name] for name in modes if name.startswith("threads.sqlite")} == {0o600}
+    assert not list((folder / "threads").glob("agent-*"))
+    assert stat.S_IMODE((folder / "threads").stat().st_mode) == 0o700
+
+
+def test_a_store_that_cannot_be_reached_is_an_error_without_its_password(cache_dir: Path) -> None:
+    nowhere = "postgresql+psycopg://me:swordfish@127.0.0.1:1/threads"
+    with serving(cache_dir, threads_url=nowhere) as server:
+        response = server.post("/agent/invoke", input=ASKED)
+    output = response.json()["output"]
+
+    assert (output["error"]["code"], output["status"]) == ("threads_unavailable", "error")
+    assert "swordfish" not in response.text and "me:***@127.0.0.1:1" in output["answer"]
+    with pytest.raises(ThreadsUnavailable):
+        serve(settings=load_settings(cache_dir=cache_dir, threads_url=nowhere))
+
+
+def test_a_file_that_is_no_store(cache_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/threads.sqlite").write_text("this is no database" * 100)
+    with serving(cache_dir) as server:
+        assert server.invoke(**ASKED)["error"]["code"] == "threads_unavailable"
+
+
+@pytest.mark.parametrize("wrong", ["mysql://me:swordfish@localhost/x", "no url"])
+def test_another_engine_keeps_no_threads(cache_dir: Path, wrong: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        open_threads(load_settings(cache_dir=cache_dir, threads_url=wrong))
+    assert caught.value.setting == "DATASPHINX_THREADS_URL" and "swordfish" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("module", "settings", "extra"),
+    [
+        ("langgraph.checkpoint.sqlite", {}, "threads"),
+        ("filelock", {}, "threads"),
+        ("langgraph.checkpoint.postgres", {"threads_url": "postgresql://127.0.0.1/x"}, "postgres"),
+    ],
+)
+def test_what_is_not_installed_is_named(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch, module: str, settings: dict[str, Any], extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(DriverMissing) as caught:
+        create_app(Services(load_settings(cache_dir=cache_dir, **settings), model=ScriptedModel()))
+    assert caught.value.extra == extra
+
+
+@pytest.mark.postgres
+def test_servers_that_begin_together_make_the_tables_once(tmp_path: Path, cache_dir: Path) -> None:
+    with fresh_url("postgres", tmp_path) as empty, ThreadPoolExecutor(4) as pool:
+        plain = make_url(empty).set(drivername="postgres").render_as_string(hide_password=False)
+        stores = [open_threads(load_settings(cache_dir=cache_dir, threads_url=each)) for each in (empty, plain) * 2]
+        assert list(pool.map(lambda store: store.last(UNKNOWN), stores)) == [None] * 4

@@ -1,0 +1,216 @@
+"""Cached catalogs: read back unchanged, and refused if damaged or outdated."""
+
+import os
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agent.retrieval.arrays import pack_json, read_arrays, unpack_json, write_arrays
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from agent.sources.cache import CatalogCache, fingerprint, source_identity
+from agent.sql.database import Database
+from tests.databases import empty_database, url
+
+CATALOG = Catalog(
+    "sqlite",
+    {
+        "a": Table(
+            "a",
+            (Column("id", "INTEGER", False), Column("b", "TEXT", True, "a\nremark", 0.25, 7, ("x", "\udcff"), False)),
+            primary_key=("id",),
+            foreign_keys=(ForeignKey(("b",), "s.b", ("id",), inferred=True),),
+            comment="Ünïcode",
+            rows=12,
+        ),
+        "s.b": Table("b", (Column("password", "TEXT", secret=True),), schema="s", is_view=True),
+    },
+    "main",
+    {("a", "b"): ("x", "y")},
+    ("c is left out: broken",),
+)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> CatalogCache:
+    return CatalogCache(tmp_path / "cache", Database(url(empty_database(tmp_path))), ["secret"])
+
+
+def test_what_is_stored_is_read_again(cache: CatalogCache) -> None:
+    cache.store(CATALOG, "stamp")
+    entry = cache.load(unwanted)
+    assert entry is not None
+    assert entry.catalog == CATALOG
+    assert entry.stamp == "stamp"
+    assert [path.name for path in cache.path.parent.iterdir()] == [cache.path.name]
+    assert cache.path.stat().st_mode & 0o077 == 0
+
+
+def test_nothing_stored(cache: CatalogCache) -> None:
+    assert cache.load(unwanted) is None
+
+
+def unwanted() -> Catalog:
+    """What is called where a stored table cannot be read."""
+    raise AssertionError("the database was read")
+
+
+HEAD = [
+    "options",
+    "stored_at",
+    "stamp",
+    "digest",
+    "dialect",
+    "default_schema",
+    "warnings",
+    "routines",
+    "composite_fields",
+]
+
+
+def arrays(cache: CatalogCache) -> dict[str, Any]:
+    cache.store(CATALOG, "")
+    return read_arrays(cache.path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"options": "others"},
+        {"default_schema": 7},
+        {"dialect": ["sqlite"]},
+        {"stored_at": "yesterday"},
+        {"stamp": 3},
+        {"digest": None},
+        {"warnings": 3},
+        {"warnings": [["a"]]},
+        {"routines": 3},
+        {"composite_fields": [["a"]]},
+    ],
+    ids=str,
+)
+def test_a_file_with_another_head_is_thrown_away(cache: CatalogCache, change: dict[str, Any]) -> None:
+    written = arrays(cache)
+    head = dict(zip(HEAD, unpack_json(written["head"]), strict=True)) | change
+    write_arrays(cache.path, written | {"head": pack_json(list(head.values()))})
+    cache.values_path.write_text("values that belong to it")
+    cache.index_path.write_text("the index that belongs to it")
+    assert cache.load(unwanted) is None
+    assert list(cache.path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("head", 7),
+        ("names", None),
+        ("names", [["a"]]),
+        ("names", [[None, 1], ["s", "b"]]),
+        ("names", [[None, "a"], [None, "a"]]),
+        ("names", [[None, "a"], [None, "another"]]),
+        ("names", [[None, str(number)] for number in range(17)]),
+        ("table_blocks", None),
+        ("table_blocks", [["a"]]),
+        ("table_blocks", [[1, [], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [["x", 5, True, None]], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [["x", "TEXT", True, ["no text"]]], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [[["x"], "TEXT", True, None]], None, [], [], None, False, None]]),
+        ("table_blocks", [["a", [["x", "TEXT", 1, None, None, None, [], False]], None, [], [], None, False, None]]),
+        ("value_blocks", [["a"]]),
+        ("value_blocks", [["a", "b", {"c": 1}]]),
+        ("value_blocks", [["of another table", "b", "c"]]),
+    ],
+    ids=str,
+)
+def test_a_file_with_other_contents_is_thrown_away(cache: CatalogCache, name: str, content: Any) -> None:
+    changed = {name: pack_json(content)}
+    if name.endswith("_blocks"):
+        changed[name.replace("blocks", "starts")] = np.array([0, len(changed[name])])
+    write_arrays(cache.path, arrays(cache) | changed)
+    assert cache.load(unwanted) is None
+    assert list(cache.path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PK\x03\x04",
+        b"not compressed",
+        b"cos\nsystem\n(S'true'\ntR.",
+        zlib.compress(b"[" * 100_000),
+        zlib.compress(b"[]"),
+        zlib.compress(b"\xff\xfe"),
+        zlib.compress(b'{"options": 1}')[:-3],
+    ],
+)
+def test_a_broken_file_is_thrown_away(cache: CatalogCache, content: bytes) -> None:
+    cache.path.parent.mkdir(parents=True)
+    cache.path.write_bytes(content)
+    assert cache.load(unwanted) is None
+    assert not cache.path.exists()
+
+
+def test_damage_anywhere_shows_when_it_is_loaded(cache: CatalogCache) -> None:
+    cache.store(CATALOG, "")
+    whole = cache.path.read_bytes()
+    thrown_away = 0
+    for at in range(0, len(whole), 13):
+        cache.path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        entry = cache.load(unwanted)
+        thrown_away += entry is None
+        # A date or a flag of the container may differ, what it holds may not.
+        assert entry is None or entry.catalog == CATALOG
+    assert thrown_away > len(whole) / 13 / 3
+
+
+def test_a_file_of_another_user_is_not_believed(cache: CatalogCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.store(CATALOG, "")
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+    assert cache.load(unwanted) is None
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(cache: CatalogCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.store(CATALOG, "old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(OSError, match="No space"):
+            cache.store(CATALOG, "new")
+    entry = cache.load(unwanted)
+    assert entry is not None and entry.stamp == "old"
+    assert len(list(cache.path.parent.iterdir())) == 1
+
+
+def test_the_fingerprint_is_of_the_schema_alone() -> None:
+    table = CATALOG.tables["a"]
+    sampled = replace(table, rows=99, columns=tuple(column._replace(distinct=5) for column in table.columns))
+    assert fingerprint(replace(CATALOG, tables={**CATALOG.tables, "a": sampled}, values={})) == fingerprint(CATALOG)
+    for other in (
+        replace(table, comment="changed"),
+        replace(table, primary_key=()),
+        replace(table, foreign_keys=()),
+        replace(table, columns=table.columns[:1]),
+        replace(table, columns=(table.columns[0]._replace(type="TEXT"), table.columns[1])),
+        replace(table, columns=(table.columns[0]._replace(secret=True), table.columns[1])),
+    ):
+        assert fingerprint(replace(CATALOG, tables={**CATALOG.tables, "a": other})) != fingerprint(CATALOG)
+
+
+def test_sources_are_told_apart_but_not_by_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def path(address: str, secret: str = "") -> str:
+        return CatalogCache(tmp_path, Database(address), [secret]).path.name
+
+    first = "postgresql://anna:one@127.0.0.1/shop"
+    assert path(first) == path("postgresql://anna:two@127.0.0.1/shop") == path(first, "other options")
+    assert len({path(first), path("postgresql://ben@127.0.0.1/shop"), path("postgresql://anna@127.0.0.1/x")}) == 3
+    assert "one" not in source_identity(Database(first))
+    file = empty_database(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert path(url(file)) == path(f"sqlite:///{file.name}")

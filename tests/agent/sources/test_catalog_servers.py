@@ -1,0 +1,190 @@
+"""Catalogs of PostgreSQL and MariaDB: schemas, keys, comments, statistics and unreadable objects."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Connection, create_engine, make_url
+from sqlalchemy.exc import OperationalError
+
+from agent.schema.catalog import ForeignKey
+from agent.sources.source import Source
+from agent.types import Limits
+from tests.databases import open_url
+
+URLS = {
+    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
+    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
+}
+MAIN, OTHER, HIDDEN, ROLE = "sphinx_catalog", "sphinx_catalog_other", "sphinx_catalog_hidden", "sphinx_catalog_reader"
+MAKE = {
+    "postgres": f"""
+        CREATE SCHEMA {OTHER};
+        CREATE SCHEMA {HIDDEN};
+        CREATE TYPE mood AS ENUM ('glad', 'sad');
+        CREATE TABLE {OTHER}.regions (code VARCHAR(2) PRIMARY KEY, label TEXT);
+        CREATE TABLE {HIDDEN}.salaries (id INT PRIMARY KEY, amount INT);
+        CREATE TABLE shops (id INT PRIMARY KEY, region VARCHAR(2) REFERENCES {OTHER}.regions, feeling mood,
+            opened DATE, tags TEXT[], facts JSONB, "Odd ""name" UUID, password TEXT);
+        CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT);
+        CREATE TABLE locked (id INT PRIMARY KEY, word TEXT);
+        CREATE VIEW open_shops AS SELECT id, region FROM shops;
+        CREATE MATERIALIZED VIEW counted AS SELECT region, COUNT(*) AS shops FROM shops GROUP BY region;
+        COMMENT ON TABLE shops IS 'where we sell';
+        COMMENT ON COLUMN shops.opened IS 'first day';
+        INSERT INTO {OTHER}.regions VALUES ('TX', 'Texas'), ('CA', 'California');
+        INSERT INTO shops VALUES (1, 'TX', 'glad', '2020-01-02', '{{a,b}}', '{{"a": 1}}',
+            '00000000-0000-0000-0000-000000000001', 'swordfish'), (2, NULL, 'sad', NULL, NULL, NULL, NULL, NULL);
+        INSERT INTO visits SELECT n, 1, 'note ' || n % 300 FROM generate_series(1, 4000) AS n;
+        INSERT INTO locked VALUES (1, 'unseen')""",
+    "mysql": f"""
+        CREATE DATABASE {OTHER};
+        CREATE TABLE {OTHER}.regions (code VARCHAR(2) PRIMARY KEY, label TEXT);
+        CREATE TABLE shops (id INT PRIMARY KEY, region VARCHAR(2), feeling ENUM('glad', 'sad'),
+            opened DATE COMMENT 'first day', facts JSON, `Odd "name` VARCHAR(36), password TEXT,
+            FOREIGN KEY (region) REFERENCES {OTHER}.regions (code)) COMMENT 'where we sell';
+        CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT);
+        CREATE VIEW open_shops AS SELECT id, region FROM shops;
+        INSERT INTO {OTHER}.regions VALUES ('TX', 'Texas'), ('CA', 'California');
+        INSERT INTO shops VALUES (1, 'TX', 'glad', '2020-01-02', '{{"a": 1}}', 'u', 'swordfish'),
+            (2, NULL, 'sad', NULL, NULL, NULL, NULL);
+        INSERT INTO visits SELECT seq, 1, CONCAT('note ', seq % 300) FROM seq_1_to_4000""",
+}
+DROP = {
+    "postgres": (f"DROP DATABASE IF EXISTS {MAIN} WITH (FORCE)", f"DROP ROLE IF EXISTS {ROLE}"),
+    "mysql": (f"DROP DATABASE IF EXISTS {MAIN}", f"DROP DATABASE IF EXISTS {OTHER}"),
+}
+
+
+def run(connection: Connection, *statements: str) -> None:
+    for statement in statements:
+        connection.execution_options(no_parameters=True).exec_driver_sql(statement)
+
+
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
+def engine_name(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A server with a database of these tests on it."""
+    name = request.param
+    server = create_engine(URLS[name], isolation_level="AUTOCOMMIT")
+    try:
+        with server.connect() as connection:
+            run(connection, *DROP[name], f"CREATE DATABASE {MAIN}")
+    except OperationalError as error:
+        server.dispose()
+        pytest.skip(f"no {name} server answers: {error.orig}")
+    inside = create_engine(make_url(URLS[name]).set(database=MAIN), isolation_level="AUTOCOMMIT")
+    with inside.connect() as connection:
+        run(connection, *MAKE[name].split(";"))
+    inside.dispose()
+    yield name
+    with server.connect() as connection:
+        run(connection, *DROP[name])
+    server.dispose()
+
+
+def own(name: str, **changes: str) -> str:
+    return make_url(URLS[name]).set(database=MAIN, **changes).render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def source(engine_name: str) -> Iterator[Source]:
+    opened = open_url(own(engine_name), Limits(5, 10), schemas=(OTHER, MAIN, "public"))
+    yield opened
+    opened.close()
+
+
+def test_tables_of_all_schemas_and_keys_between_them(source: Source) -> None:
+    tables = source.catalog.tables
+    assert {"shops", "visits", "open_shops", f"{OTHER}.regions"} <= set(tables)
+    assert tables["shops"].foreign_keys == (ForeignKey(("region",), f"{OTHER}.regions", ("code",)),)
+    assert tables["visits"].foreign_keys == (ForeignKey(("shop_id",), "shops", ("id",), inferred=True),)
+    assert tables[f"{OTHER}.regions"].schema == OTHER
+    assert (tables["open_shops"].is_view, tables["shops"].is_view) == (True, False)
+    joined = f"SELECT label FROM shops JOIN {OTHER}.regions AS r ON r.code = shops.region"
+    assert source.execute(joined)["rows"] == [["Texas"]]
+
+
+def test_comments_types_and_samples(source: Source) -> None:
+    shops = source.catalog.tables["shops"]
+    columns = {column.name: column for column in shops.columns}
+    assert (shops.comment, columns["opened"].comment, shops.rows) == ("where we sell", "first day", 2)
+    kinds = {name: column.type_class for name, column in columns.items()}
+    assert (kinds["id"], kinds["opened"], kinds["feeling"]) == ("number", "date", "text")
+    assert (columns["opened"].null_share, columns["opened"].examples) == (0.5, ("2020-01-02",))
+    assert source.catalog.values["shops", "feeling"] == ("glad", "sad")
+    assert source.catalog.values[f"{OTHER}.regions", "label"] == ("California", "Texas")
+    assert columns["password"].secret and "swordfish" not in repr(source.catalog)
+
+
+def test_rows_and_distinct_values_of_a_larger_table(source: Source) -> None:
+    visits = source.catalog.tables["visits"]
+    assert 3000 <= (visits.rows or 0) <= 5000
+    assert 250 <= (visits.columns[2].distinct or 0) <= 600
+
+
+def test_values_are_found(source: Source) -> None:
+    found = {(match.table, match.value) for match in source.values.find("Texas")}
+    assert {("shops", "TX"), (f"{OTHER}.regions", "TX"), (f"{OTHER}.regions", "Texas")} <= found
+    assert source.values.contains("visits", "note", "note 299") is True
+    assert source.values.contains("visits", "note", "note 300") is False
+    assert source.values.contains("shops", "region", "tx") is (source.catalog.dialect == "mysql")
+    assert source.values.nearest("shops", "region", "Texas") == ["TX"]
+
+
+def test_a_changed_schema_is_seen(engine_name: str, source: Source) -> None:
+    assert source.refresh() is None
+    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        run(connection, "CREATE TABLE fresh (word VARCHAR(9))", "INSERT INTO fresh VALUES ('new')")
+    refreshed = source.refresh()
+    with engine.connect() as connection:
+        run(connection, "DROP TABLE fresh")
+    engine.dispose()
+    assert refreshed is not None
+    assert refreshed.catalog.values["fresh", "word"] == ("new",)
+
+
+only_postgres = pytest.mark.parametrize(
+    "engine_name", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+)
+only_mysql = pytest.mark.parametrize("engine_name", [pytest.param("mysql", marks=pytest.mark.mysql)], indirect=True)
+
+
+@only_mysql
+def test_mariadb_reads_the_database_of_the_url_alone(engine_name: str) -> None:
+    alone = open_url(own(engine_name), Limits(5, 10))
+    alone.close()
+    assert {table.schema for table in alone.catalog.tables.values()} == {None}
+
+
+@only_postgres
+def test_postgres_reads_every_schema_and_none_of_its_own(engine_name: str) -> None:
+    everything = open_url(own(engine_name), Limits(5, 10))
+    everything.close()
+    assert {table.schema for table in everything.catalog.tables.values()} == {None, OTHER, HIDDEN}
+    assert "counted" in everything.catalog.tables
+    kinds = {column.name: column.type_class for column in everything.catalog.tables["shops"].columns}
+    assert (kinds["tags"], kinds["facts"], kinds['Odd "name']) == ("array", "json", "text")
+
+
+@pytest.fixture
+def reader(engine_name: str) -> Iterator[Source]:
+    """The database as a role sees it that may read little of it."""
+    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        run(connection, f"CREATE ROLE {ROLE} LOGIN", f"GRANT SELECT ON shops, visits TO {ROLE}")
+    opened = open_url(own(engine_name, username=ROLE), Limits(5, 10))
+    yield opened
+    opened.close()
+    with engine.connect() as connection:
+        run(connection, f"DROP OWNED BY {ROLE}", f"DROP ROLE {ROLE}")
+    engine.dispose()
+
+
+@only_postgres
+def test_what_a_role_may_not_read_costs_it_nothing_else(reader: Source) -> None:
+    catalog = reader.catalog
+    assert catalog.values["shops", "feeling"] == ("glad", "sad")
+    assert ("locked", "word") not in catalog.values
+    assert "unseen" not in repr(catalog)
+    assert "'locked' is not sampled: permission_denied" in catalog.warnings

@@ -1,0 +1,122 @@
+"""Profiles of tables and columns from samples."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agent.schema.catalog import Catalog, Column
+from agent.sources.profile import estimate_distinct, profile
+from agent.sources.reflect import reflect
+from agent.sql.database import Database
+from agent.sql.execute import RowAccess
+from agent.sql.row_rules import RowRules
+from tests.databases import make_database, make_table, url
+
+
+def read(path: Path, budget_s: float = 3.0) -> Catalog:
+    database = Database(url(path))
+    return profile(database, reflect(database), budget_s=budget_s)
+
+
+def column(catalog: Catalog, name: str, table: str = "things") -> Column:
+    return next(column for column in catalog.tables[table].columns if column.name == name)
+
+
+def test_a_small_table_is_known_exactly(tmp_path: Path) -> None:
+    rows = [(1, "red", 2.5, b"\xff" * 10), (2, "red", None, None), (3, "blue", None, None), (4, None, None, None)]
+    catalog = read(make_table(tmp_path, "id INTEGER, colour TEXT, price REAL, photo BLOB", rows))
+    assert catalog.tables["things"].rows == 4
+    colour, price, photo = (column(catalog, name) for name in ("colour", "price", "photo"))
+    assert (colour.null_share, colour.distinct, colour.examples) == (0.25, 2, ("red", "blue"))
+    assert (price.null_share, price.distinct, price.examples) == (0.75, 1, ("2.5",))
+    assert (photo.null_share, photo.distinct, photo.examples) == (0.75, None, ())
+    assert catalog.values == {("things", "colour"): ("blue", "red")}
+
+
+def test_rows_that_rules_hide_are_not_counted(tmp_path: Path) -> None:
+    rows = [(number, ("north", "south")[number % 5 == 0]) for number in range(5000)]
+    path = make_table(tmp_path, "id INTEGER, side TEXT", rows)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE INDEX by_side ON things (side)")
+        connection.execute("ANALYZE")
+    database = Database(url(path))
+    catalog = reflect(database)
+    access = RowAccess(RowRules({"things": "side = 'north'"}, "sqlite", catalog), {})
+
+    assert read(path).tables["things"].rows == 5000
+    assert profile(database, catalog, access=access, budget_s=3.0).tables["things"].rows == 4000
+
+
+def test_a_large_table_is_estimated(tmp_path: Path) -> None:
+    rows = [(number, f"name {number}", ("north", "south")[number % 2]) for number in range(5000)]
+    catalog = read(make_table(tmp_path, "id INTEGER, name TEXT, side TEXT", rows))
+    assert catalog.tables["things"].rows == 5000
+    assert 2000 <= (column(catalog, "name").distinct or 0) <= 5000
+    assert column(catalog, "side").distinct == 2
+    assert catalog.values["things", "side"] == ("north", "south")
+    assert len(catalog.values["things", "name"]) == 200
+
+
+def test_values_beyond_the_first_rows_are_met(tmp_path: Path) -> None:
+    rows = [("common",)] * 3000 + [("rare",)]
+    assert read(make_table(tmp_path, "word TEXT", rows)).values["things", "word"] == ("common", "rare")
+
+
+def test_statistics_of_the_engine_are_taken(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE things (id INTEGER PRIMARY KEY, word TEXT)",
+        "INSERT INTO things SELECT value, 'w' FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL"
+        " SELECT value + 1 FROM n WHERE value < 2500) SELECT value FROM n)",
+        "CREATE INDEX words ON things (word)",
+        "ANALYZE",
+        "UPDATE sqlite_stat1 SET stat = '777777 1'",
+    )
+    assert read(path).tables["things"].rows == 777777
+
+
+def test_an_empty_table(tmp_path: Path) -> None:
+    catalog = read(make_table(tmp_path, "id INTEGER, word TEXT", []))
+    assert catalog.tables["things"].rows == 0
+    assert (column(catalog, "word").distinct, column(catalog, "word").null_share) == (0, None)
+
+
+def test_without_time_nothing_is_sampled_and_nothing_fails(tmp_path: Path) -> None:
+    catalog = read(make_table(tmp_path, "word TEXT", [("a",)]), budget_s=0)
+    assert catalog.tables["things"].rows is None
+    assert (column(catalog, "word").distinct, dict(catalog.values)) == (None, {})
+
+
+def test_long_texts_are_cut(tmp_path: Path) -> None:
+    catalog = read(make_table(tmp_path, "word TEXT", [("x" * 100_000,)]))
+    assert catalog.values["things", "word"] == ("x" * 200,)
+    assert column(catalog, "word").examples == ("x" * 60,)
+
+
+def test_a_warning_about_a_sample_quotes_no_value(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE t (word TEXT)",
+        "INSERT INTO t VALUES ('private')",
+        "CREATE VIEW v AS SELECT json_extract(word, '$.a') AS part FROM t",
+    )
+    catalog = read(path)
+    assert catalog.warnings == ("'v' is not sampled: statement_failed",)
+    assert catalog.values["t", "word"] == ("private",)
+
+
+@pytest.mark.parametrize(
+    ("counts", "total", "expected"),
+    [
+        ([1, 1, 1, 1], 400, 40),
+        ([2, 2], 400, 2),
+        ([1, 3], 4, 2),
+        ([1, 3], None, 2),
+        ([], 100, 0),
+        ([1] * 4, 5, 4),
+    ],
+)
+def test_the_estimate_of_distinct_values(counts: list[int], total: int | None, expected: int) -> None:
+    assert estimate_distinct(counts, total) == expected

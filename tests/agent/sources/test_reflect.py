@@ -1,0 +1,118 @@
+"""Reflection of a schema: warnings for unreadable objects, an error if the database does not answer."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Inspector
+from sqlalchemy.exc import OperationalError
+
+from agent.errors import SourceUnreachable
+from agent.sources.reflect import reflect
+from agent.sql.database import Database
+from tests.databases import make_database, many_tables, open_url, strange_names, url, wide_table
+
+
+def test_views_are_told_from_tables(tmp_path: Path) -> None:
+    path = make_database(tmp_path, "CREATE TABLE a (id INTEGER)", "CREATE VIEW b AS SELECT * FROM a")
+    catalog = reflect(Database(url(path)))
+    assert {key: table.is_view for key, table in catalog.tables.items()} == {"a": False, "b": True}
+    assert catalog.warnings == ()
+
+
+def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    reflect(Database(url(many_tables(tmp_path, 700))), progress=lambda done, total: told.append((done, total)))
+    assert told == [(500, 701), (701, 701)]
+
+
+def test_a_view_that_fails_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE good (id INTEGER)",
+        "CREATE TABLE gone (id INTEGER)",
+        "CREATE VIEW broken AS SELECT id FROM gone",
+        "CREATE VIEW fine AS SELECT id FROM good",
+        "DROP TABLE gone",
+    )
+    source = open_url(url(path))
+    assert list(source.catalog.tables) == ["fine", "good"]
+    assert len(source.catalog.warnings) == 1
+    assert "broken is left out" in source.catalog.warnings[0]
+    assert source.execute("SELECT COUNT(*) FROM fine")["rows"] == [[0]]
+
+
+def test_odd_names_are_read_and_sampled(tmp_path: Path) -> None:
+    source = open_url(url(strange_names(tmp_path)))
+    assert source.catalog.values["order details", "it's"] == ("apostrophe",)
+    assert source.catalog.values["клиенты", "город"] == ("Москва",)
+    assert source.catalog.warnings == ()
+
+
+@pytest.mark.parametrize("name", ["t" * 1000, 'a"b', "a'b", "a\nb", "a;b -- c", "a\tb", "\\", "100%"])
+def test_hostile_names_do_no_harm(tmp_path: Path, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    path = make_database(
+        tmp_path,
+        f"CREATE TABLE {quoted} ({quoted} TEXT)",
+        f"INSERT INTO {quoted} VALUES ('kept')",
+        "CREATE TABLE plain (word TEXT)",
+        "INSERT INTO plain VALUES ('here')",
+    )
+    source = open_url(url(path), cache_dir=tmp_path / "cache", profile_budget_s=60)
+    assert source.background is not None and source.background.wait(60)
+    source.close()
+    again = open_url(url(path), cache_dir=tmp_path / "cache")
+    again.close()
+    assert name in source.catalog.tables
+    assert source.catalog.values["plain", "word"] == ("here",)
+    assert again.catalog == source.catalog
+
+
+def test_a_table_that_disappears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_database(tmp_path, "CREATE TABLE a (id INTEGER)", "CREATE TABLE b (id INTEGER)")
+    listed = Inspector.get_table_names
+
+    def list_then_drop(inspector: Inspector, schema: str | None = None) -> list[str]:
+        names = listed(inspector, schema)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("DROP TABLE IF EXISTS b")
+        return names
+
+    monkeypatch.setattr(Inspector, "get_table_names", list_then_drop)
+    catalog = reflect(Database(url(path)))
+    assert list(catalog.tables) == ["a"]
+    assert catalog.warnings == ("b is left out: it cannot be reflected",)
+
+
+def test_one_table_that_fails_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_database(tmp_path, *(f"CREATE TABLE t{number} (id INTEGER)" for number in range(5)))
+    read = Inspector.get_multi_columns
+
+    def fail_on_one(inspector: Inspector, **chosen: object) -> object:
+        if "t3" in chosen["filter_names"]:  # type: ignore[operator]
+            raise OperationalError("", {}, Exception("permission denied for table t3"))
+        return read(inspector, **chosen)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Inspector, "get_multi_columns", fail_on_one)
+    catalog = reflect(Database(url(path)))
+    assert list(catalog.tables) == ["t0", "t1", "t2", "t4"]
+    assert catalog.warnings == ("t3 is left out: permission denied for table t3",)
+
+
+def test_a_connection_that_is_gone_ends_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_database(tmp_path, "CREATE TABLE a (id INTEGER)")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OperationalError("", {}, Exception("server closed the connection"), connection_invalidated=True)
+
+    monkeypatch.setattr(Inspector, "get_multi_columns", fail)
+    with pytest.raises(SourceUnreachable, match="server closed the connection"):
+        reflect(Database(url(path)))
+
+
+def test_wide_tables_are_read_whole(tmp_path: Path) -> None:
+    source = open_url(url(wide_table(tmp_path)))
+    assert len(source.catalog.tables["readings"].columns) == 502
+    assert source.catalog.tables["readings"].columns[-1].distinct == 1

@@ -1,0 +1,70 @@
+"""A source as it is read from a real database."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ConfigurationError, DriverMissing, SourceNotFound, SourceUnreachable
+from agent.schema.catalog import ForeignKey
+from agent.sql import engines
+from agent.types import Limits
+from tests.databases import open_url
+
+
+def make(path: Path, script: str) -> str:
+    connection = sqlite3.connect(path)
+    connection.executescript(script)
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+def test_tables_views_keys_and_values(tmp_path: Path) -> None:
+    url = make(
+        tmp_path / "a.db",
+        """
+        CREATE TABLE "my customers" (id INTEGER PRIMARY KEY, "select" TEXT);
+        CREATE TABLE orders (id INTEGER, customer INTEGER REFERENCES "my customers", amount REAL);
+        CREATE VIEW big AS SELECT * FROM orders WHERE amount > 100;
+        INSERT INTO "my customers" VALUES (1, 'b'), (2, 'a'), (3, 'a'), (4, NULL);
+        """,
+    )
+    catalog = open_url(url, Limits(1, 10)).catalog
+    assert list(catalog.tables) == ["big", "my customers", "orders"]
+    assert catalog.tables["orders"].foreign_keys == (ForeignKey(("customer",), "my customers", ("id",)),)
+    assert catalog.tables["my customers"].primary_key == ("id",)
+    assert catalog.values["my customers", "select"] == ("a", "b")
+    assert "main.my customers" in (catalog.readable.tables or ())
+
+
+def test_a_key_to_a_table_that_does_not_exist_is_no_problem(tmp_path: Path) -> None:
+    url = make(tmp_path / "a.db", "CREATE TABLE orders (id INTEGER, customer INTEGER REFERENCES nobody (id))")
+    source = open_url(url, Limits(1, 10))
+    assert source.index.with_neighbours(["orders"]) == ["orders"]
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("shop.db", SourceNotFound),
+        ("sqlite://", SourceNotFound),
+        ("sqlite:///none.db", SourceNotFound),
+        ("nonsense://x", ConfigurationError),
+        ("oracle://user@127.0.0.1/x", ConfigurationError),
+    ],
+)
+def test_a_url_that_leads_nowhere(url: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        open_url(url, Limits(1, 10))
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_bytes(b"not a database, but long enough to be read as one" * 50)
+    with pytest.raises(SourceUnreachable, match="not a database"):
+        open_url(f"sqlite:///{tmp_path / 'a.db'}", Limits(1, 10))
+
+
+def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    with pytest.raises(DriverMissing, match=r"datasphinx\[postgres\]"):
+        open_url("postgresql://u@127.0.0.1/x", Limits(1, 10))

@@ -1,0 +1,71 @@
+"""Static checks: problems where the engine rejects a statement, warnings where it runs it."""
+
+import gc
+from dataclasses import replace
+from weakref import ref
+
+import pytest
+
+from agent.errors import StatementUnsound
+from agent.retrieval.value_index import ValueIndex
+from agent.sql.checks import problems_of, warnings_of
+from agent.sql.names import resolve
+from agent.sql.validation import find_problem, validated_sql
+from tests.agent.sql.catalogs import catalog
+from tests.fixtures import Pair, read_pairs
+
+VALUES = ValueIndex.of({("customers", "state"): ["TX", "CA"], ("customers", "name"): ["Ann", "Bob"]})
+DIALECTS = {
+    "sqlite": ["sqlite"],
+    "mysql": ["mysql"],
+    "postgres": ["strict", "postgres"],
+    "duckdb": ["strict", "duckdb"],
+}
+CASES = [
+    pytest.param(dialect, pair, id=f"{dialect} {pair.sql[:70]}")
+    for dialect, names in DIALECTS.items()
+    for name in names
+    for pair in read_pairs(f"checks/{name}.sql")
+]
+
+
+@pytest.mark.parametrize(("dialect", "pair"), CASES)
+def test_pairs(dialect: str, pair: Pair) -> None:
+    known = catalog(dialect)
+    problems = problems_of(resolve(pair.sql, known))
+    warnings = warnings_of(pair.sql, known, lambda: VALUES)
+    kind, _, words = pair.expected.partition(" ")
+    if kind == "problem":
+        assert words in "; ".join(problems)
+        assert isinstance(find_problem(pair.sql, known), StatementUnsound)
+        return
+    assert problems == ()
+    assert validated_sql(pair.sql, known)
+    assert words in "; ".join(warnings) if kind == "warning" else warnings == ()
+
+
+def test_the_cache_of_valid_statements_keeps_no_catalog() -> None:
+    known = replace(catalog("sqlite"))
+    assert validated_sql("SELECT name FROM customers", known) == validated_sql("SELECT name FROM customers", known)
+    held = ref(known)
+    del known
+    gc.collect()
+    assert held() is None
+
+
+def test_values_are_not_read_where_no_text_is_compared() -> None:
+    def no_values() -> ValueIndex:
+        raise AssertionError("the values were read")
+
+    assert warnings_of("SELECT name FROM customers WHERE score = 3", catalog("sqlite"), no_values) == ()
+
+
+def test_values_that_cannot_be_read_stop_nothing() -> None:
+    def broken() -> ValueIndex:
+        raise OSError("gone")
+
+    assert warnings_of("SELECT id FROM customers WHERE name = 'x'", catalog("sqlite"), broken) == ()
+
+
+def test_a_column_that_is_not_indexed_is_not_doubted() -> None:
+    assert warnings_of("SELECT id FROM orders WHERE status = 'lost'", catalog("sqlite"), lambda: VALUES) == ()

@@ -1,0 +1,62 @@
+"""Statements that are repaired without a model, and statements that are left to it."""
+
+import pytest
+
+from agent.sql.compare import canonical_sql
+from agent.sql.repair import repair
+from agent.sql.validation import find_problem
+from tests.agent.sql.catalogs import catalog
+from tests.fixtures import Pair, read_pairs
+
+CASES = [
+    pytest.param(dialect, pair, id=f"{dialect} {pair.sql[:70]}")
+    for dialect in ("sqlite", "postgres", "mysql", "duckdb")
+    for pair in read_pairs(f"repairs/{dialect}.sql")
+]
+
+
+@pytest.mark.parametrize(("dialect", "pair"), CASES)
+def test_pairs(dialect: str, pair: Pair) -> None:
+    known = catalog(dialect)
+    found = repair(pair.sql, known)
+    if pair.expected == "none":
+        assert found is None
+        return
+    assert found is not None
+    assert found.sql == pair.expected
+    assert find_problem(found.sql, known) is None
+    assert found.how
+
+
+def test_what_was_done_is_said() -> None:
+    found = repair("SELECT TOP 3 Names FROM customer", catalog("sqlite"))
+    assert found is not None
+    assert found.how == "read as tsql; took customer as customers; took Names as customers.name"
+
+
+def test_a_statement_that_the_database_refused_is_mended_even_where_no_check_finds_anything() -> None:
+    known = catalog("mysql")
+    assert repair("SELECT name || state FROM customers", known) is None
+    found = repair("SELECT name || state FROM customers", known, was_refused=True)
+    assert found is not None
+    assert found.sql == "SELECT CONCAT(name, state) FROM customers"
+
+
+def test_a_table_in_another_case_is_mended_where_case_matters_before_the_database_is_asked() -> None:
+    found = repair("SELECT COUNT(*) FROM Customers", catalog("mysql"))
+    assert found is not None
+    assert found.sql == "SELECT COUNT(*) FROM `customers`"
+    assert repair("SELECT COUNT(*) FROM Customers", catalog("sqlite")) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("SELECT  name\nFROM customers -- all", "select NAME from Customers", True),
+        ("SELECT name FROM customers WHERE state = 'TX'", "SELECT name FROM customers WHERE state = 'tx'", False),
+        ("SELECT name FROM", "SELECT  name  FROM", True),
+        ("SELECT name FROM customers", "SELECT name FROM customers LIMIT 1", False),
+    ],
+)
+def test_same_form(one: str, other: str, same: bool) -> None:
+    assert (canonical_sql(one, "sqlite") == canonical_sql(other, "sqlite")) is same

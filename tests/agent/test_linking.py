@@ -1,0 +1,76 @@
+"""Linking a question to tables of a schema that is larger than the prompt."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from agent.linking import fits_budget
+from agent.llm.scripted import ScriptedModel
+from agent.services import Services
+from agent.settings import load_settings
+from agent.sources.source import Source
+from tests.databases import make_database, open_url
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Students, allergies and the table between them, among sixty tables that have nothing to do with it."""
+    machines = [f"CREATE TABLE machine_{n:02} (id INTEGER PRIMARY KEY, voltage REAL, weight REAL)" for n in range(60)]
+    path = make_database(
+        tmp_path,
+        *machines,
+        "CREATE TABLE student (id INTEGER PRIMARY KEY, first TEXT)",
+        "CREATE TABLE allergy (id INTEGER PRIMARY KEY, kind TEXT)",
+        "CREATE TABLE has (s INTEGER REFERENCES student (id), a INTEGER REFERENCES allergy (id))",
+    )
+    return open_url(f"sqlite:///{path}")
+
+
+def linked(source: Source, question: str, chosen: list[str], attempt: int = 1) -> tuple[list[str], str]:
+    """Return the tables that are linked, and the prompt that the model chose from."""
+    model = ScriptedModel({"TableSelection": [{"tables": chosen}]})
+    services = Services(load_settings(schema_token_budget=400), model=model)
+    tables = services.roles.linker.link_tables(question, source, attempt)
+    return tables, str(model.calls[0]) if model.calls else ""
+
+
+def test_tables_that_are_needed_for_a_join_come_along(source: Source) -> None:
+    tables, _ = linked(source, "students with an allergy", ["student", "allergy"])
+
+    assert set(tables) == {"student", "allergy", "has"}
+
+
+def test_the_model_sees_what_the_question_meets_first(source: Source) -> None:
+    _, prompt = linked(source, "students with an allergy", ["student"])
+
+    assert "student(" in prompt and "has(" in prompt
+
+
+def test_a_further_attempt_shows_more_and_reads_slips_of_the_pen(source: Source) -> None:
+    _, first = linked(source, "studnets and the voltage", ["student"])
+    _, second = linked(source, "studnets and the voltage", ["student"], attempt=2)
+
+    assert "student(" not in first
+    assert "student(" in second
+    assert second.count("machine_") > first.count("machine_")
+
+
+def test_a_small_choice_fits_and_a_large_schema_does_not(source: Source) -> None:
+    whole = [(key, table.column_names) for key, table in source.catalog.tables.items()]
+
+    assert fits_budget(source, [("student", ["id", "first"])], 100)
+    assert not fits_budget(source, whole, 100)
+    assert fits_budget(source, whole, 100_000)
+
+
+def test_the_size_of_a_schema_is_read_only_as_far_as_the_budget_goes(source: Source) -> None:
+    read = []
+
+    def whole() -> Iterator[tuple[str, Sequence[str]]]:
+        for key, table in source.catalog.tables.items():
+            read.append(key)
+            yield key, table.column_names
+
+    assert not fits_budget(source, whole(), 100)
+    assert len(read) < 10

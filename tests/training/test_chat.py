@@ -1,0 +1,21 @@
+"""Training writes a conversation as the embedded model's server does."""
+
+import json
+import urllib.request
+
+import pytest
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from training.groups import chat
+
+
+@pytest.mark.embedded
+def test_a_prompt_is_written_as_the_server_writes_it(base_endpoint: str) -> None:
+    text = "cats(cat_id key)\n\nHow many <cats>?\nvalues: cats.name = 'Tom'"
+    root = base_endpoint.removesuffix("/v1")
+    body = {"messages": [{"role": "system", "content": "SQL"}, {"role": "user", "content": text}]}
+    request = urllib.request.Request(
+        f"{root}/apply-template", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert json.load(answer)["prompt"] == chat([SystemMessage("SQL"), HumanMessage(text)])

@@ -1,0 +1,78 @@
+"""Train an adapter on a training set and export it in the format that the agent loads."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from agent.embedded.server import ADAPTER
+from agent.errors import DriverMissing
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """The training parameters. Over the last `decay` share of the steps, the learning rate falls to a tenth."""
+
+    rank: int = 32
+    scale: float = 2.0
+    learning_rate: float = 1e-3
+    warmup_steps: int = 20
+    decay: float = 0.5
+    steps: int = 2000
+    validate_every: int = 50
+    minutes: float | None = None
+    """Time limit; a stopped run saves a checkpoint and can be resumed."""
+    seed: int = 0
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step, numbered from 0."""
+        left = (self.steps - step) / max(1.0, self.decay * self.steps)
+        return self.learning_rate * min(1.0, (step + 1) / self.warmup_steps) * max(0.1, min(1.0, left))
+
+
+_MAX_TOKENS = 1200
+"""Maximum length of a pack; on a CPU, its gradients need about 5 GB."""
+_VALIDATION_PACKS = 8
+
+
+def train_adapter(out: Path, cache: Path, plan: TrainingPlan, start: Path | None = None) -> dict[str, float]:
+    """Train on the set in `out` written by `build_training_set`, export the adapter to `out`, and return the metrics.
+
+    Every group is used twice: unchanged and as a variant (`augmented`). A first run starts from the adapter file
+    `start`, if any. The weights of the base model are stored in `cache`.
+
+    Raises:
+        DriverMissing: torch or transformers is not installed.
+        EmbeddedModelUnavailable: the base model is not available.
+        OSError: a file cannot be read or written.
+    """
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise DriverMissing(error.name or "torch", "train") from error
+    from training.augment import augmented
+    from training.export import export_adapter, read_adapter
+    from training.groups import Group, read_groups
+    from training.packing import Pack, packs_of
+    from training.train import best_adapter, load_base, train
+
+    model, tokenizer = load_base(cache)
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def packed(groups: Iterable[Group]) -> list[Pack]:
+        return [pack for group in groups for pack in packs_of(group, encode, _MAX_TOKENS)]
+
+    rng = Random(plan.seed)
+    groups = read_groups(out / "training.jsonl")
+    training = packed(groups) + packed(augmented(group, rng) for group in groups)
+    validation = packed(read_groups(out / "validation.jsonl"))
+    heads = {"heads": model.config.num_attention_heads, "key_heads": model.config.num_key_value_heads}
+    initial = read_adapter(start, **heads) if start else None
+    sample = validation[:: max(1, len(validation) // _VALIDATION_PACKS)]
+    metrics = train(model, training, sample, out, plan, initial)
+    export_adapter(best_adapter(out), out / ADAPTER.name, scale=plan.scale, **heads)
+    return metrics | {"training_tokens": sum(len(pack.tokens) for pack in training)}

@@ -1,0 +1,108 @@
+"""Build the training set from questions of Spider, handwritten and synthetic ones, over databases of synthetic rows."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from random import Random
+
+from pydantic import SecretStr
+
+from agent.settings import SourceSettings
+from agent.sources.source import Source, open_source
+from agent.types import Limits
+from training.business import business_schemas, written_questions
+from training.dataset import GoldQuestion, groups_of
+from training.groups import Group, write_groups
+from training.output_types import output_types
+from training.query_specs import query_specs
+from training.repairs import repairs
+from training.rows import fill
+from training.spider import HeldOut, TrainingQuestion, normalised
+from training.spider import SpiderSchema as Schema
+from training.synthesis import synthesise
+from training.table_choice import table_choices
+
+VALIDATION = frozenset({
+    *("college_2", "flight_1", "hr_1", "music_1", "store_1"),
+    *("business_district_court", "business_film_rental", "business_toy_shop", "business_wine_club"),
+})  # fmt: skip
+"""Databases reserved for choosing the best checkpoint, from Spider's training part and the business schemas."""
+
+_GROUP_SIZE = 14
+_TASKS = ((repairs, 12), (table_choices, 4), (output_types, 4), (query_specs, 4))
+"""The other tasks of the model, with the number of examples per database, for every fifth database of Spider."""
+_TASKS_EVERY = 5
+_SYNTHETIC_SPIDER, _SYNTHETIC_BUSINESS = 8, 12
+"""Number of synthetic questions per database of Spider, and per business schema."""
+_SPECS_BUSINESS = 16
+"""Number of questions per business schema that also become query spec examples."""
+
+
+@dataclass(frozen=True)
+class TrainingSetSize:
+    """Number of training examples, training groups and validation examples."""
+
+    training: int
+    training_groups: int
+    validation: int
+
+
+def build_training_set(
+    schemas: dict[str, Schema], questions: Sequence[TrainingQuestion], held_out: HeldOut, folder: Path, seed: int
+) -> TrainingSetSize:
+    """Write `training.jsonl`, `validation.jsonl` and the databases of synthetic rows into `folder`.
+
+    Questions whose database or wording is held out for evaluation are excluded.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    allowed = [question for question in questions if not held_out.holds(question)]
+    groups = list(_groups(schemas, allowed, held_out, folder, seed))
+    training = [group for group in groups if group.database not in VALIDATION]
+    validation = [group for group in groups if group.database in VALIDATION]
+    return TrainingSetSize(
+        write_groups(training, folder / "training.jsonl"),
+        len(training),
+        write_groups(validation, folder / "validation.jsonl"),
+    )
+
+
+def _groups(
+    schemas: dict[str, Schema], questions: Sequence[TrainingQuestion], held_out: HeldOut, folder: Path, seed: int
+) -> Iterator[Group]:
+    rng = Random(seed)
+    by_database = groupby(sorted(questions, key=attrgetter("db_id")), key=attrgetter("db_id"))
+    for number, (database, spider) in enumerate(by_database):
+        gold = [GoldQuestion(question.question, question.sql) for question in spider]
+        with closing(_open_filled(schemas[database], [question.sql for question in gold], folder, seed)) as source:
+            for examples_of, limit in _TASKS if number % _TASKS_EVERY == 0 else ():
+                yield from examples_of(source, database, gold, rng, size=_GROUP_SIZE, limit=limit)
+            gold += _synthetic(source, held_out, seed, _SYNTHETIC_SPIDER)
+            yield from groups_of(source, database, gold, _GROUP_SIZE, rng)
+    written = written_questions()
+    for database, schema in business_schemas().items():
+        with closing(_open_filled(schema, [question.sql for question in written[database]], folder, seed)) as source:
+            gold = written[database] + _synthetic(source, held_out, seed, _SYNTHETIC_BUSINESS)
+            yield from query_specs(source, f"business_{database}", gold, rng, size=_GROUP_SIZE, limit=_SPECS_BUSINESS)
+            yield from groups_of(source, f"business_{database}", gold, _GROUP_SIZE, rng)
+
+
+def _synthetic(source: Source, held_out: HeldOut, seed: int, count: int) -> list[GoldQuestion]:
+    # Synthetic questions use the names of columns as English words.
+    columns = (name for table in source.catalog.tables.values() for name in table.column_names)
+    drafts = synthesise(source, seed, count) if all(map(str.isascii, columns)) else []
+    allowed = (draft for draft in drafts if normalised(draft.question) not in held_out.questions)
+    return [GoldQuestion(draft.question, draft.sql, f"{draft.family}/{draft.language}") for draft in allowed]
+
+
+def _open_filled(schema: Schema, statements: Sequence[str], folder: Path, seed: int) -> Source:
+    path = folder / f"{schema.db_id}.sqlite"
+    path.unlink(missing_ok=True)
+    fill(schema, statements, path, seed)
+    settings = SourceSettings(url=SecretStr(f"sqlite:///{path}"), allow_writable_account=True)
+    return open_source(settings, Limits(10.0, 1000))

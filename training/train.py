@@ -1,0 +1,213 @@
+"""The training loop of the adapter: resumable, with the best checkpoint and a log of the losses.
+
+The learning rate warms up, stays constant, and falls linearly at the end (warmup-stable-decay; Hu et al. 2024,
+MiniCPM), so that a run can be continued with more data and steps.
+"""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from agent.embedded.weights import embedded_weights
+from training.adapter import TrainingPlan
+from training.low_rank import adapt, adapter_weights
+from training.packing import ATTENTION, IGNORED, Pack
+
+_CHECKPOINT = "checkpoint.pt"
+_BEST = "best.pt"
+_LOG = "losses.jsonl"
+_PACKS_PER_STEP = 2
+"""Two threads with one pack each use two cores better than parallel operations; the sum of two is order-independent."""
+
+_STEPS_SORTED = 8
+"""Number of steps whose packs are sorted by length together."""
+
+_THREADS = max(1, torch.get_num_threads() // _PACKS_PER_STEP)
+"""Threads per operation; computed at import, so that a second run in the process does not halve it again."""
+
+
+def load_base(cache_dir: Path) -> tuple[Any, Any]:
+    """Return the base model in fp32 and its tokenizer, loaded with transformers from the GGUF file of the agent.
+
+    Training on the dequantised weights lets the adapter compensate for their rounding.
+
+    Raises:
+        EmbeddedModelUnavailable: the weights are not available.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    weights = embedded_weights(cache_dir)
+    options: dict[str, Any] = {"gguf_file": weights.name}
+    tokenizer = AutoTokenizer.from_pretrained(weights.parent, **options)
+    model = AutoModelForCausalLM.from_pretrained(
+        weights.parent, dtype=torch.float32, attn_implementation=ATTENTION, **options
+    )
+    return model, tokenizer
+
+
+def device_and_dtype() -> tuple[str, torch.dtype]:
+    """Return device and data type: bf16 on a GPU or a CPU with bf16 instructions, else fp32."""
+    if torch.cuda.is_available():
+        return "cuda", torch.bfloat16
+    has_bf16 = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return "cpu", torch.bfloat16 if has_bf16 else torch.float32
+
+
+def train(
+    model: Any,
+    packs: Sequence[Pack],
+    validation: Sequence[Pack],
+    folder: Path,
+    plan: TrainingPlan,
+    start: Mapping[str, Any] | None = None,
+) -> dict[str, float]:
+    """Train an adapter of `model` on `packs`, resuming from the checkpoint in `folder`; return the last metrics.
+
+    Without a checkpoint, the adapter starts from `start` (matrices named as by `adapter_weights`), if given. A step
+    takes two packs. The function writes `checkpoint.pt` (to resume), `best.pt` (the adapter with the lowest loss on
+    `validation`) and `losses.jsonl` (step, losses in nats per token, tokens per second).
+    """
+    device, dtype = device_and_dtype()
+    torch.manual_seed(plan.seed)
+    torch.set_num_threads(_THREADS)
+    adapt(model, plan.rank, plan.scale, dtype)
+    model.to(device).train()
+    weights = adapter_weights(model)
+    optimizer = torch.optim.AdamW(weights.values(), lr=plan.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
+    if start:
+        _set(weights, start)
+    step, best = _resume(folder, weights, optimizer)
+    schedule = _schedule(packs, plan)
+    metrics: dict[str, float] = {"step": step}
+    started, losses, tokens = time.monotonic(), [], 0
+    while step < plan.steps:
+        chosen = schedule[step]
+        for group in optimizer.param_groups:
+            group["lr"] = plan.rate(step)
+        losses.append(_learn(model, chosen, optimizer, device))
+        step, tokens = step + 1, tokens + sum(len(pack.tokens) for pack in chosen)
+        timed_out = plan.minutes is not None and time.monotonic() - started > plan.minutes * 60
+        if step % plan.validate_every == 0 or step == plan.steps or timed_out:
+            speed = tokens / (time.monotonic() - started)
+            metrics = {"step": step, "loss": sum(losses) / len(losses), "tokens_per_s": round(speed)}
+            metrics["validation_loss"] = validation_loss(model, validation, device)
+            losses = []
+            best = _save_checkpoint(folder, metrics, best, weights, optimizer)
+        if timed_out:
+            break
+    return metrics
+
+
+def _learn(model: Any, packs: Sequence[Pack], optimizer: Any, device: str) -> float:
+    """Run one optimiser step on `packs`, one thread per pack, and return their mean loss."""
+
+    def gradients(pack: Pack) -> float:
+        loss = loss_of(model, pack, device) / len(packs)
+        loss.backward()
+        return loss.item()
+
+    with ThreadPoolExecutor(len(packs)) as threads:
+        loss = sum(threads.map(gradients, packs))
+    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=False)
+    return loss
+
+
+def best_adapter(folder: Path) -> dict[str, Any]:
+    """Return the matrices of the best checkpoint in `folder` as NumPy arrays, by name.
+
+    Raises:
+        FileNotFoundError: `folder` has no checkpoint.
+    """
+    saved = torch.load(folder / _BEST, weights_only=True)
+    return {name: weight.numpy() for name, weight in saved["adapter"].items()}
+
+
+def loss_of(model: Any, pack: Pack, device: str) -> torch.Tensor:
+    """Return the mean loss of the answer tokens of `pack`, in nats."""
+    hidden = model.model(
+        input_ids=pack.tokens[None].to(device),
+        position_ids=pack.positions[None].to(device),
+        use_cache=False,
+        pack=pack,
+    )[0][0]
+    # Compute logits for answer tokens only: the output matrix is a fifth of the model.
+    targets = (pack.labels[1:] != IGNORED).nonzero().squeeze(1).to(device)
+    return cross_entropy(model.lm_head(hidden[targets]).float(), pack.labels.to(device)[targets + 1])
+
+
+def validation_loss(model: Any, packs: Sequence[Pack], device: str) -> float:
+    """Return the mean loss over `packs`, in nats per token."""
+
+    def loss(pack: Pack) -> float:
+        with torch.no_grad():
+            return loss_of(model, pack, device).item()
+
+    with ThreadPoolExecutor(_PACKS_PER_STEP) as threads:
+        return sum(threads.map(loss, packs)) / max(1, len(packs))
+
+
+def _schedule(packs: Sequence[Pack], plan: TrainingPlan) -> list[list[Pack]]:
+    """Return the packs of each step: shuffled in every epoch, with similar lengths within a step.
+
+    Similar lengths avoid that the thread of a short pack waits for that of a long one.
+    """
+    order: list[Pack] = []
+    for epoch in count():
+        if len(order) >= plan.steps * _PACKS_PER_STEP:
+            break
+        shuffled = Random(f"{plan.seed} {epoch}").sample(packs, len(packs))
+        for part in _chunks(shuffled, _PACKS_PER_STEP * _STEPS_SORTED):
+            order += sorted(part, key=lambda pack: len(pack.tokens))
+    return _chunks(order, _PACKS_PER_STEP)
+
+
+def _chunks(packs: list[Pack], size: int) -> list[list[Pack]]:
+    return [packs[start : start + size] for start in range(0, len(packs), size)]
+
+
+def _resume(folder: Path, weights: dict[str, torch.Tensor], optimizer: Any) -> tuple[int, float]:
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / _CHECKPOINT).exists():
+        return 0, float("inf")
+    saved = torch.load(folder / _CHECKPOINT, weights_only=True)
+    _set(weights, saved["adapter"])
+    optimizer.load_state_dict(saved["optimizer"])
+    return saved["step"], saved["best"]
+
+
+@torch.no_grad()
+def _set(weights: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+    for name, weight in weights.items():
+        weight.copy_(torch.as_tensor(values[name]))
+
+
+def _save_checkpoint(
+    folder: Path, metrics: dict[str, float], best: float, weights: dict[str, Any], optimizer: Any
+) -> float:
+    """Log the metrics, save the checkpoint and, if improved, the best adapter; return the lowest validation loss."""
+    with (folder / _LOG).open("a", encoding="utf-8") as log:
+        log.write(json.dumps({name: round(value, 4) for name, value in metrics.items()}) + "\n")
+    adapter = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
+    if metrics["validation_loss"] < best:
+        best = metrics["validation_loss"]
+        _save(folder / _BEST, {"adapter": adapter, "step": metrics["step"]})
+    state = {"adapter": adapter, "optimizer": optimizer.state_dict(), "step": metrics["step"], "best": best}
+    _save(folder / _CHECKPOINT, state)
+    return best
+
+
+def _save(path: Path, state: dict[str, Any]) -> None:
+    partial = path.with_suffix(".part")
+    torch.save(state, partial)
+    os.replace(partial, path)
