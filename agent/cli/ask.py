@@ -263,7 +263,9 @@ def ask(
         output = _refused(error, inputs, thread)
     if chart:
         _save(output, chart)
-    gc.freeze()
+    # Frozen objects are not collected at exit, which saves time; DuckDB would report its own as leaked.
+    if "duckdb" not in sys.modules:
+        gc.freeze()
     raise typer.Exit(exit_code(output))
 
 

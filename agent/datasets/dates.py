@@ -28,7 +28,8 @@ def _list(formats: tuple[str, ...]) -> str:
 
 
 def _parse(iso: str) -> str:
-    return f"coalesce(TRY_CAST({iso} AS TIMESTAMP), try_strptime({iso}, {_list(_HALF_DAY_FORMATS)}))"
+    # DuckDB 2.0 casts "5:30 PM" to half past five in the morning, so formats with AM and PM come first.
+    return f"coalesce(try_strptime({iso}, {_list(_HALF_DAY_FORMATS)}), TRY_CAST({iso} AS TIMESTAMP))"
 
 
 def _year_last(text: str, order: Order) -> str:

@@ -22,7 +22,7 @@ _IDLE_S = 1.0
 """Idle seconds after which the DuckDB file is closed, so that other processes can write to it."""
 
 
-_BASE_ADDRESS_SPACE_MB = 512
+_BASE_ADDRESS_SPACE_MB = 1024
 """Address space of the interpreter, the driver and thread stacks, in megabytes."""
 
 _UNREADABLE = {

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -406,8 +407,8 @@ def test_a_computed_column_fails_on_no_hidden_row(computed: Any, table: str, rul
     asked = [f"SELECT id FROM {table} WHERE n > 0 AND id = {number}" for number in (2, 3, 4)]
     found = [outcome(sql, rules, computed, region="n") for sql in asked]
 
-    if (computed[1].dialect, rule[:6], table) == ("duckdb", "EXISTS", "rb_seen"):
-        # DuckDB evaluates all expressions of a view below a correlated rule.
+    if (computed[1].dialect, rule[:6], table) == ("duckdb", "EXISTS", "rb_seen") and version("duckdb") < "2":
+        # DuckDB 1 evaluates all expressions of a view below a correlated rule.
         assert found == ["The database refused the statement: a value could not be converted"] * 3
     else:
         assert found == [[]] * 3
