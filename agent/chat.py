@@ -77,8 +77,10 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
     files: list[Path] = []
     frames: list[Any] = []
     kinds: list[tuple[str, str]] = []
+    # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
+    pandas = sys.modules.get("pandas")
     for source in several:
-        if _is_frame(source):
+        if pandas is not None and isinstance(source, pandas.DataFrame):
             frames.append(source)
             kinds.append((f"a DataFrame of {len(source)} rows", ""))
         elif path := _file(source, services):
@@ -92,12 +94,6 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
         if kind != kinds[0][1]:
             raise SourcesNotTogether(kinds[0][0], label)
     return SelectedSources(databases, tuple(files), tuple(frames))
-
-
-def _is_frame(source: DataSource) -> bool:
-    # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(source, pandas.DataFrame)
 
 
 def _file(source: DataSource, services: Services) -> Path | None:

@@ -176,7 +176,10 @@ def _replay_analysis(
     if files:
         given["files"] = files
     if any(kind == "tool" for kind, _ in recorded):
-        _require_stored(given, services.registry)
+        for file_id in given.get("files") or ():
+            services.registry.file(file_id)
+        for dataset_id in given.get("datasets") or ():
+            services.registry.dataset(dataset_id)
     graph = build_analyst(services, InMemorySaver())
     return run_recorded(graph, given, carried, error, last="narrate")
 
@@ -190,10 +193,3 @@ def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
         if kind == "tool" and body["tool"] == "create_dataset":
             ids.append(body["arguments"]["file_id"])
     return ids
-
-
-def _require_stored(given: Mapping[str, Any], registry: Registry) -> None:
-    for file_id in given.get("files") or ():
-        registry.file(file_id)
-    for dataset_id in given.get("datasets") or ():
-        registry.dataset(dataset_id)

@@ -118,11 +118,19 @@ def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
 
     Values of secret columns are masked.
     """
-    tables = [
-        {"name": table["name"], "columns": table["columns"], "rows": len(table["rows"])}
-        | dict(zip(("result_hash", "unordered_hash"), _masked_hashes(table), strict=True))
-        for table in output.get("tables") or ()
-    ]
+    tables = []
+    for table in output.get("tables") or ():
+        rows = masked_rows(table["rows"], set(table.get("secret") or ()))
+        ordered, unordered = result_hashes(table["columns"], rows)
+        tables.append(
+            {
+                "name": table["name"],
+                "columns": table["columns"],
+                "rows": len(rows),
+                "result_hash": ordered,
+                "unordered_hash": unordered,
+            }
+        )
     totals = {name: value for name, value in audit.items() if name not in ("trace_id", "steps", "recorded", "notes")}
     return {
         "answer": output.get(LOGGED_ANSWER, output.get("answer")),
@@ -134,10 +142,6 @@ def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
         "error": output.get("error"),
         **totals,
     }
-
-
-def _masked_hashes(table: Mapping[str, Any]) -> tuple[str, str]:
-    return result_hashes(table["columns"], masked_rows(table["rows"], set(table.get("secret") or ())))
 
 
 def _shows_secrets(output: Mapping[str, Any]) -> bool:

@@ -207,7 +207,9 @@ def shape_of(question: str, table: Table) -> Shape:
         groups, figures, ranked = [], (), None
     limit = _limit(reading) if ranked is not None else None
     bounds = tuple(operator for operator, spoken in BOUNDS.items() if spoken.search(question))
-    is_ungrouped = not groups and _begins_with_figure(reading) and not GROUPING.search(question)
+    counts = HOW_MANY.match(reading.question) or (HOW_MANY.search(reading.question) and han_runs(reading.question))
+    # "how many ...", or exactly one column as in "what is the total ...".
+    is_ungrouped = not groups and bool(counts or len(reading.named) == 1) and not GROUPING.search(question)
     return Shape(
         tuple(groups),
         aggregations,
@@ -262,18 +264,9 @@ def _limit(reading: _Reading) -> int | None:
     match = FIRST.search(reading.question)
     if match:
         number = next(filter(None, match.groupdict().values()))
-        return NUMBERS.get(number.lower()) or _as_limit(number)
+        limit = NUMBERS.get(number.lower()) or int(number)
+        return limit if 1 <= limit <= MAX_LIMIT else None
     return 1 if reading.is_one else None
-
-
-def _begins_with_figure(reading: _Reading) -> bool:
-    """Return whether the question asks "how many ..." or names exactly one column ("what is the total ...")."""
-    counted = HOW_MANY.match(reading.question) or HOW_MANY.search(reading.question) and han_runs(reading.question)
-    return bool(counted) or len(reading.named) == 1
-
-
-def _as_limit(digits: str) -> int | None:
-    return int(digits) if 1 <= int(digits) <= MAX_LIMIT else None
 
 
 def _figure(reading: _Reading, *, is_grouped: bool, ranks: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:

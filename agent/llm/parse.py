@@ -48,7 +48,9 @@ def read_answer(text: str, schema: type[Answer]) -> Answer:
             problem = problem or f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     if schema is GeneratedSQL and holds_statement(text):
         return schema.model_validate({"sql": clean_sql(text)})
-    raise ValueError(problem or _missing_json(text))
+    if not problem and text.strip():
+        problem = "its JSON object is not complete" if "{" in text else "there is no JSON object in the answer"
+    raise ValueError(problem or "the answer is empty")
 
 
 def clean_sql(text: str) -> str:
@@ -60,12 +62,6 @@ def clean_sql(text: str) -> str:
     'SELECT 1'
     """
     return find_statement(_REASONING.sub("", text))
-
-
-def _missing_json(text: str) -> str:
-    if not text.strip():
-        return "the answer is empty"
-    return "its JSON object is not complete" if "{" in text else "there is no JSON object in the answer"
 
 
 def _json_objects(text: str) -> Iterator[dict[str, Any]]:

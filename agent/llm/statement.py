@@ -1,7 +1,6 @@
 """Extract the SQL statement from a text with fences, quotes and prose around it."""
 
 import re
-from collections.abc import Iterator
 
 import sqlglot
 from sqlglot.errors import SqlglotError
@@ -78,16 +77,13 @@ def _unfenced(text: str) -> str:
     if not _FENCED_LINE.search(text) and begins is not None and (fence is None or begins < fence.start()):
         # Fence marks after the start of a statement are inside one of its string literals.
         return text
-    blocks = [_unlabelled(match["block"]) for match in _FENCE.finditer(text)]
+    blocks = [match["block"] for match in _FENCE.finditer(text)]
+    blocks = [block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1) for block in blocks]
     for block in [*blocks, *(match["code"] for match in _INLINE_CODE.finditer(text))]:
         if _STATEMENT.match(_unquoted(block)):
             return block
     outside = _FENCE.sub("\n\n", text)
     return outside if _start(outside) is not None or not blocks else blocks[0]
-
-
-def _unlabelled(block: str) -> str:
-    return block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1)
 
 
 def _unquoted(text: str) -> str:
@@ -118,14 +114,8 @@ def _without_tail(sql: str) -> str:
     ends = [match.start() for match in _SENTENCE.finditer(sql) if match.start()]
     if not ends or (_parses(sql) and not _CJK_SENTENCE.search(sql)):
         return sql
-    return next(_parsable(sql, ends[:_MAX_ENDS]), sql)
-
-
-def _parsable(sql: str, ends: list[int]) -> Iterator[str]:
-    for end in ends:
-        head = sql[:end].rstrip()
-        if not head.endswith(",") and _parses(head):
-            yield head
+    heads = (sql[:end].rstrip() for end in ends[:_MAX_ENDS])
+    return next((head for head in heads if not head.endswith(",") and _parses(head)), sql)
 
 
 def _parses(sql: str) -> bool:

@@ -68,12 +68,11 @@ class Identifiers:
             return [word]
         cuts = range(_MIN_PART_LENGTH, len(word) - 1)
         splits = [
-            (word[:at], word[at:]) for at in cuts if word[:at] in self._vocabulary and self._is_last_part(word[at:])
+            (word[:at], word[at:])
+            for at in cuts
+            if word[:at] in self._vocabulary and (word[at:] in self._vocabulary or word[at:] in _SHORT_PARTS)
         ]
         return list(max(splits, key=lambda split: min(map(len, split)))) if splits else [word]
-
-    def _is_last_part(self, part: str) -> bool:
-        return part in self._vocabulary or part in _SHORT_PARTS
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from agent.schema.catalog import Catalog
 from agent.schema.secret import unmatched_patterns
 from agent.settings import SourceSettings
 from agent.sources.background import Background
-from agent.sources.cache import CacheEntry, file_stamp, fingerprint
+from agent.sources.cache import file_stamp, fingerprint
 from agent.sources.catalog_loader import CatalogLoader
 from agent.sources.reflect import Progress
 from agent.sql.database import Database
@@ -155,7 +155,8 @@ def open_source(
     if entry is None:
         catalog = loader.profile(catalog, profile_budget_s)
     index = loader.index(catalog, entry.digest if entry else loader.store(catalog))
-    is_due = entry is None or _is_outdated(entry, database, refresh_after_s)
+    stamp = file_stamp(database)
+    is_due = entry is None or (stamp != entry.stamp if stamp else not 0 <= time() - entry.stored_at <= refresh_after_s)
     background = loader.start(catalog, is_current=entry is None) if is_due and cache_dir else None
     return Source(database, catalog, index, limits, loader, access, background)
 
@@ -166,10 +167,3 @@ def _require_read_only(database: Database) -> None:
         shown = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
         more = f" and {len(rights) - _MAX_SHOWN_RIGHTS} more" if len(rights) > _MAX_SHOWN_RIGHTS else ""
         raise AccountCanWrite(database.name, f"{shown}{more}")
-
-
-def _is_outdated(entry: CacheEntry, database: Database, refresh_after_s: float) -> bool:
-    stamp = file_stamp(database)
-    if stamp:
-        return stamp != entry.stamp
-    return not 0 <= time() - entry.stored_at <= refresh_after_s

@@ -60,8 +60,16 @@ def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
     """Report SUM and AVG of text columns, except columns of numbers stored as text on engines that convert them."""
     for scope, _ in query.selects():
         for call in scope.find_all(exp.Sum, exp.Avg):
-            reference = query.column_of(_argument(call), scope)
-            if reference and reference.column.type_class == "text" and not _holds_numbers(reference, query):
+            argument = call.this
+            if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+                argument = argument.expressions[0]
+            reference = query.column_of(argument, scope)
+            if reference is None or reference.column.type_class != "text":
+                continue
+            column_key = (reference.table.key, reference.column.name)
+            values = reference.column.examples or query.catalog.values.get(column_key, ())
+            holds_numbers = bool(values) and all(_DIGIT.search(value) for value in values)
+            if query.dialect in _STRICT or not holds_numbers:
                 text = f"{call.key.upper()} of {reference}, which is text ({reference.column.type})"
                 yield Remark(text, query.dialect in _STRICT)
 
@@ -75,17 +83,6 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
                 if _is_impossible(reference.column.type_class, literal, query.dialect):
                     shown = literal.sql(dialect=query.dialect)
                     yield Remark(f"{reference} ({reference.column.type}) is compared with {shown}", is_strict)
-
-
-def _argument(call: exp.Expr) -> exp.Expr | None:
-    inner: exp.Expr | None = call.this
-    return inner.expressions[0] if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1 else inner
-
-
-def _holds_numbers(reference: ColumnReference, query: ResolvedQuery) -> bool:
-    """Return whether the engine converts text to numbers and the known values of the column look like numbers."""
-    examples = reference.column.examples or query.catalog.values.get((reference.table.key, reference.column.name), ())
-    return query.dialect not in _STRICT and bool(examples) and all(_DIGIT.search(value) for value in examples)
 
 
 def _compared(node: exp.Expr, query: ResolvedQuery, scope: Scope) -> Iterator[tuple[ColumnReference, exp.Literal]]:
@@ -109,7 +106,11 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
     """Report columns that are neither grouped nor aggregated, and so have no single value per group."""
     for scope, select in query.selects():
         group = select.args.get("group")
-        if _is_special(group) or not (group or _aggregates(select)) or _takes_row_of_extreme(select, query.dialect):
+        aggregates = _aggregates(select)
+        if _is_special(group) or not (group or aggregates):
+            continue
+        if query.dialect == "sqlite" and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
+            # SQLite takes the other columns from the row of the single MIN or MAX.
             continue
         grouped = _grouped(select)
         ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
@@ -142,22 +143,14 @@ def _items(select: exp.Select) -> list[exp.Expr]:
 def _aggregates(select: exp.Select) -> list[exp.Expr]:
     """Return the aggregates of `select` itself, without window functions and aggregates in subqueries."""
     clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
-
-    aggregates = (node for clause in clauses for node in clause.find_all(exp.AggFunc))
-    return [node for node in aggregates if _is_own_aggregate(node, select)]
-
-
-def _is_own_aggregate(node: exp.Expr, select: exp.Select) -> bool:
-    wrapped = node.parent
-    while isinstance(wrapped, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
-        wrapped = wrapped.parent
-    return not isinstance(wrapped, exp.Window) and node.find_ancestor(exp.Query) is select
-
-
-def _takes_row_of_extreme(select: exp.Select, dialect: str) -> bool:
-    """Return whether SQLite takes the other columns from the row of the single MIN or MAX."""
-    aggregates = _aggregates(select)
-    return dialect == "sqlite" and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max)
+    aggregates = []
+    for node in (node for clause in clauses for node in clause.find_all(exp.AggFunc)):
+        parent = node.parent
+        while isinstance(parent, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+            parent = parent.parent
+        if not isinstance(parent, exp.Window) and node.find_ancestor(exp.Query) is select:
+            aggregates.append(node)
+    return aggregates
 
 
 def _grouped(select: exp.Select) -> list[exp.Expr]:

@@ -44,14 +44,6 @@ def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str,
     return {name: build for name, build in functions.items() if name not in names}
 
 
-def _plain_cast(generator: SQLiteGenerator, node: exp.Cast) -> str:
-    return f"CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
-
-
-def _current_timestamp(generator: PostgresGenerator, node: exp.CurrentTimestamp) -> str:
-    return f"CURRENT_TIMESTAMP({generator.sql(node, 'this')})" if node.this else "CURRENT_TIMESTAMP"
-
-
 class _StringAliases(Parser):
     """Parser that marks aliases written as strings (MySQL, SQLite, DuckDB), which are printed as quoted names."""
 
@@ -91,7 +83,10 @@ class _ExactPostgresParser(PostgresParser):
 
 
 class _ExactPostgresGenerator(PostgresGenerator):
-    TRANSFORMS = {**PostgresGenerator.TRANSFORMS, exp.CurrentTimestamp: _current_timestamp}
+    TRANSFORMS = {
+        **PostgresGenerator.TRANSFORMS,
+        exp.CurrentTimestamp: lambda self, node: f"CURRENT_TIMESTAMP{f'({self.sql(node.this)})' if node.this else ''}",
+    }
 
 
 class _ExactPostgres(Postgres):
@@ -110,7 +105,10 @@ class _ExactSQLiteGenerator(SQLiteGenerator):
         exp.DataType.Type.DECIMAL: "DECIMAL",
         exp.DataType.Type.BOOLEAN: "BOOLEAN",
     }
-    TRANSFORMS = {**SQLiteGenerator.TRANSFORMS, exp.Cast: _plain_cast}
+    TRANSFORMS = {
+        **SQLiteGenerator.TRANSFORMS,
+        exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+    }
 
 
 class _ExactSQLite(SQLite):

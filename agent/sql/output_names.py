@@ -13,6 +13,7 @@ from agent.sql.dialects import print_statement
 from agent.sql.parameters import without_markers
 
 _NAMED_BY_TEXT = {"sqlite", "duckdb", "mysql"}
+_NAMED_OUTPUTS = (exp.Alias, exp.Aliases, exp.Column, exp.Columns, exp.Star)
 _MAX_LENGTHS = {"mysql": 64}
 """Maximum length of column names in derived tables, in characters."""
 _BASIC_PLANE = 0xFFFF
@@ -27,7 +28,9 @@ def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) ->
     for select in tree.find_all(exp.Select):
         taken = {output.alias_or_name for output in select.expressions}
         for output in select.expressions:
-            if _has_text_as_name(output) and any(id(table) in restricted for table in output.find_all(exp.Table)):
+            if isinstance(output, _NAMED_OUTPUTS) or output.alias:
+                continue
+            if any(id(table) in restricted for table in output.find_all(exp.Table)):
                 name = _name(output, taken, dialect)
                 taken.add(name)
                 names.append((output, name))
@@ -36,10 +39,6 @@ def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) ->
         alias = exp.Alias(alias=exp.to_identifier(name, quoted=True))
         output.replace(alias)
         alias.set("this", output)
-
-
-def _has_text_as_name(output: exp.Expr) -> bool:
-    return not isinstance(output, exp.Alias | exp.Aliases | exp.Column | exp.Columns | exp.Star) and not output.alias
 
 
 def _name(output: exp.Expr, taken: Collection[str], dialect: str) -> str:

@@ -5,7 +5,7 @@ the grammar. Sets beyond the limit share one scope, `z`, in which any column of 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 
 from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of
 from agent.embedded.grammar.columns import NULLABLE, OWN
@@ -165,16 +165,13 @@ class Joins:
         for at, name in enumerate(self._names):
             for kind in sorted(self._kinds[at] - {OWN, NULLABLE}):
                 yield f"q{at}-{kind} ::= {literal(f'{name}.')} k{at}-{kind}"
-        for left, new in self._unlinked():
+        numbers = range(len(self._keys))
+        unlinked: list[tuple[int | None, int]] = [(None, new) for new in numbers if len(self._keys) > 2]
+        unlinked += [(left, new) for left, new in permutations(numbers, 2) if frozenset({left, new}) in self._sets]
+        for left, new in unlinked:
             condition = " | ".join(self._pairs(left, new))
             if condition:
                 yield f"{_on(left, new)} ::= {condition}"
-
-    def _unlinked(self) -> Iterator[tuple[int | None, int]]:
-        numbers = range(len(self._keys))
-        yield from ((None, new) for new in numbers if len(self._keys) > 2)
-        for left in numbers:
-            yield from ((left, new) for new in numbers if new != left and frozenset({left, new}) in self._sets)
 
     def _pairs(self, left: int | None, new: int) -> list[str]:
         """Return the equalities of columns of the same group between `left` (None: any table) and `new`."""
