@@ -1,8 +1,9 @@
 """Schema linking: selection of the source, tables and columns for a question, with few or no model calls."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import Protocol
 
 import prompts
@@ -10,7 +11,8 @@ from agent.errors import ModelAnswerUnreadable, Terminal
 from agent.llm.client import ModelClient
 from agent.llm.schemas import ColumnSelection, TableSelection
 from agent.record.step import note
-from agent.retrieval.choose_source import choose_source
+from agent.retrieval.index import SchemaIndex
+from agent.retrieval.query import sum_frequencies
 from agent.schema.describe import describe, describe_compactly, estimate_tokens, quoted_key
 from agent.schema.words import content_words, words
 from agent.sources.source import Source
@@ -42,6 +44,23 @@ def link_source(question: str, names: Sequence[str], open_source: Callable[[str]
     chosen = choose_source(question, indexes)
     note(f"asked the source {chosen}, chosen among {', '.join(indexes)}")
     return chosen
+
+
+def choose_source(question: str, indexes: Mapping[str, SchemaIndex]) -> str:
+    """Return the name of the source with the best table for `question`; the first source wins ties.
+
+    Inverse document frequencies are computed over the tables of all sources, so that a word cannot decide in favour of
+    a source only because it is rare there.
+
+    Raises:
+        ModelUnreachable, ModelRejected: an embedding endpoint failed.
+    """
+    frequencies = sum_frequencies([index.frequencies(question) for index in indexes.values()])
+    best = {
+        name: max(index.scores(question, frequencies=frequencies).values(), default=-inf)
+        for name, index in indexes.items()
+    }
+    return max(best, key=best.__getitem__)
 
 
 class Linker(Protocol):

@@ -14,8 +14,8 @@ from agent.record.step import note
 from agent.schema.catalog import Catalog
 from agent.schema.describe import describe
 from agent.sources.source import Source
-from agent.sql.checks import warnings_of
 from agent.sql.repair import repair
+from agent.sql.validation import warnings_of
 from agent.state import State
 from agent.types import Result
 

@@ -10,9 +10,8 @@ from agent.record.step import note
 from agent.schema.describe import describe, one_line
 from agent.services import Services
 from agent.sources.source import Source
-from agent.sql.checks import warnings_of
 from agent.sql.repair import repair
-from agent.sql.validation import find_problem
+from agent.sql.validation import find_problem, warnings_of
 from agent.state import State
 from agent.types import Validation
 
