@@ -80,7 +80,7 @@ class StandardSqlWriter:
             "generate_sql",
             dialect=source.catalog.dialect,
             today=today.isoformat(),
-            schema=describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+            schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
             examples=examples_in_prompt(examples),
             question=state["question"],
             context=_prompt_context(state),

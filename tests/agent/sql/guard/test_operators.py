@@ -8,7 +8,10 @@ import pytest
 from agent.schema.catalog import ReadableNames
 from agent.sql.guard import check, sanitize
 
-ROWS = "CREATE TABLE t (a TEXT, n INTEGER, date TEXT DEFAULT '2024'); INSERT INTO t (a, n) VALUES ('abc', 1), ('xyz', 2), (NULL, 3)"
+ROWS = """
+CREATE TABLE t (a TEXT, n INTEGER, date TEXT DEFAULT '2024');
+INSERT INTO t (a, n) VALUES ('abc', 1), ('xyz', 2), (NULL, 3);
+"""
 DIALECTS = ("sqlite", "duckdb", "postgres", "mysql", "clickhouse", "spark", "trino")
 
 CONDITIONS = {
