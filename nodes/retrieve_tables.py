@@ -31,8 +31,8 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
         keys = []
     # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
     is_configured_url = name == settings.source and "://" in name
-    given = {**(state.get("given") or state), "source": None if is_configured_url else name}
-    update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": given}
+    inputs = {**(state.get("given") or state), "source": None if is_configured_url else name}
+    update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": inputs}
     if keys:
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "error": None}

@@ -75,10 +75,10 @@ def show_names(tree: exp.Query, catalog: Catalog, question: str) -> None:
         return
     for table, node in _joined(tree, catalog):
         names = [column.name for column in table.columns if column.type_class == "text" and _NAME.search(column.name)]
-        used = [column for column in tree.find_all(exp.Column) if column.table == node.alias_or_name]
-        shown = [column for column in used if not column.find_ancestor(exp.Join)]
-        keys = {column.name for column in shown}
-        outputs = [column for column in shown if column.parent is tree and column.arg_key == "expressions"]
+        columns = [column for column in tree.find_all(exp.Column) if column.table == node.alias_or_name]
+        used_columns = [column for column in columns if not column.find_ancestor(exp.Join)]
+        keys = {column.name for column in used_columns}
+        outputs = [column for column in used_columns if column.parent is tree and column.arg_key == "expressions"]
         if len(names) == 1 and len(table.primary_key) == 1 and keys == set(table.primary_key) and outputs:
             for output in outputs:
                 output.replace(exp.column(names[0], table=output.table))
@@ -204,13 +204,13 @@ def _name_outputs(tree: exp.Query) -> None:
     if not isinstance(tree, exp.Select):
         return
     columns = {column.name.lower() for column in tree.find_all(exp.Column)}
-    taken: set[str] = set()
+    aliases: set[str] = set()
     outputs = []
     for output in tree.expressions:
         name = _output_name(output)
-        free = name is not None and name.lower() not in taken | columns
-        taken.add(name.lower() if name and free else output.output_name.lower())
-        outputs.append(exp.alias_(output, name, quoted=False) if name and free else output)
+        is_free = name is not None and name.lower() not in aliases | columns
+        aliases.add(name.lower() if name and is_free else output.output_name.lower())
+        outputs.append(exp.alias_(output, name, quoted=False) if name and is_free else output)
     tree.set("expressions", outputs)
 
 

@@ -56,12 +56,12 @@ class Identifiers:
         return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
 
     def _read(self, name: str) -> tuple[str, ...]:
-        spelt = spelt_words(name)
-        parts = [part for word in spelt for part in self._split(word)]
-        for word in (*parts, *spelt):
+        spellings = spelt_words(name)
+        parts = [part for word in spellings for part in self._split(word)]
+        for word in (*parts, *spellings):
             self.spellings.setdefault(stem(word), word)
         joined = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
-        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spelt), *joined, *han_pairs(name)]))
+        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spellings), *joined, *han_pairs(name)]))
 
     def _split(self, word: str) -> list[str]:
         if len(word) < _MIN_SPLIT_LENGTH or word in _COMMON:

@@ -159,9 +159,9 @@ def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Ex
     aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
     if _literals_in(after) + aliases.total() < _literals_in(before):
         return True
-    kept = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)
-    lost = Counter(token.text.casefold() for token in before if token.token_type in _STRINGS) - kept - aliases
-    keys = {text for text in lost if re.fullmatch(r"\w+", text) and f"$.{text}" in kept}
+    printed = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)
+    lost = Counter(token.text.casefold() for token in before if token.token_type in _STRINGS) - printed - aliases
+    keys = {text for text in lost if re.fullmatch(r"\w+", text) and f"$.{text}" in printed}
     return not all(_INTERVAL.fullmatch(text) or _FORMAT.fullmatch(text) for text in lost.keys() - keys)
 
 

@@ -294,9 +294,9 @@ def filtered_table(query: exp.Expr) -> exp.Table | None:
 
 def cte_name(tree: exp.Expr) -> str:
     """Return a name for the common table expressions of barriers that does not occur in `tree`."""
-    taken = {identifier.name.lower() for identifier in tree.find_all(exp.Identifier)}
+    names_in_use = {identifier.name.lower() for identifier in tree.find_all(exp.Identifier)}
     name, number = "permitted_rows", 0
-    while name in taken:
+    while name in names_in_use:
         number += 1
         name = f"permitted_rows_{number}"
     return name
