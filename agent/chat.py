@@ -72,13 +72,15 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
         SourcesNotTogether: the sources are databases of several engines, or databases and files.
         ConfigurationError, DriverMissing: the engine of a URL is unknown, or its driver is not installed.
     """
-    several: list[Any] = list(sources) if isinstance(sources, list | tuple) else [sources]
+    all_sources: list[Any] = list(sources) if isinstance(sources, list | tuple) else [sources]
     databases: dict[str, SourceSettings] = {}
     files: list[Path] = []
     frames: list[Any] = []
     kinds: list[tuple[str, str]] = []
-    for source in several:
-        if _is_frame(source):
+    # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
+    pandas = sys.modules.get("pandas")
+    for source in all_sources:
+        if pandas is not None and isinstance(source, pandas.DataFrame):
             frames.append(source)
             kinds.append((f"a DataFrame of {len(source)} rows", ""))
         elif path := _file(source, services):
@@ -92,12 +94,6 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
         if kind != kinds[0][1]:
             raise SourcesNotTogether(kinds[0][0], label)
     return SelectedSources(databases, tuple(files), tuple(frames))
-
-
-def _is_frame(source: DataSource) -> bool:
-    # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(source, pandas.DataFrame)
 
 
 def _file(source: DataSource, services: Services) -> Path | None:
@@ -245,14 +241,14 @@ class Agent:
             raise InputInvalid("feedback", "answers about files take none; ask again in other words")
         return self._ask({"feedback": feedback}, output_type)
 
-    def _ask(self, given: dict[str, Any], output_type: OutputType | None) -> Response:
+    def _ask(self, inputs: dict[str, Any], output_type: OutputType | None) -> Response:
         if self._graph is None:
             if self._sources.are_tables:
                 self._tables = self._sources.registered(self._services.registry)
             self._graph = self.build_graph(self._services, self._checkpointer)
         config = RunnableConfig(configurable={"thread_id": self._thread})
-        given = {**given, "output_type": output_type, **self._tables}
-        self._output = self._graph.invoke(given, config, durability="exit")
+        inputs = {**inputs, "output_type": output_type, **self._tables}
+        self._output = self._graph.invoke(inputs, config, durability="exit")
         if self._output.get("error"):
             raise self._error(self._graph.get_state(config).values.get("failure"))
         self._begun = True

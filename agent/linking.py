@@ -1,8 +1,9 @@
 """Schema linking: selection of the source, tables and columns for a question, with few or no model calls."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import Protocol
 
 import prompts
@@ -10,7 +11,8 @@ from agent.errors import ModelAnswerUnreadable, Terminal
 from agent.llm.client import ModelClient
 from agent.llm.schemas import ColumnSelection, TableSelection
 from agent.record.step import note
-from agent.retrieval.choose_source import choose_source
+from agent.retrieval.index import SchemaIndex
+from agent.retrieval.query import sum_frequencies
 from agent.schema.describe import describe, describe_compactly, estimate_tokens, quoted_key
 from agent.schema.words import content_words, words
 from agent.sources.source import Source
@@ -44,13 +46,31 @@ def link_source(question: str, names: Sequence[str], open_source: Callable[[str]
     return chosen
 
 
+def choose_source(question: str, indexes: Mapping[str, SchemaIndex]) -> str:
+    """Return the name of the source with the best table for `question`; the first source wins ties.
+
+    Inverse document frequencies are computed over the tables of all sources, so that a word cannot decide in favour of
+    a source only because it is rare there.
+
+    Raises:
+        ModelUnreachable, ModelRejected: an embedding endpoint failed.
+    """
+    frequencies = sum_frequencies([index.frequencies(question) for index in indexes.values()])
+    best = {
+        name: max(index.scores(question, frequencies=frequencies).values(), default=-inf)
+        for name, index in indexes.items()
+    }
+    return max(best, key=best.__getitem__)
+
+
 class Linker(Protocol):
     """Selects the tables and columns for a question."""
 
     def link_tables(self, question: str, source: Source, attempt: int) -> list[str]:
         """Return the keys of the tables that may answer `question`; empty if no table is related to it.
 
-        Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors.
+        Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors. Tables that
+        row rules close are left out.
 
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: the model's selection is needed and not available.
@@ -77,16 +97,16 @@ class StandardLinker:
         The model selects among the tables that the index ranks best; tables needed to join them are added. A schema
         that is taken whole is not taken at all if the question has no word in common with it.
         """
-        tables, fuzzy = source.catalog.tables, attempt - 1
+        tables, fuzzy = source.shown_catalog.tables, attempt - 1
         whole = ((key, table.column_names) for key, table in tables.items())
         if len(tables) == 1 or fits_budget(source, whole, self.schema_token_budget):
             return list(tables) if source.index.may_concern(question, fuzzy=fuzzy) else []
         limit = _CANDIDATES * attempt
-        ranked = source.index.rank(question, fuzzy=fuzzy, limit=limit) or list(islice(tables, limit))
+        ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=fuzzy)), limit))
         shown: list[str] = []
         lines: list[str] = []
-        for key in source.index.with_neighbours(ranked):
-            line = describe_compactly(source.catalog, {key: tables[key].column_names}, str)
+        for key in filter(tables.__contains__, source.index.with_neighbours(ranked or list(islice(tables, limit)))):
+            line = describe_compactly(source.shown_catalog, {key: tables[key].column_names}, str)
             if lines and estimate_tokens("\n".join([*lines, line])) > self.schema_token_budget * attempt:
                 break
             lines.append(line)
@@ -96,7 +116,8 @@ class StandardLinker:
             selected = {name.lower() for name in self.model.ask(TableSelection, messages).tables}
         except ModelAnswerUnreadable:
             return shown[:_FALLBACK_TABLES]
-        return source.index.connected([key for key in tables if key.lower() in selected])
+        connected = source.index.connected([key for key in tables if key.lower() in selected])
+        return [key for key in connected if key in tables]
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return all columns within the token budget, otherwise the model's selection. See `Linker.link_columns`.
@@ -105,7 +126,7 @@ class StandardLinker:
         """
         if fits_budget(source, tables.items(), self.schema_token_budget):
             return tables
-        schema = describe(source.catalog, tables, source.database.quote, values=False)
+        schema = describe(source.shown_catalog, tables, source.database.quote, values=False)
         messages = prompts.render("select_columns", self.model.profile, schema=schema, question=question)
         try:
             selection = self.model.ask(ColumnSelection, messages)
@@ -122,7 +143,7 @@ def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], 
     """
     tokens = 0
     for key, columns in selection:
-        tokens += estimate_tokens(describe(source.catalog, {key: columns}, source.database.quote, values=False))
+        tokens += estimate_tokens(describe(source.shown_catalog, {key: columns}, source.database.quote, values=False))
         if tokens > budget:
             return False
     return True

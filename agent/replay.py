@@ -81,17 +81,17 @@ def replay(
     trace_id, contents = recorded[0].trace_id, [(event.kind, event.content) for event in recorded]
     if contents[0][0] != "run":
         raise TraceUnknown(trace_id, "its beginning is not on the record")
-    begun, sink = contents[0][1], _MemorySink()
-    is_analyst, given = begun["graph"] == "analyst", dict(begun["input"])
-    if given.get("source"):
-        given = _at_source(given, source or _with_password(given["source"], settings))
+    start, sink = contents[0][1], _MemorySink()
+    is_analyst, inputs = start["graph"] == "analyst", dict(start["input"])
+    if inputs.get("source"):
+        inputs = _at_source(inputs, source or _with_password(inputs["source"], settings))
     elif is_analyst and source:
         raise SourceNotFound(without_password(source), "the run asked datasets, and is replayed on the same ones")
-    now = _settings(begun["settings"], settings)
+    now = _settings(start["settings"], settings)
     if not is_analyst:
-        default_source = source or _with_password(begun["settings"]["source"], settings)
+        default_source = source or _with_password(start["settings"]["source"], settings)
         now = now.model_copy(update={"source": default_source})
-    embedded = EmbeddedOptions(**begun["embedded"]) if begun["embedded"] else None
+    embedded = EmbeddedOptions(**start["embedded"]) if start["embedded"] else None
     services = Services(
         now,
         model=RecordedModel((body for kind, body in contents if kind == "llm"), now, embedded),
@@ -100,12 +100,12 @@ def replay(
         registry=registry,
         examples=RecordedExamples([body for kind, body in contents if kind == "examples"]),
         validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},
-        today=lambda: date.fromisoformat(begun["date"]),
+        today=lambda: date.fromisoformat(start["date"]),
     )
     run = _replay_analysis if is_analyst else _replay_question
     with closing(services):
         error = recorded[-1].content.get("error")
-        output = run(given, contents, services, str(error["code"]) if isinstance(error, dict) else None)
+        output = run(inputs, contents, services, str(error["code"]) if isinstance(error, dict) else None)
     again = [(event.kind, event.body) for event in sink.events]
     return Replay(trace_id, steps_of(again), output, compare(contents, again))
 
@@ -120,30 +120,30 @@ def _settings(recorded: dict[str, Any], settings: Settings) -> Settings:
 
 
 def _replay_question(
-    given: dict[str, Any], recorded: Sequence[tuple[str, dict[str, Any]]], services: Services, error: str | None
+    inputs: dict[str, Any], recorded: Sequence[tuple[str, dict[str, Any]]], services: Services, error: str | None
 ) -> Output:
     """Return the output of the SQL agent.
 
     Rows that the run took over from its thread are not logged; their statement is executed again first.
     """
     try:
-        services.source(given.get("source"))
+        services.source(inputs.get("source"))
     except DatasphinxError as problem:
         # The recorded run may have ended because the source could not be opened.
         if problem.code != error:
             raise
-    carried = {name: given.pop(name) for name in CARRIED_ON if name in given}
-    if carried.get("turns") and not any(kind in ("statement", "llm") for kind, _ in recorded):
-        carried["result"] = shown_rows(carried["turns"][-1], services.source(given.get("source")))
-    return run_recorded(build_graph(services, InMemorySaver()), given, carried, error, last="answer")
+    conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
+    if conversation.get("turns") and not any(kind in ("statement", "llm") for kind, _ in recorded):
+        conversation["result"] = shown_rows(conversation["turns"][-1], services.source(inputs.get("source")))
+    return run_recorded(build_graph(services, InMemorySaver()), inputs, conversation, error, last="answer")
 
 
-def _at_source(given: dict[str, Any], source: str) -> dict[str, Any]:
+def _at_source(inputs: dict[str, Any], source: str) -> dict[str, Any]:
     """Return `given` with its source replaced by `source`, also in its turns."""
-    turns: list[dict[str, Any]] = given.get("turns") or []
+    turns: list[dict[str, Any]] = inputs.get("turns") or []
     same = {"source": without_password(source)}
-    moved = [{**turn, **same} if turn.get("source") == given["source"] else turn for turn in turns]
-    return {**given, "source": source, **({"turns": moved} if moved else {})}
+    moved_turns = [{**turn, **same} if turn.get("source") == inputs["source"] else turn for turn in turns]
+    return {**inputs, "source": source, **({"turns": moved_turns} if moved_turns else {})}
 
 
 def _with_password(recorded: str, settings: Settings) -> str:
@@ -158,7 +158,7 @@ def _with_password(recorded: str, settings: Settings) -> str:
 
 
 def _replay_analysis(
-    given: dict[str, Any],
+    inputs: dict[str, Any],
     recorded: Sequence[tuple[str, Mapping[str, Any]]],
     services: Services,
     error: str | None,
@@ -170,15 +170,18 @@ def _replay_analysis(
     Raises:
         FileUnknown, DatasetUnknown: a file or dataset of the question is no longer stored.
     """
-    carried = {name: given.pop(name) for name in CARRIED_ON if name in given}
+    conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
     # The path of a file may have other content now; the id of its stored copy does not.
     files = _files(recorded)
     if files:
-        given["files"] = files
+        inputs["files"] = files
     if any(kind == "tool" for kind, _ in recorded):
-        _require_stored(given, services.registry)
+        for file_id in inputs.get("files") or ():
+            services.registry.file(file_id)
+        for dataset_id in inputs.get("datasets") or ():
+            services.registry.dataset(dataset_id)
     graph = build_analyst(services, InMemorySaver())
-    return run_recorded(graph, given, carried, error, last="narrate")
+    return run_recorded(graph, inputs, conversation, error, last="narrate")
 
 
 def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
@@ -190,10 +193,3 @@ def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
         if kind == "tool" and body["tool"] == "create_dataset":
             ids.append(body["arguments"]["file_id"])
     return ids
-
-
-def _require_stored(given: Mapping[str, Any], registry: Registry) -> None:
-    for file_id in given.get("files") or ():
-        registry.file(file_id)
-    for dataset_id in given.get("datasets") or ():
-        registry.dataset(dataset_id)

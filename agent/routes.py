@@ -28,18 +28,18 @@ def begin(state: State) -> Send:
     on the last answer, also keep the tables, clarifications and statements of the question. Without a thread, only the
     input sent by the caller is available, and the tables are retrieved again.
     """
-    given = {name: value for name, value in state.items() if name in Input.__annotations__ and value is not None}
+    inputs = {name: value for name, value in state.items() if name in Input.__annotations__ and value is not None}
     turns = state.get("turns") or []
-    if "feedback" in given:
-        return _continue_after_feedback(state, given)
-    if "clarification_answer" in given:
-        return _continue_after_clarification(state, given)
-    given.pop("clarification", None)
-    if not turns or not is_follow_up(given.get("question")):
+    if "feedback" in inputs:
+        return _continue_after_feedback(state, inputs)
+    if "clarification_answer" in inputs:
+        return _continue_after_clarification(state, inputs)
+    inputs.pop("clarification", None)
+    if not turns or not is_follow_up(inputs.get("question")):
         before = _previous_inputs(state, ("source",)) if turns else {}
-        return Send("retrieve_tables", {**before, **given, "turns": turns})
+        return Send("retrieve_tables", {**before, **inputs, "turns": turns})
     source = _source_of(turns[-1], state)
-    return Send("rewrite_question", {"source": source, **given, "turns": turns, "result": state.get("result")})
+    return Send("rewrite_question", {"source": source, **inputs, "turns": turns, "result": state.get("result")})
 
 
 def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]:
@@ -94,15 +94,15 @@ def after_await_clarification(state: State) -> Send | Literal["__end__"]:
     return begin(state) if state.get("clarification_answer") is not None else "__end__"
 
 
-def _continue_after_clarification(state: State, given: dict[str, Any]) -> Send:
+def _continue_after_clarification(state: State, inputs: dict[str, Any]) -> Send:
     """Continue with the question that the clarifying question refers to, and with that question's inputs."""
     open_question = state.get("clarification")
     about = open_question.get("about") if isinstance(open_question, dict) else None
     payload = {
         **_previous_inputs(state, _QUESTION_INPUTS),
-        **given,
+        **inputs,
         **_carried(state),
-        "question": about or given.get("question"),
+        "question": about or inputs.get("question"),
     }
     if open_question is None and "given" in state:
         # The thread has no open question. `ask_clarification` reads the answer and reports the error.
@@ -110,13 +110,13 @@ def _continue_after_clarification(state: State, given: dict[str, Any]) -> Send:
     return Send(_entry(payload), payload)
 
 
-def _continue_after_feedback(state: State, given: dict[str, Any]) -> Send:
+def _continue_after_feedback(state: State, inputs: dict[str, Any]) -> Send:
     """Continue with the last answered question, with its tables unless another question was asked since."""
-    turns, feedback = state.get("turns") or [], given["feedback"]
+    turns, feedback = state.get("turns") or [], inputs["feedback"]
     if not turns:
-        return Send("ask_clarification", given)
+        return Send("ask_clarification", inputs)
     last = turns[-1]["question"]
-    payload = {"source": _source_of(turns[-1], state), **given, "turns": turns, "question": last}
+    payload = {"source": _source_of(turns[-1], state), **inputs, "turns": turns, "question": last}
     if state.get("clarification") or state.get("question") == last:
         payload = {**_previous_inputs(state, _QUESTION_INPUTS), **payload, **_carried(state)}
     if isinstance(feedback, dict) and feedback.get("accepted") is True:
@@ -139,8 +139,8 @@ def _carried(state: State) -> dict[str, Any]:
 
 
 def _previous_inputs(state: State | AnalystState, names: Iterable[str]) -> dict[str, Any]:
-    given = state.get("given") or {}
-    return {name: given[name] for name in names if given.get(name) is not None}
+    inputs = state.get("given") or {}
+    return {name: inputs[name] for name in names if inputs.get(name) is not None}
 
 
 def begin_analysis(state: AnalystState) -> Send:
@@ -149,30 +149,30 @@ def begin_analysis(state: AnalystState) -> Send:
     The data of the previous question stay in effect until the input names other data. An answer to a clarifying
     question continues with the question that it refers to.
     """
-    given: dict[str, Any] = {
+    inputs: dict[str, Any] = {
         name: value for name, value in state.items() if name in AnalystInput.__annotations__ and value is not None
     }
-    if not any(given.get(name) for name in _ANALYSIS_SOURCES):
-        given |= _previous_data(state)
-    if "clarification_answer" in given:
+    if not any(inputs.get(name) for name in _ANALYSIS_SOURCES):
+        inputs |= _previous_data(state)
+    if "clarification_answer" in inputs:
         open_question = state.get("clarification")
         about = open_question.get("about") if isinstance(open_question, dict) else None
-        carried = {name: value for name, value in state.items() if name in _ANALYSIS_CONVERSATION and value}
-        payload = {**_previous_inputs(state, _ANALYSIS_INPUTS), **given, **carried}
-        return Send("plan", {**payload, "question": about or given.get("question")})
-    given = {**given, "clarification": None, "turns": state.get("turns") or []}
-    is_dependent = bool(given["turns"]) and is_follow_up(given.get("question"))
-    return Send("rewrite_question" if is_dependent else "plan", given)
+        conversation = {name: value for name, value in state.items() if name in _ANALYSIS_CONVERSATION and value}
+        payload = {**_previous_inputs(state, _ANALYSIS_INPUTS), **inputs, **conversation}
+        return Send("plan", {**payload, "question": about or inputs.get("question")})
+    inputs = {**inputs, "clarification": None, "turns": state.get("turns") or []}
+    is_dependent = bool(inputs["turns"]) and is_follow_up(inputs.get("question"))
+    return Send("rewrite_question" if is_dependent else "plan", inputs)
 
 
 def _previous_data(state: AnalystState) -> dict[str, Any]:
     """Return the files, datasets or source of the previous question."""
-    given = {name: value for name, value in (state.get("given") or {}).items() if name in _ANALYSIS_SOURCES and value}
-    if "source" in given:
-        return {"source": given["source"]}
+    inputs = {name: value for name, value in (state.get("given") or {}).items() if name in _ANALYSIS_SOURCES and value}
+    if "source" in inputs:
+        return {"source": inputs["source"]}
     registered = {"files": state.get("file_ids"), "datasets": state.get("dataset_ids")}
     # A run that failed early has registered nothing.
-    return {name: ids for name, ids in registered.items() if ids} or given
+    return {name: ids for name, ids in registered.items() if ids} or inputs
 
 
 def after_plan(state: AnalystState) -> Literal["narrate", "run_tool", "plan"]:

@@ -80,22 +80,22 @@ _STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")
 
 
 def run_body(
-    graph: str, given: Mapping[str, Any], settings: Settings, embedded: EmbeddedOptions | None, today: date
+    graph: str, run_input: Mapping[str, Any], settings: Settings, embedded: EmbeddedOptions | None, today: date
 ) -> dict[str, Any]:
     """Return the start of a run of `graph`: its input and its settings, without secrets."""
-    inputs = {name: given[name] for name in (*_INPUTS, *CARRIED_ON) if given.get(name) not in (None, [], {})}
+    inputs = {name: run_input[name] for name in (*_INPUTS, *CARRIED_ON) if run_input.get(name) not in (None, [], {})}
     if isinstance(inputs.get("question"), str):
         # A question one character too long is refused like any longer one, so the rest is not logged.
         inputs["question"] = inputs["question"][: settings.max_question_chars + 1]
     if isinstance(inputs.get("source"), str):
         inputs["source"] = without_password(inputs["source"])
-    named = {name: getattr(settings, name) for name in (*REPLAYED_SETTINGS, *_OTHER_SETTINGS)}
+    setting_values = {name: getattr(settings, name) for name in (*REPLAYED_SETTINGS, *_OTHER_SETTINGS)}
     return {
         "version": _version(),
         "graph": graph,
         "date": today.isoformat(),
         "input": inputs,
-        "settings": {**named, "source": without_password(settings.source)},
+        "settings": {**setting_values, "source": without_password(settings.source)},
         "embedded": asdict(embedded) if embedded else None,
     }
 
@@ -118,11 +118,19 @@ def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
 
     Values of secret columns are masked.
     """
-    tables = [
-        {"name": table["name"], "columns": table["columns"], "rows": len(table["rows"])}
-        | dict(zip(("result_hash", "unordered_hash"), _masked_hashes(table), strict=True))
-        for table in output.get("tables") or ()
-    ]
+    tables = []
+    for table in output.get("tables") or ():
+        rows = masked_rows(table["rows"], set(table.get("secret") or ()))
+        ordered, unordered = result_hashes(table["columns"], rows)
+        tables.append(
+            {
+                "name": table["name"],
+                "columns": table["columns"],
+                "rows": len(rows),
+                "result_hash": ordered,
+                "unordered_hash": unordered,
+            }
+        )
     totals = {name: value for name, value in audit.items() if name not in ("trace_id", "steps", "recorded", "notes")}
     return {
         "answer": output.get(LOGGED_ANSWER, output.get("answer")),
@@ -134,10 +142,6 @@ def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
         "error": output.get("error"),
         **totals,
     }
-
-
-def _masked_hashes(table: Mapping[str, Any]) -> tuple[str, str]:
-    return result_hashes(table["columns"], masked_rows(table["rows"], set(table.get("secret") or ())))
 
 
 def _shows_secrets(output: Mapping[str, Any]) -> bool:

@@ -81,10 +81,8 @@ class SourceSettings(BaseModel):
 
 TenantName = Annotated[str, StringConstraints(pattern=TENANT)]
 KeyHash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
-
-
-def _as_tuple(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
+KeyHashes = Annotated[tuple[KeyHash, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+"""One hash, or several."""
 
 
 class TenantSettings(BaseModel):
@@ -112,7 +110,7 @@ class TenantSettings(BaseModel):
 class ServiceSettings(BaseSettings):
     """Settings of the server."""
 
-    api_keys: dict[TenantName, Annotated[tuple[KeyHash, ...], BeforeValidator(_as_tuple)]] = Field(
+    api_keys: dict[TenantName, KeyHashes] = Field(
         {},
         description="By tenant, the hashes of its API keys, as printed by `datasphinx key new`. Without keys, "
         "the server accepts requests from this machine only.",

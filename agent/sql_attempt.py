@@ -14,8 +14,8 @@ from agent.record.step import note
 from agent.schema.catalog import Catalog
 from agent.schema.describe import describe
 from agent.sources.source import Source
-from agent.sql.checks import warnings_of
 from agent.sql.repair import repair
+from agent.sql.validation import warnings_of
 from agent.state import State
 from agent.types import Result
 
@@ -80,7 +80,7 @@ class StandardSqlWriter:
             "generate_sql",
             dialect=source.catalog.dialect,
             today=today.isoformat(),
-            schema=describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+            schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
             examples=examples_in_prompt(examples),
             question=state["question"],
             context=_prompt_context(state),

@@ -158,7 +158,7 @@ class State(Input, total=False):
     audit: Annotated[Audit, merge_audit]
 
 
-def new_run(given: Mapping[str, Any]) -> dict[str, Any]:
+def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the initial working state of a run with the input `given`; all other keys of the thread are reset."""
     return {
         "heard": False,
@@ -192,7 +192,7 @@ def new_run(given: Mapping[str, Any]) -> dict[str, Any]:
         "form_was_corrected": False,
         "result": None,
         "sql_error_info": None,
-        **{name: given[name] for name in CARRIED_ON if given.get(name) is not None},
+        **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
     }
 
 
@@ -293,11 +293,11 @@ class AnalystState(AnalystInput, total=False):
     audit: Annotated[Audit, merge_audit]
 
 
-def new_analysis(given: Mapping[str, Any]) -> dict[str, Any]:
+def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the initial working state of a run with the input `given`; all other keys of the thread are reset."""
     return {
         "heard": False,
-        "turns": given.get("turns") or [],
+        "turns": inputs.get("turns") or [],
         "clarifications": [],
         "clarification_count": 0,
         "failure": None,

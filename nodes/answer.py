@@ -22,15 +22,16 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     The text ends with the assumptions. The answer becomes the last turn of the conversation; it replaces a turn that
     the user rejected or asked for in another form.
     """
-    failure, result, asked = state.get("failure"), state.get("result"), state.get("clarification")
-    if asked and not failure:
-        return clarification_output(asked)
+    failure, result, clarification = state.get("failure"), state.get("result"), state.get("clarification")
+    if clarification and not failure:
+        return clarification_output(clarification)
     if failure or not result:
         return failure_output(failure or failure_of(SqlNotGenerated("there is no result")), state)
-    wanted, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
-    chart = chart_of(result, state["question"], forms[-1]) if forms and wanted == "plot" else None
-    drawn = [chart] if chart else []
-    output = compose_answer(state["question"], {"result": result}, services, requested=wanted, sql=sql, charts=drawn)
+    requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
+    chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
+    results = {"result": result}
+    charts = [chart] if chart else []
+    output = compose_answer(state["question"], results, services, requested=requested, sql=sql, charts=charts)
     if services.roles.caveat:
         note(services.roles.caveat)
     catalog, language = services.source(state.get("source")).catalog, language_of(state["question"])

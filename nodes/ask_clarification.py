@@ -28,12 +28,15 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     is_rejected = len(user_input.get("rejected_sql", ())) > 0 and state.get("feedback") is not None
     settled = {clarification.get("ambiguity_type") for clarification in clarifications}
     is_open = not user_input.get("sql_request") and any(item["type"] not in settled for item in ambiguities)
-    if not _may_ask(state, services, is_needed=is_rejected or is_open):
+    mode = state.get("clarify") or services.settings.clarify
+    is_generated = state.get("sql_generate_count", 0) > 0
+    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
+    if is_generated or is_limit_reached or not (mode == "always" or (mode == "auto" and (is_rejected or is_open))):
         return update
-    asked = review(state, clarifications, state.get("rejected_sql") or [], ambiguities, services)
-    if asked is None:
+    outcome = review(state, clarifications, state.get("rejected_sql") or [], ambiguities, services)
+    if outcome is None:
         return {**update, "ambiguities": []}
-    question, readings = asked
+    question, readings = outcome
     return {
         **update,
         "clarification": question,
@@ -41,10 +44,3 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
         "readings": {reading.option["label"]: reading.sql for reading in readings if reading.sql},
         "sql_request": "",
     }
-
-
-def _may_ask(state: State, services: Services, *, is_needed: bool) -> bool:
-    mode = state.get("clarify") or services.settings.clarify
-    is_generated = state.get("sql_generate_count", 0) > 0
-    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
-    return not is_generated and not is_limit_reached and (mode == "always" or (mode == "auto" and is_needed))

@@ -28,5 +28,5 @@ def await_clarification(state: State, services: Services) -> dict[str, Any]:
     answer = inputs.get("clarification_answer")
     if isinstance(answer, int) and not isinstance(answer, bool):
         answer = str(answer)
-    others = {name: inputs[name] for name in ("clarify", "output_type") if name in inputs}
-    return {**others, "clarification_answer": answer if isinstance(answer, str) else ""}
+    options = {name: inputs[name] for name in ("clarify", "output_type") if name in inputs}
+    return {**options, "clarification_answer": answer if isinstance(answer, str) else ""}

@@ -37,14 +37,14 @@ def _in_another_form(question: str, last: Turn, state: State, services: Services
     change = format_change(question, result, is_ordered=is_in_order(last, source.catalog.dialect))
     if change is None:
         return None
-    given = {**(state.get("given") or state)}
-    given["output_type"] = given.get("output_type") or change.output_type
+    inputs = {**(state.get("given") or state)}
+    inputs["output_type"] = inputs.get("output_type") or change.output_type
     return {
         "question": last["question"],
         "sql_request": last["sql"],
         "sql_request_is_valid": True,
         "forms": [*last.get("forms", ()), question],
         "result": change.result,
-        "given": given,
+        "given": inputs,
         "clarifications": last["clarifications"],
     }

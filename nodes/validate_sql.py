@@ -10,9 +10,8 @@ from agent.record.step import note
 from agent.schema.describe import describe, one_line
 from agent.services import Services
 from agent.sources.source import Source
-from agent.sql.checks import warnings_of
 from agent.sql.repair import repair
-from agent.sql.validation import find_problem
+from agent.sql.validation import find_problem, warnings_of
 from agent.state import State
 from agent.types import Validation
 
@@ -62,7 +61,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
 def _judge(state: State, services: Services, source: Source) -> Validation | None:
     """Return the model's validation, cached by statement, question and schema; None if it is not available."""
     sql, question = state["sql_request"], state["question"]
-    schema = describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote)
+    schema = describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote)
     warnings = warnings_of(sql, source.catalog, lambda: source.values)[:_MAX_WARNINGS]
     lines = "".join(f"\n- {one_line(warning, _MAX_LINE_CHARS)}" for warning in warnings)
     findings = f"\nDoubts of a mechanical check, which may be unfounded:{lines}" if lines else ""

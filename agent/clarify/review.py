@@ -231,7 +231,7 @@ def _messages(
         "review_ambiguity",
         dialect=source.catalog.dialect,
         today=today.isoformat(),
-        schema=describe(source.catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+        schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
         question=state["question"],
         context="\n".join(context),
     )

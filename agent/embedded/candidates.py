@@ -120,11 +120,11 @@ def choose_candidate(
         Terminal: an error that concerns every statement: the connection, a cancellation.
     """
     votes: list[ExecutedCandidate[Candidate]] = []
-    drawn: dict[str, Candidate] = {}
+    by_canonical_sql: dict[str, Candidate] = {}
     executed: dict[str, ExecutedCandidate[Candidate] | None] = {}
     for number, candidate in enumerate(candidates, 1):
         canonical = canonical_sql(candidate.sql, source.catalog.dialect)
-        if drawn.setdefault(canonical, candidate) is candidate:
+        if by_canonical_sql.setdefault(canonical, candidate) is candidate:
             violations = candidate.has_duplicate_output + constraints.count_violations(candidate.compact)
             may_execute = candidate.sql and canonical not in refused
             executed[canonical] = _execute(candidate, source, violations) if may_execute else None
@@ -134,8 +134,8 @@ def choose_candidate(
             break
     agreeing = winners(votes)
     if not agreeing:
-        fresh = (candidate for canonical, candidate in drawn.items() if canonical not in refused)
-        return next(fresh, next(iter(drawn.values())))
+        not_refused = (candidate for canonical, candidate in by_canonical_sql.items() if canonical not in refused)
+        return next(not_refused, next(iter(by_canonical_sql.values())))
     note(f"{len(agreeing)} of {number} candidate statements agree on the result")
     return agreeing[0].candidate
 

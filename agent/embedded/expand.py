@@ -67,22 +67,23 @@ def round_outputs(tree: exp.Query, decimals: int) -> None:
 def show_names(tree: exp.Query, catalog: Catalog, question: str) -> None:
     """Replace a key in the outputs of `tree` by the name column of its table, in place.
 
-    This applies to a joined table of which only the key is used. The other table contains that key as well, so the join
-    would otherwise be redundant. A key that the `question` asks for is kept.
+    This applies to a joined table of which only the key is used, if exactly one of its text columns is named like a
+    name or title. The other table contains that key as well, so the join would otherwise be redundant. A key that the
+    `question` asks for is kept.
     """
     if not isinstance(tree, exp.Select) or words(question) & _KEY_WORDS:
         return
     for table, node in _joined(tree, catalog):
-        name = _name_of(table)
-        used = [column for column in tree.find_all(exp.Column) if column.table == node.alias_or_name]
-        shown = [column for column in used if not column.find_ancestor(exp.Join)]
-        keys = {column.name for column in shown}
-        outputs = [column for column in shown if column.parent is tree and column.arg_key == "expressions"]
-        if name and len(table.primary_key) == 1 and keys == set(table.primary_key) and outputs:
+        names = [column.name for column in table.columns if column.type_class == "text" and _NAME.search(column.name)]
+        columns = [column for column in tree.find_all(exp.Column) if column.table == node.alias_or_name]
+        used_columns = [column for column in columns if not column.find_ancestor(exp.Join)]
+        keys = {column.name for column in used_columns}
+        outputs = [column for column in used_columns if column.parent is tree and column.arg_key == "expressions"]
+        if len(names) == 1 and len(table.primary_key) == 1 and keys == set(table.primary_key) and outputs:
             for output in outputs:
-                output.replace(exp.column(name, table=output.table))
+                output.replace(exp.column(names[0], table=output.table))
             if tree.args.get("group"):
-                tree.group_by(exp.column(name, table=node.alias_or_name), copy=False)
+                tree.group_by(exp.column(names[0], table=node.alias_or_name), copy=False)
 
 
 def _joined(tree: exp.Select, catalog: Catalog) -> Iterator[tuple[Table, exp.Table]]:
@@ -92,12 +93,6 @@ def _joined(tree: exp.Select, catalog: Catalog) -> Iterator[tuple[Table, exp.Tab
         key = key_of(node, catalog) if isinstance(node, exp.Table) else None
         if key:
             yield catalog.tables[key], node
-
-
-def _name_of(table: Table) -> str | None:
-    """Return the text column that is named like a name or title; None unless there is exactly one."""
-    names = [column.name for column in table.columns if column.type_class == "text" and _NAME.search(column.name)]
-    return names[0] if len(names) == 1 else None
 
 
 def leaves_outputs_open(question: str) -> bool:
@@ -209,13 +204,13 @@ def _name_outputs(tree: exp.Query) -> None:
     if not isinstance(tree, exp.Select):
         return
     columns = {column.name.lower() for column in tree.find_all(exp.Column)}
-    taken: set[str] = set()
+    aliases: set[str] = set()
     outputs = []
     for output in tree.expressions:
         name = _output_name(output)
-        free = name is not None and name.lower() not in taken | columns
-        taken.add(name.lower() if name and free else output.output_name.lower())
-        outputs.append(exp.alias_(output, name, quoted=False) if name and free else output)
+        is_free = name is not None and name.lower() not in aliases | columns
+        aliases.add(name.lower() if name and is_free else output.output_name.lower())
+        outputs.append(exp.alias_(output, name, quoted=False) if name and is_free else output)
     tree.set("expressions", outputs)
 
 

@@ -105,21 +105,19 @@ def _limit(parameters: Any) -> None:
 
 def _threads() -> int:
     # llama.cpp's threads spin while they wait, so more threads than physical cores slow it down.
-    cores = len({_core(cpu) for cpu in _usable_cpus()})
-    return max(1, min(cores, int(_quota()), _MAX_THREADS))
+    return max(1, min(_physical_cores(), int(_quota()), _MAX_THREADS))
 
 
-def _usable_cpus() -> set[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))
-
-
-def _core(cpu: int) -> str:
-    try:
-        return Path(_TOPOLOGY.format(cpu)).read_text()
-    except OSError:
-        return str(cpu)
+def _physical_cores() -> int:
+    """Return the number of physical cores that the process may use; of logical CPUs if the system does not tell."""
+    cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    cores = set()
+    for cpu in cpus:
+        try:
+            cores.add(Path(_TOPOLOGY.format(cpu)).read_text())
+        except OSError:
+            cores.add(str(cpu))
+    return len(cores)
 
 
 def _quota() -> float:

@@ -52,11 +52,11 @@ def mentions(question: str, table: Table) -> list[Mention]:
     Of overlapping names, the longer one counts. A column named twice is returned twice.
     """
     candidates = [mention for column in table.columns for mention in _mentions_of(column, question)]
-    kept: list[Mention] = []
+    longest: list[Mention] = []
     for mention in sorted(candidates, key=lambda mention: mention.start - mention.end):
-        if all(mention.end <= other.start or other.end <= mention.start for other in kept):
-            kept.append(mention)
-    return sorted(kept, key=lambda mention: mention.start)
+        if all(mention.end <= other.start or other.end <= mention.start for other in longest):
+            longest.append(mention)
+    return sorted(longest, key=lambda mention: mention.start)
 
 
 def _mentions_of(column: Column, question: str) -> Iterator[Mention]:
@@ -65,10 +65,10 @@ def _mentions_of(column: Column, question: str) -> Iterator[Mention]:
             yield Mention(column, *match.span())
         return
     name = [stem(word) for word in spelt_words(column.name)]
-    spoken = [(stem(match[0].lower()), match.span()) for match in _WORD.finditer(question)]
-    for at in range(len(spoken) - len(name) + 1 if name else 0):
-        if [word for word, _ in spoken[at : at + len(name)]] == name:
-            yield Mention(column, spoken[at][1][0], spoken[at + len(name) - 1][1][1])
+    stems = [(stem(match[0].lower()), match.span()) for match in _WORD.finditer(question)]
+    for at in range(len(stems) - len(name) + 1 if name else 0):
+        if [word for word, _ in stems[at : at + len(name)]] == name:
+            yield Mention(column, stems[at][1][0], stems[at + len(name) - 1][1][1])
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -206,8 +206,10 @@ def shape_of(question: str, table: Table) -> Shape:
     if not aggregations:
         groups, figures, ranked = [], (), None
     limit = _limit(reading) if ranked is not None else None
-    bounds = tuple(operator for operator, spoken in BOUNDS.items() if spoken.search(question))
-    is_ungrouped = not groups and _begins_with_figure(reading) and not GROUPING.search(question)
+    bounds = tuple(operator for operator, pattern in BOUNDS.items() if pattern.search(question))
+    counts = HOW_MANY.match(reading.question) or (HOW_MANY.search(reading.question) and han_runs(reading.question))
+    # "how many ...", or exactly one column as in "what is the total ...".
+    is_ungrouped = not groups and bool(counts or len(reading.named) == 1) and not GROUPING.search(question)
     return Shape(
         tuple(groups),
         aggregations,
@@ -255,25 +257,16 @@ def _period(reading: _Reading) -> list[Bucket]:
     grouped = {group.column.name for group in reading.groups}
     if len(dates) != 1 or dates[0] in grouped:
         return []
-    return [Bucket(col=dates[0], by=period) for period, spoken in PERIODS.items() if spoken.search(reading.question)]
+    return [Bucket(col=dates[0], by=period) for period, pattern in PERIODS.items() if pattern.search(reading.question)]
 
 
 def _limit(reading: _Reading) -> int | None:
     match = FIRST.search(reading.question)
     if match:
         number = next(filter(None, match.groupdict().values()))
-        return NUMBERS.get(number.lower()) or _as_limit(number)
+        limit = NUMBERS.get(number.lower()) or int(number)
+        return limit if 1 <= limit <= MAX_LIMIT else None
     return 1 if reading.is_one else None
-
-
-def _begins_with_figure(reading: _Reading) -> bool:
-    """Return whether the question asks "how many ..." or names exactly one column ("what is the total ...")."""
-    counted = HOW_MANY.match(reading.question) or HOW_MANY.search(reading.question) and han_runs(reading.question)
-    return bool(counted) or len(reading.named) == 1
-
-
-def _as_limit(digits: str) -> int | None:
-    return int(digits) if 1 <= int(digits) <= MAX_LIMIT else None
 
 
 def _figure(reading: _Reading, *, is_grouped: bool, ranks: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -304,10 +297,10 @@ def _figure(reading: _Reading, *, is_grouped: bool, ranks: bool) -> tuple[tuple[
 
 def _count(counted: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return a count of rows; if the `counted` noun resembles a column, also a count of its distinct values."""
-    spoken = spelt_words(counted)[:2]
+    noun_words = spelt_words(counted)[:2]
     if KINDS.match(counted):
         return ("nunique",), ()
-    is_named = any(stem(word) in words(name) for word in spoken for name in table.column_names)
+    is_named = any(stem(word) in words(name) for word in noun_words for name in table.column_names)
     return (("count", "nunique"), ()) if is_named else (_COUNT, ("*",))
 
 

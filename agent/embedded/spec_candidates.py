@@ -80,7 +80,10 @@ def count_violations(spec: QuerySpec, context: SpecContext) -> int:
     values = [str(value) for condition in spec.filters for value in _values(condition.value)]
     numbers = [*values, *([str(spec.limit)] if spec.limit else [])]
     lacks_value = bool(constraints.values) and not any(value in values for value in constraints.values)
-    invented = sum(not _has_basis(value, constraints) for value in values)
+    invented = sum(
+        value.casefold() not in constraints.texts and not any(figure in value for figure in constraints.figures)
+        for value in values
+    )
     missing = sum(not any(figure in number for number in numbers) for figure in constraints.figures)
     compares = any(condition.op in (*context.bounds, "between") for condition in spec.filters)
     negates = any(condition.op in ("!=", "is_null") for condition in spec.filters)
@@ -90,7 +93,3 @@ def count_violations(spec: QuerySpec, context: SpecContext) -> int:
 
 def _values(value: object) -> Sequence[object]:
     return value if isinstance(value, list) else [] if isinstance(value, bool) else [value]
-
-
-def _has_basis(value: str, constraints: QuestionConstraints) -> bool:
-    return value.casefold() in constraints.texts or any(figure in value for figure in constraints.figures)

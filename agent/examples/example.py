@@ -12,7 +12,6 @@ from agent.core.text import clean_question
 from agent.errors import ExampleInvalid, InvalidQuestion, StatementError
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
-from agent.sources.cache import source_identity
 from agent.sources.source import Source
 from agent.sql.guard import parse
 from agent.sql.names import table_of
@@ -31,7 +30,7 @@ _CONDITION_PARENTS = (exp.Connector, exp.Where, exp.Having, exp.Qualify, exp.Joi
 class Example:
     """A question, the SQL that answers it, and the user's clarifications.
 
-    `source` is the value of `agent.sources.cache.source_identity`, which does not depend on the source's name.
+    `source` is the value of `agent.sql.database.Database.identity`, which does not depend on the source's name.
     """
 
     question: str
@@ -70,7 +69,7 @@ def checked_example(question: str, sql: str, source: Source, clarifications: Seq
     secret = compared_secret(sql, source.catalog)
     if secret:
         raise _invalid(question, f"its statement compares the secret column {secret} with a value")
-    return Example(cleaned, sql.strip(), source_identity(source.database), list(clarifications))
+    return Example(cleaned, sql.strip(), source.database.identity, list(clarifications))
 
 
 def is_usable(sql: str, catalog: Catalog) -> bool:

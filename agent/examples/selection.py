@@ -12,7 +12,6 @@ from agent.examples.example import Example, is_usable
 from agent.examples.store import ExampleStore
 from agent.record.step import note, record_event
 from agent.retrieval.semantic import Embedder
-from agent.sources.cache import source_identity
 from agent.sources.source import Source
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class StoredExamples:
             ModelUnreachable, ModelRejected: the embeddings endpoint failed.
         """
         shots = self._shots if shots is None else shots
-        identity = source_identity(source.database)
+        identity = source.database.identity
         stored = self._store.examples(identity) if shots else []
         if not stored:
             return []

@@ -84,7 +84,9 @@ class ModelClient:
         self.profile: Literal["standard", "embedded"] = "embedded" if embedded else "standard"
         self._settings = settings
         self._on_call: Callable[[ModelCall], None] = lambda call: None
-        self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
+        # User, password and query may contain keys.
+        parts = urlsplit(endpoint or settings.llm_base_url or name)
+        self._endpoint = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         self._schema_in_prompt = False
         self._logprobs = Logprobs(logprobs)
         self._calls_tools = settings.llm_structured_output == "auto"
@@ -168,7 +170,10 @@ class ModelClient:
             try:
                 reply = self._invoke(schema.__name__, request_of(schema, mode, tools), prompt)
             except FORMAT_REFUSED as error:
-                if mode == modes[-1] or _is_too_long(error):
+                is_too_long = (
+                    error.code == "context_length_exceeded" or _TOO_LONG.search(str(error.message)) is not None
+                )
+                if mode == modes[-1] or is_too_long:
                     raise ModelRejected(self._endpoint, self._reason(error)) from error
                 self._calls_tools = self._calls_tools and mode != "tools"
                 continue
@@ -253,13 +258,3 @@ def _read(text: str, problem: str, schema: type[Answer]) -> Answer:
     if problem:
         raise ValueError(problem)
     return read_answer(text, schema)
-
-
-def _is_too_long(error: openai.APIStatusError) -> bool:
-    return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error.message)) is not None
-
-
-def _without_secrets(endpoint: str) -> str:
-    """Return `endpoint` without user, password and query, which may contain keys."""
-    parts = urlsplit(endpoint)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

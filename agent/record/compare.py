@@ -86,18 +86,18 @@ def _compare_events(kind: str, before: Body | None, now: Body | None) -> Iterato
 
 def _comparable(kind: str, body: Body) -> dict[str, Any]:
     """Return the fields of an event that must not differ; of an error, only the code."""
-    kept = {name: value for name, value in body.items() if name not in _VOLATILE and name != "unordered_hash"}
+    fields = {name: value for name, value in body.items() if name not in _VOLATILE and name != "unordered_hash"}
     for name in ("error", "failure"):
-        if isinstance(kept.get(name), Mapping):
-            kept[name] = kept[name].get("code")
+        if isinstance(fields.get(name), Mapping):
+            fields[name] = fields[name].get("code")
     if kind == "output":
         # If the order of the rows matters, it was compared with the statement's event.
-        kept["tables"] = [{**table, "result_hash": None} for table in kept.get("tables") or ()]
-        if kept.get("error"):
-            kept["answer"] = None
-        if kept.get("output_type") not in ("number", "string"):
-            kept["value_hash"] = None
-    return kept
+        fields["tables"] = [{**table, "result_hash": None} for table in fields.get("tables") or ()]
+        if fields.get("error"):
+            fields["answer"] = None
+        if fields.get("output_type") not in ("number", "string"):
+            fields["value_hash"] = None
+    return fields
 
 
 def _summary(body: Body | None) -> Any:

@@ -129,11 +129,6 @@ class SchemaIndex:
         """Return the number of tables that match each term of `question`."""
         return self.match(question, fuzzy=fuzzy).frequencies(self.postings)
 
-    def matched_words(self, question: str, *, fuzzy: int = 0) -> tuple[str, ...]:
-        """Return the words of `question` that occur in names, comments or values of the catalog."""
-        matches = self.match(question, fuzzy=fuzzy)
-        return tuple(matches.terms.spellings.get(term, term) for term in matches.words.terms)
-
     def match(self, question: str, *, fuzzy: int = 0) -> QuestionMatches:
         """Return the matches of the terms of `question`."""
         terms = parse_question(question)

@@ -56,24 +56,23 @@ class Identifiers:
         return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
 
     def _read(self, name: str) -> tuple[str, ...]:
-        spelt = spelt_words(name)
-        parts = [part for word in spelt for part in self._split(word)]
-        for word in (*parts, *spelt):
+        spellings = spelt_words(name)
+        parts = [part for word in spellings for part in self._split(word)]
+        for word in (*parts, *spellings):
             self.spellings.setdefault(stem(word), word)
         joined = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
-        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spelt), *joined, *han_pairs(name)]))
+        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spellings), *joined, *han_pairs(name)]))
 
     def _split(self, word: str) -> list[str]:
         if len(word) < _MIN_SPLIT_LENGTH or word in _COMMON:
             return [word]
         cuts = range(_MIN_PART_LENGTH, len(word) - 1)
         splits = [
-            (word[:at], word[at:]) for at in cuts if word[:at] in self._vocabulary and self._is_last_part(word[at:])
+            (word[:at], word[at:])
+            for at in cuts
+            if word[:at] in self._vocabulary and (word[at:] in self._vocabulary or word[at:] in _SHORT_PARTS)
         ]
         return list(max(splits, key=lambda split: min(map(len, split)))) if splits else [word]
-
-    def _is_last_part(self, part: str) -> bool:
-        return part in self._vocabulary or part in _SHORT_PARTS
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,11 +37,12 @@ class QuestionTerms:
 
 def parse_question(question: str) -> QuestionTerms:
     """Return the search terms of `question`, without function words and phrases that only sort or count."""
-    spelt = spelt_words(_PHRASING.sub(" ", question)) or spelt_words(question)
-    spellings = {stem(word): word for word in reversed(spelt) if not is_function_word(word)}
+    question_words = spelt_words(_PHRASING.sub(" ", question)) or spelt_words(question)
+    spellings = {stem(word): word for word in reversed(question_words) if not is_function_word(word)}
     words = {root: _DATA_WORD_WEIGHT if is_data_word(spellings[root]) else 1.0 for root in reversed(spellings)}
     pairs = dict.fromkeys(han_pairs(question), 1.0)
-    phrases = [stem(a + b) for a, b in zip(spelt, spelt[1:], strict=False) if not any(map(is_function_word, (a, b)))]
+    neighbours = zip(question_words, question_words[1:], strict=False)
+    phrases = [stem(a + b) for a, b in neighbours if not (is_function_word(a) or is_function_word(b))]
     return QuestionTerms(words | pairs, tuple(dict.fromkeys(phrases)), spellings)
 
 

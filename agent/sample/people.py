@@ -18,6 +18,12 @@ FIRST_DAY = date(2023, 1, 1)
 LAST_DAY = date(2025, 12, 31)
 CUSTOMER_COUNT = 1_184
 REPRESENTATIVES_PER_REGION = 6
+BASE_SALARIES = {
+    "Chief Executive": 210_000,
+    "Regional Manager": 92_000,
+    "Sales Representative": 52_000,
+    "Support Specialist": 44_000,
+}
 PLACES = names.table(names.PLACES)
 PLACE_WEIGHTS = [int(place[3]) for place in PLACES]
 UNSOLD_PRODUCTS = ("Calligraphy Set", "Patio Umbrella", "Kneeling Chair")
@@ -93,10 +99,13 @@ def make_regions() -> list[Region]:
 def make_employees(rng: Random) -> list[Employee]:
     """Return the employees, each after their manager."""
     people = iter(_person_names(rng))
-    return [
-        Employee(number, next(people), title, manager, region, _hired_on(rng, early), _salary(rng, title))
-        for number, (title, manager, region, early) in enumerate(_positions(), start=1)
-    ]
+    employees = []
+    for number, (title, manager, region, early) in enumerate(_positions(), start=1):
+        start, end = (date(2016, 3, 1), FIRST_DAY) if early else (date(2019, 1, 1), date(2025, 10, 1))
+        hired_on = (start + timedelta(days=rng.randrange((end - start).days))).isoformat()
+        salary = BASE_SALARIES.get(title, 125_000) + rng.randrange(0, 25) * 500
+        employees.append(Employee(number, next(people), title, manager, region, hired_on, salary))
+    return employees
 
 
 def make_customers(rng: Random) -> list[Customer]:
@@ -149,16 +158,6 @@ def _positions() -> Iterator[tuple[str, int | None, int | None, bool]]:
         yield "Sales Representative", 3 + region, region, place < 2
     for _ in range(5):
         yield "Support Specialist", 3, None, False
-
-
-def _hired_on(rng: Random, early: bool) -> str:
-    start, end = (date(2016, 3, 1), FIRST_DAY) if early else (date(2019, 1, 1), date(2025, 10, 1))
-    return (start + timedelta(days=rng.randrange((end - start).days))).isoformat()
-
-
-def _salary(rng: Random, title: str) -> int:
-    base = {"Chief Executive": 210, "Regional Manager": 92, "Sales Representative": 52, "Support Specialist": 44}
-    return base.get(title, 125) * 1000 + rng.randrange(0, 25) * 500
 
 
 def _person_names(rng: Random) -> list[str]:

@@ -107,19 +107,19 @@ def _target_of(table: Table, column: Column, targets: dict[Words, list[_Target]]
         form = words[start:]
         if start and (len(form) < 2 or form[-1] not in _KEY_WORDS):
             return
-        candidates = [target for target in targets.get(form, ()) if _is_compatible(table, column, target)]
+        candidates = [
+            target
+            for target in targets.get(form, ())
+            if target.table.schema == table.schema
+            and target.column.type_class == column.type_class
+            and (target.table.key, target.column.name) != (table.key, column.name)
+        ]
         strongest = max((target.strength for target in candidates), default=0)
         best = [target for target in candidates if target.strength == strongest]
         if len(best) == 1 and strongest >= least:
             yield best[0]
         if candidates:
             return
-
-
-def _is_compatible(table: Table, column: Column, target: _Target) -> bool:
-    same_column = target.table.key == table.key and target.column.name == column.name
-    same_schema = target.table.schema == table.schema
-    return same_schema and not same_column and target.column.type_class == column.type_class
 
 
 @lru_cache(maxsize=100_000)

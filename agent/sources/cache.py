@@ -34,7 +34,7 @@ class CatalogCache:
     def __init__(self, folder: Path, database: Database, options: Sequence[str]) -> None:
         """Derive the file names from the URL without its password; no file access yet."""
         self._options = _digest(str(_FORMAT), *options)
-        name = _digest(source_identity(database))[:32]
+        name = _digest(database.identity)[:32]
         self.path = folder / "catalogs" / f"{name}.catalog"
         self.values_path = folder / "catalogs" / f"{name}.values"
         self.index_path = folder / "catalogs" / f"{name}.index"
@@ -104,13 +104,6 @@ class CatalogCache:
             frozenset((as_text(column), as_text(field)) for column, field in fields),
         )
         return CacheEntry(catalog, float(stored_at), as_text(stamp), as_text(digest))
-
-
-def source_identity(database: Database) -> str:
-    """Return a string that identifies a source: its URL without password; for a file, with the absolute path."""
-    url = database.url.set(password=None)
-    path = Path(url.database) if url.database and not url.host else None
-    return url.set(database=str(path.absolute())).render_as_string() if path else url.render_as_string()
 
 
 def file_stamp(database: Database) -> str:

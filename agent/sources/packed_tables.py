@@ -102,7 +102,8 @@ def encode(catalog: Catalog) -> Arrays:
     rows, values = [], []
     while block := list(islice(tables, _TABLES_A_BLOCK)):
         rows.append(pack_json([encode_table(table) for _, table in block]))
-        values.append(pack_json([row for key, table in block for row in _value_rows(catalog, key, table)]))
+        columns = [(key, name) for key, table in block for name in table.column_names]
+        values.append(pack_json([[*column, *catalog.values[column]] for column in columns if column in catalog.values]))
     return {
         "names": pack_json([[table.schema, table.name] for table in catalog.tables.values()]),
         "columns": pack_json(list(catalog.selection().values())),
@@ -259,13 +260,6 @@ class PackedValues(Mapping[tuple[str, str], tuple[str, ...]]):
     def __len__(self) -> int:
         """Return the number of columns that have values."""
         return sum(len(self._blocks.values(block)) for block in range(len(self._blocks)))
-
-
-def _value_rows(catalog: Catalog, key: str, table: Table) -> Iterator[list[str]]:
-    for name in table.column_names:
-        values = catalog.values.get((key, name))
-        if values is not None:
-            yield [key, name, *values]
 
 
 def _concatenate(kind: str, blocks: list[NDArray[np.uint8]]) -> Arrays:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from sys import intern
 from typing import Any, TypeVar
@@ -143,7 +144,9 @@ class _Reader:
     def _names(self, schema: str | None) -> dict[str, bool]:
         """Return the names in `schema`, with True for views. Only the default schema must be readable."""
         try:
-            views = [*self._inspector.get_view_names(schema), *self._materialized(schema)]
+            views = self._inspector.get_view_names(schema)
+            with suppress(NotImplementedError):
+                views = [*views, *self._inspector.get_materialized_view_names(schema)]
             return dict.fromkeys(self._inspector.get_table_names(schema), False) | dict.fromkeys(views, True)
         except SQLAlchemyError as error:
             if schema is None:
@@ -151,12 +154,6 @@ class _Reader:
             self._recover(error)
             self._warn(f"schema {schema}", error)
             return {}
-
-    def _materialized(self, schema: str | None) -> list[str]:
-        try:
-            return self._inspector.get_materialized_view_names(schema)
-        except NotImplementedError:
-            return []
 
     def _chunk(self, schema: str | None, names: Sequence[str], kinds: dict[str, bool]) -> Iterator[Table]:
         try:
@@ -214,15 +211,12 @@ class _Reader:
         """Return a foreign key. SQLite omits the target columns if they are the target's primary key."""
         name, place = reference["referred_table"], reference["referred_schema"]
         place = None if place == self._default else place
-        columns = tuple(reference["referred_columns"]) or self._primary_key(name, place)
+        columns = reference["referred_columns"]
+        if not columns:
+            with suppress(SQLAlchemyError):
+                columns = self._inspector.get_pk_constraint(name, schema=place)["constrained_columns"]
         target = f"{place}.{name}" if place else name
-        return ForeignKey(tuple(reference["constrained_columns"]), target, columns)
-
-    def _primary_key(self, name: str, schema: str | None) -> tuple[str, ...]:
-        try:
-            return tuple(self._inspector.get_pk_constraint(name, schema=schema)["constrained_columns"])
-        except SQLAlchemyError:
-            return ()
+        return ForeignKey(tuple(reference["constrained_columns"]), target, tuple(columns))
 
     def _comments(self, options: Any) -> dict[Any, str | None]:
         try:

@@ -2,16 +2,14 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from time import time
 from types import MappingProxyType
 
-from sqlglot import exp
-
 from agent.core.cancellation import Cancellation
-from agent.errors import AccountCanWrite, ConfigurationError, NotPermitted
+from agent.errors import AccountCanWrite, ConfigurationError
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.semantic import Embedder
 from agent.retrieval.value_index import ValueIndex
@@ -19,15 +17,13 @@ from agent.schema.catalog import Catalog
 from agent.schema.secret import unmatched_patterns
 from agent.settings import SourceSettings
 from agent.sources.background import Background
-from agent.sources.cache import CacheEntry, file_stamp, fingerprint
+from agent.sources.cache import file_stamp, fingerprint
 from agent.sources.catalog_loader import CatalogLoader
 from agent.sources.reflect import Progress
 from agent.sql.database import Database
-from agent.sql.dialects import print_statement
 from agent.sql.execute import RowAccess, execute
 from agent.sql.grants import grants_of
 from agent.sql.parameters import Value
-from agent.sql.row_rules import restrict
 from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
@@ -70,15 +66,19 @@ class Source:
 
     def is_open(self, key: str) -> bool:
         """Return whether the row rules allow reading the table `key`."""
-        if self.access is None:
-            return True
-        table = self.catalog.tables[key]
-        query = exp.select(exp.Star()).from_(exp.table_(table.name, db=table.schema, quoted=True))
-        try:
-            restrict(print_statement(query, self.catalog.dialect), self.access.rules, self.access.parameters)
-        except NotPermitted:
-            return False
-        return True
+        return self.access is None or not self.access.rules.closes(key)
+
+    @cached_property
+    def shown_catalog(self) -> Catalog:
+        """The catalog for prompts: without the tables that the row rules close, and without foreign keys to them."""
+        if self.access is None or all(map(self.is_open, self.catalog.tables)):
+            return self.catalog
+        tables = {}
+        for key, table in self.catalog.tables.items():
+            if self.is_open(key):
+                foreign_keys = tuple(foreign for foreign in table.foreign_keys if self.is_open(foreign.target))
+                tables[key] = replace(table, foreign_keys=foreign_keys)
+        return replace(self.catalog, tables=tables)
 
     @property
     def values(self) -> ValueIndex:
@@ -155,7 +155,8 @@ def open_source(
     if entry is None:
         catalog = loader.profile(catalog, profile_budget_s)
     index = loader.index(catalog, entry.digest if entry else loader.store(catalog))
-    is_due = entry is None or _is_outdated(entry, database, refresh_after_s)
+    stamp = file_stamp(database)
+    is_due = entry is None or (stamp != entry.stamp if stamp else not 0 <= time() - entry.stored_at <= refresh_after_s)
     background = loader.start(catalog, is_current=entry is None) if is_due and cache_dir else None
     return Source(database, catalog, index, limits, loader, access, background)
 
@@ -166,10 +167,3 @@ def _require_read_only(database: Database) -> None:
         shown = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
         more = f" and {len(rights) - _MAX_SHOWN_RIGHTS} more" if len(rights) > _MAX_SHOWN_RIGHTS else ""
         raise AccountCanWrite(database.name, f"{shown}{more}")
-
-
-def _is_outdated(entry: CacheEntry, database: Database, refresh_after_s: float) -> bool:
-    stamp = file_stamp(database)
-    if stamp:
-        return stamp != entry.stamp
-    return not 0 <= time() - entry.stored_at <= refresh_after_s

@@ -59,6 +59,14 @@ class Database:
             return "default"
         return self.url.database or "default" if self.dialect in {"clickhouse", "spark"} else None
 
+    @property
+    def identity(self) -> str:
+        """The URL without its password; for a file, with the absolute path."""
+        url = self.url.set(password=None)
+        if url.database and not url.host:
+            url = url.set(database=str(Path(url.database).absolute()))
+        return url.render_as_string()
+
     @cached_property
     def file(self) -> DatabaseFile:
         """The database file, for engines that run in worker processes."""

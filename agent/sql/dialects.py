@@ -44,14 +44,6 @@ def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str,
     return {name: build for name, build in functions.items() if name not in names}
 
 
-def _plain_cast(generator: SQLiteGenerator, node: exp.Cast) -> str:
-    return f"CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
-
-
-def _current_timestamp(generator: PostgresGenerator, node: exp.CurrentTimestamp) -> str:
-    return f"CURRENT_TIMESTAMP({generator.sql(node, 'this')})" if node.this else "CURRENT_TIMESTAMP"
-
-
 class _StringAliases(Parser):
     """Parser that marks aliases written as strings (MySQL, SQLite, DuckDB), which are printed as quoted names."""
 
@@ -91,7 +83,10 @@ class _ExactPostgresParser(PostgresParser):
 
 
 class _ExactPostgresGenerator(PostgresGenerator):
-    TRANSFORMS = {**PostgresGenerator.TRANSFORMS, exp.CurrentTimestamp: _current_timestamp}
+    TRANSFORMS = {
+        **PostgresGenerator.TRANSFORMS,
+        exp.CurrentTimestamp: lambda self, node: f"CURRENT_TIMESTAMP{f'({self.sql(node.this)})' if node.this else ''}",
+    }
 
 
 class _ExactPostgres(Postgres):
@@ -110,7 +105,10 @@ class _ExactSQLiteGenerator(SQLiteGenerator):
         exp.DataType.Type.DECIMAL: "DECIMAL",
         exp.DataType.Type.BOOLEAN: "BOOLEAN",
     }
-    TRANSFORMS = {**SQLiteGenerator.TRANSFORMS, exp.Cast: _plain_cast}
+    TRANSFORMS = {
+        **SQLiteGenerator.TRANSFORMS,
+        exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+    }
 
 
 class _ExactSQLite(SQLite):
@@ -161,9 +159,9 @@ def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Ex
     aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
     if _literals_in(after) + aliases.total() < _literals_in(before):
         return True
-    kept = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)
-    lost = Counter(token.text.casefold() for token in before if token.token_type in _STRINGS) - kept - aliases
-    keys = {text for text in lost if re.fullmatch(r"\w+", text) and f"$.{text}" in kept}
+    printed = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)
+    lost = Counter(token.text.casefold() for token in before if token.token_type in _STRINGS) - printed - aliases
+    keys = {text for text in lost if re.fullmatch(r"\w+", text) and f"$.{text}" in printed}
     return not all(_INTERVAL.fullmatch(text) or _FORMAT.fullmatch(text) for text in lost.keys() - keys)
 
 

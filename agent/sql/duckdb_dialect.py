@@ -135,8 +135,8 @@ class DuckDBDialect(DefaultDialect):
     ) -> ReflectedPrimaryKeyConstraint:
         """Return the primary key, which may have no columns."""
         keys = self._by_table(connection, _KEYS, schema, options).get(table_name, ())
-        found = [columns for _, kind, columns, _, _ in keys if kind == "PRIMARY KEY"]
-        return {"constrained_columns": found[0] if found else [], "name": None}
+        primary_keys = [columns for _, kind, columns, _, _ in keys if kind == "PRIMARY KEY"]
+        return {"constrained_columns": primary_keys[0] if primary_keys else [], "name": None}
 
     def get_foreign_keys(
         self, connection: Connection, table_name: str, schema: str | None = None, **options: Any

@@ -102,30 +102,30 @@ def execute(
     started = time.perf_counter()
     step = current_step.get()
     cancellation = cancellation or (step.cancellation if step else None)
-    written, printed = "", sql
+    sent_sql, checked_sql = "", sql
     try:
-        printed = validated_sql(sql, catalog, parameters)
-        if names_columns_after_secrets(printed, catalog):
+        checked_sql = validated_sql(sql, catalog, parameters)
+        if names_columns_after_secrets(checked_sql, catalog):
             raise StatementRefused((str(_SECRET_NAMES),))
-        written, bound = _bound(printed, parameters, access, database)
+        sent_sql, bound = _bound(checked_sql, parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        result = _run_cached(written, bound, database, limits, cancellation)
-        secret = secret_outputs(printed, catalog, len(result["columns"]))
+        result = _run_cached(sent_sql, bound, database, limits, cancellation)
+        secret = secret_outputs(checked_sql, catalog, len(result["columns"]))
         if secret:
             result["secret"] = secret
     except DatasphinxError as error:
-        is_secret = reads_secrets(printed, catalog)
+        is_secret = reads_secrets(checked_sql, catalog)
         if access is None and not is_secret:
-            _record(sql, printed, database, parameters, started, error)
+            _record(sql, checked_sql, database, parameters, started, error)
             raise
         if access and access.log_database_errors and not is_secret:
             _log_database_text(error, database)
-        failure = without_database_text(error, sql, written).with_traceback(None)
+        failure = without_database_text(error, sql, sent_sql).with_traceback(None)
     else:
-        _record(sql, printed, database, parameters, started, result)
+        _record(sql, checked_sql, database, parameters, started, result)
         return result
-    _record(sql, printed, database, parameters, started, failure)
+    _record(sql, checked_sql, database, parameters, started, failure)
     # Raise outside the handler, so that the driver's error is not attached as context.
     raise failure
 

@@ -157,14 +157,14 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
     if isinstance(error, StatementTooCostly):
         # The estimate of the plan is based on statistics that include hidden rows.
         return StatementTooCostly(error.limit, error.limit)
-    raised = error.__cause__
+    cause = error.__cause__
     error.__cause__ = error.__context__ = None
-    if not isinstance(raised, Exception):
+    if not isinstance(cause, Exception):
         return error
     if isinstance(error, StatementFailed):
-        position = _position(raised, sql, sent)
+        position = _position(cause, sql, sent)
         where = f" (position {position})" if position else ""
-        return StatementFailed(f"{_cause(raised, error.kind)}{where}", error.kind)
+        return StatementFailed(f"{_cause(cause, error.kind)}{where}", error.kind)
     if isinstance(error, PermissionDenied):
         return PermissionDenied(error.source, _KIND_CAUSES["permission"])
     if isinstance(error, SourceUnreachable):
@@ -174,12 +174,14 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
 
 def driver_text(error: DatasphinxError) -> str:
     """Return the database's full message for `error`; empty if there is none."""
-    raised = error.__cause__
-    return str(getattr(raised, "orig", None) or raised).strip() if isinstance(raised, Exception) else ""
+    driver_error = error.__cause__
+    if not isinstance(driver_error, Exception):
+        return ""
+    return str(getattr(driver_error, "orig", None) or driver_error).strip()
 
 
-def _cause(raised: Exception, kind: str) -> str:
-    original = getattr(raised, "orig", None) or raised
+def _cause(driver_error: Exception, kind: str) -> str:
+    original = getattr(driver_error, "orig", None) or driver_error
     first = original.args[0] if original.args else None
     cause: str | None = None
     if isinstance(first, int):
@@ -192,13 +194,13 @@ def _cause(raised: Exception, kind: str) -> str:
     return cause or next((text for name, text in _KIND_CAUSES.items() if name == kind), _KIND_CAUSES["other"])
 
 
-def _position(raised: Exception, sql: str, sent: str) -> int | None:
+def _position(driver_error: Exception, sql: str, sent: str) -> int | None:
     """Return the 1-based offset in `sql` of the token that caused the error in `sent`; None if unknown.
 
     PostgreSQL and DuckDB quote part of the line with a caret below it. Since they may add text before `sent`, such as
     DECLARE, the quoted part is searched for in `sent`.
     """
-    caret = _CARET.search(str(getattr(raised, "orig", None) or raised))
+    caret = _CARET.search(str(getattr(driver_error, "orig", None) or driver_error))
     if caret is None:
         return None
     column = len(caret[3]) - len(caret[1])

@@ -13,6 +13,7 @@ from agent.sql.dialects import print_statement
 from agent.sql.parameters import without_markers
 
 _NAMED_BY_TEXT = {"sqlite", "duckdb", "mysql"}
+_NAMED_OUTPUTS = (exp.Alias, exp.Aliases, exp.Column, exp.Columns, exp.Star)
 _MAX_LENGTHS = {"mysql": 64}
 """Maximum length of column names in derived tables, in characters."""
 _BASIC_PLANE = 0xFFFF
@@ -25,11 +26,13 @@ def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) ->
     restricted = {id(table) for table in tables}
     names: list[tuple[exp.Expr, str]] = []
     for select in tree.find_all(exp.Select):
-        taken = {output.alias_or_name for output in select.expressions}
+        names_in_use = {output.alias_or_name for output in select.expressions}
         for output in select.expressions:
-            if _has_text_as_name(output) and any(id(table) in restricted for table in output.find_all(exp.Table)):
-                name = _name(output, taken, dialect)
-                taken.add(name)
+            if isinstance(output, _NAMED_OUTPUTS) or output.alias:
+                continue
+            if any(id(table) in restricted for table in output.find_all(exp.Table)):
+                name = _name(output, names_in_use, dialect)
+                names_in_use.add(name)
                 names.append((output, name))
     for output, name in names:
         # Print all texts before replacing any output: outputs may be nested.
@@ -38,18 +41,14 @@ def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) ->
         alias.set("this", output)
 
 
-def _has_text_as_name(output: exp.Expr) -> bool:
-    return not isinstance(output, exp.Alias | exp.Aliases | exp.Column | exp.Columns | exp.Star) and not output.alias
-
-
-def _name(output: exp.Expr, taken: Collection[str], dialect: str) -> str:
+def _name(output: exp.Expr, names_in_use: Collection[str], dialect: str) -> str:
     """Return the text of `output` as a name; if it has to be cut, a name that is not `taken`."""
     text = " ".join(print_statement(without_markers(output), dialect).split())
     if dialect == "mysql":
         text = "".join(character if ord(character) <= _BASIC_PLANE else "?" for character in text)
     longest = _MAX_LENGTHS.get(dialect, len(text))
     name, number = text[:longest].rstrip(), 1
-    while len(text) > longest and name in taken:
+    while len(text) > longest and name in names_in_use:
         number += 1
         name = f"{text[: longest - len(str(number)) - 1].rstrip()} {number}"
     return name

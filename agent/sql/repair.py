@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import sqlglot
@@ -107,12 +107,10 @@ def _parse_in_dialects(sql: str, dialect: str) -> Iterator[tuple[str, exp.Expr]]
     translates the functions; for SQLite, date parts and LEFT and RIGHT are rewritten here. Dialects in which a literal
     would be lost are skipped.
     """
-    ansi = dialect in _DOUBLE_QUOTED_STRINGS and _DOUBLE_QUOTED_TABLE.search(sql)
-    first = [] if ansi else [dialect]
-    for name in [
-        *first,
-        *(name for name in _DIALECTS if name != dialect and not (ansi and name in _DOUBLE_QUOTED_STRINGS)),
-    ]:
+    names = list(dict.fromkeys((dialect, *_DIALECTS)))
+    if _is_foreign(sql, dialect):
+        names = [name for name in names if name not in _DOUBLE_QUOTED_STRINGS]
+    for name in names:
         tree = _read(sql, name, dialect)
         if tree is not None:
             yield name, tree.transform(_for_sqlite) if dialect == "sqlite" else tree
@@ -158,44 +156,29 @@ def _quotes_are_values(sql: str, tree: exp.Expr, name: str) -> bool:
 
 
 def _for_sqlite(node: exp.Expr) -> exp.Expr:
-    rewrite = _SQLITE.get(type(node))
-    return (rewrite(node) if rewrite else None) or node
+    """Rewrite a call of a function that SQLite does not have; return other nodes unchanged.
+
+    EXTRACT, YEAR and similar functions become STRFTIME, and DATE_TRUNC the first day of the year or month.
+    """
+    if isinstance(node, exp.Left):
+        return _call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
+    if isinstance(node, exp.Right):
+        return _call("SUBSTR", node.this, exp.Neg(this=node.expression))
+    if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
+        pattern = _STARTS.get(node.text("unit").upper())
+        return _call("STRFTIME", pattern, node.this) if pattern else node
+    if isinstance(node, exp.Extract):
+        pattern, value = _FORMATS.get(node.name.upper()), node.expression
+    elif isinstance(node, exp.Year | exp.Month | exp.Day | exp.Hour | exp.Minute | exp.Second):
+        pattern, value = _FORMATS[node.key.upper()], node.this
+    else:
+        return node
+    return exp.cast(_call("STRFTIME", pattern, value), "INTEGER") if pattern else node
 
 
 def _call(name: str, *arguments: exp.Expr | str) -> exp.Expr:
     expressions = [exp.Literal.string(argument) if isinstance(argument, str) else argument for argument in arguments]
     return exp.Anonymous(this=name, expressions=expressions)
-
-
-def _date_part(node: exp.Expr) -> exp.Expr | None:
-    """Rewrite EXTRACT(part FROM x), YEAR(x) and similar functions with STRFTIME."""
-    is_extract = isinstance(node, exp.Extract)
-    pattern = _FORMATS.get(node.name.upper() if is_extract else node.key.upper())
-    value = node.expression if is_extract else node.this
-    return exp.cast(_call("STRFTIME", pattern, value), "INTEGER") if pattern else None
-
-
-def _date_start(node: exp.Expr) -> exp.Expr | None:
-    """Rewrite DATE_TRUNC to the first day of the year or month, as SQLite formats dates."""
-    unit = node.args.get("unit")
-    pattern = _STARTS.get(unit.name.upper() if unit else "")
-    return _call("STRFTIME", pattern, node.this) if pattern else None
-
-
-def _left(node: exp.Expr) -> exp.Expr:
-    return _call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
-
-
-def _right(node: exp.Expr) -> exp.Expr:
-    return _call("SUBSTR", node.this, exp.Neg(this=node.expression))
-
-
-_SQLITE: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
-    **dict.fromkeys((exp.Extract, exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second), _date_part),
-    **dict.fromkeys((exp.DateTrunc, exp.TimestampTrunc), _date_start),
-    exp.Left: _left,
-    exp.Right: _right,
-}
 
 
 def _repair_names(tree: exp.Expr, catalog: Catalog) -> list[str]:

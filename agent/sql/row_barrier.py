@@ -59,8 +59,10 @@ def is_leakproof(
     """
     if catalog.dialect not in _DIALECTS or not isinstance(tree, exp.Select):
         return False
-    if not all(_is_stored(table, catalog) for query in (tree, *predicates) for table in query.find_all(exp.Table)):
-        return False
+    for node in (node for query in (tree, *predicates) for node in query.find_all(exp.Table)):
+        tables = [catalog.tables[key] for key in catalog.keys_named(node.name)]
+        if not tables or any(table.is_view or table.shares_rows or table.computes_columns for table in tables):
+            return False
     rule = _Statement(tree, catalog, parameters, allows_subqueries=True)
     return _Statement(tree, catalog, parameters).is_leakproof() and all(map(rule.is_condition, predicates))
 
@@ -162,15 +164,16 @@ class _Statement:
         return is_comparable and inner.is_leakproof()
 
     def _are_comparable(self, left: exp.Expr, right: exp.Expr) -> bool:
-
         if isinstance(left, exp.Literal):
             left, right = right, left
         if isinstance(left, exp.Count) and self._is_output(left):
             return _is_count(right)
         types = self._types(left)
         if isinstance(right, exp.Column):
-            return len(types) == 1 and types == self._types(right) and _have_safe_types(types)
-
+            has_same_type = len(types) == 1 and types == self._types(right)
+            return has_same_type and any(
+                pattern.fullmatch(name) for pattern in (_INTEGER, _TEXT, _DATE) for name in types
+            )
         if isinstance(right, exp.Placeholder):
             return _fits(self._parameters.get(right.name), types)
         if not isinstance(right, exp.Literal):
@@ -218,12 +221,6 @@ class _Statement:
         return {column.type for column in self._columns[node.name.lower()]} if self._is_column(node) else set()
 
 
-def _is_stored(table: exp.Table, catalog: Catalog) -> bool:
-    """Return whether all columns of `table` are stored, not computed."""
-    tables = [catalog.tables[key] for key in catalog.keys_named(table.name)]
-    return bool(tables) and not any(entry.is_view or entry.shares_rows or entry.computes_columns for entry in tables)
-
-
 def _fits(value: Any, types: set[str]) -> bool:
     """Return whether every engine compares `value` with columns of `types` without converting the columns."""
     if not types:
@@ -234,10 +231,6 @@ def _fits(value: Any, types: set[str]) -> bool:
         )
     is_short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_MAX_DIGITS
     return is_short and all(_INTEGER.fullmatch(name) for name in types)
-
-
-def _have_safe_types(types: set[str]) -> bool:
-    return all(_INTEGER.fullmatch(name) or _TEXT.fullmatch(name) or _DATE.fullmatch(name) for name in types)
 
 
 def _is_count(node: exp.Expr) -> bool:
@@ -301,9 +294,9 @@ def filtered_table(query: exp.Expr) -> exp.Table | None:
 
 def cte_name(tree: exp.Expr) -> str:
     """Return a name for the common table expressions of barriers that does not occur in `tree`."""
-    taken = {identifier.name.lower() for identifier in tree.find_all(exp.Identifier)}
+    names_in_use = {identifier.name.lower() for identifier in tree.find_all(exp.Identifier)}
     name, number = "permitted_rows", 0
-    while name in taken:
+    while name in names_in_use:
         number += 1
         name = f"permitted_rows_{number}"
     return name

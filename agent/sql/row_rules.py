@@ -153,6 +153,11 @@ class RowRules:
         """The parameters of all rules, each with a table that needs it."""
         return {name: rule.key for rule in self._rules.values() for name in rule.parameters}
 
+    def closes(self, key: str) -> bool:
+        """Return whether the rules permit no row of the table `key`."""
+        rule = self._rules.get(key)
+        return rule is not None and rule.predicate is None
+
     def needs_barrier(self, tree: exp.Expr, parameters: Mapping[str, Any]) -> bool:
         """Return whether an expression of `tree`, or a rule of its tables, might raise an error on some row.
 

@@ -67,18 +67,15 @@ class RowReader:
                 if not left or budget < 0:
                     self.truncated = True
                     break
-                self._note_types(row)
+                for index, name in enumerate(self.types):
+                    if name == "null" and row[index] is not None:
+                        self.types[index] = type_of(row[index])
                 chunk.append(values)
                 left -= 1
             yield chunk
             if len(raw) < size:
                 return
             batch = min(batch * 2, _BATCH_ROWS)
-
-    def _note_types(self, row: Sequence[Any]) -> None:
-        for index, name in enumerate(self.types):
-            if name == "null" and row[index] is not None:
-                self.types[index] = type_of(row[index])
 
 
 def type_of(value: Any) -> str:

@@ -269,8 +269,11 @@ class _Lineage:
         return _union(named if is_alias else [*named, self._origin(key, scope)])
 
     def _origin(self, node: exp.Expr, scope: Scope) -> _Origin:
-        if isinstance(node, exp.Count) and _counts_values(node):
-            return _OPEN
+        if isinstance(node, exp.Count):
+            counted = node.this.expressions if isinstance(node.this, exp.Distinct) else [node.this, *node.expressions]
+            # A count of the results of a condition may reveal secret values.
+            if all(isinstance(item, exp.Column | exp.Star | exp.Literal) for item in counted if item):
+                return _OPEN
         if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
             inner = _subquery_scope(node.this, scope)
             return _MIXED if inner is None or self._is_tainted(inner) else _OPEN
@@ -310,7 +313,8 @@ class _Lineage:
         if ancestor is None:
             return _MIXED
         source = ancestor.sources[name]
-        if not column.table and not _is_function(source):
+        is_function = source.is_udtf if isinstance(source, Scope) else isinstance(source.this, exp.Func)
+        if not column.table and not is_function:
             return _MIXED
         if isinstance(source, exp.Table):
             return self._origin_in_table(column.name.lower(), source, ancestor)
@@ -392,16 +396,6 @@ def _lateral_query(source: Scope) -> Scope | None:
 def _subquery_scope(query: exp.Query, scope: Scope) -> Scope | None:
     inner = query.unnest()
     return next((subquery for subquery in scope.subquery_scopes if subquery.expression is inner), None)
-
-
-def _is_function(source: exp.Table | Scope) -> bool:
-    return source.is_udtf if isinstance(source, Scope) else isinstance(source.this, exp.Func)
-
-
-def _counts_values(node: exp.Count) -> bool:
-    """Return whether `node` counts rows or column values, not the results of a condition."""
-    counted = node.this.expressions if isinstance(node.this, exp.Distinct) else [node.this, *node.expressions]
-    return all(isinstance(item, exp.Column | exp.Star | exp.Literal) for item in counted if item)
 
 
 def _alias_columns(source: Scope) -> list[str]:

@@ -151,7 +151,7 @@ def enforce_time_limit(connection: Connection, limits: Limits, cancellation: Can
 
     The server is asked to stop it first; if that fails, the connection is closed.
     """
-    driver = connection.connection.driver_connection
+    driver: Any = connection.connection.driver_connection
     finished, is_cut = threading.Event(), threading.Event()
 
     def stop() -> None:
@@ -160,7 +160,9 @@ def enforce_time_limit(connection: Connection, limits: Limits, cancellation: Can
             stop_on_server(connection.engine, driver)
         if not finished.wait(_STOP_S):
             is_cut.set()
-            _shut_down(driver)
+            # Ends a read on the socket in another thread.
+            with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(_descriptor(driver))) as duplicate:
+                duplicate.shutdown(socket.SHUT_RDWR)
 
     def watch() -> None:
         if not finished.wait(limits.timeout_s + _GRACE_S):
@@ -176,7 +178,9 @@ def enforce_time_limit(connection: Connection, limits: Limits, cancellation: Can
         watcher.join()
         if is_cut.is_set():
             connection.invalidate()
-            _close_transport(driver)
+            # `close` of a PyHive connection leaves its socket open if the server does not answer.
+            with suppress(OSError, AttributeError):
+                driver._transport.close()
 
 
 def stop_on_server(engine: Engine, driver: Any) -> None:
@@ -188,18 +192,6 @@ def stop_on_server(engine: Engine, driver: Any) -> None:
         connection: Any = engine.dialect.connect(*positional, **{**named, "connect_timeout": _STOP_S})
         with closing(connection), connection.cursor() as cursor:
             cursor.execute(f"KILL QUERY {int(driver.thread_id())}")
-
-
-def _shut_down(driver: Any) -> None:
-    """Shut down the socket, which ends a read waiting on it in another thread."""
-    with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(_descriptor(driver))) as duplicate:
-        duplicate.shutdown(socket.SHUT_RDWR)
-
-
-def _close_transport(driver: Any) -> None:
-    """Close the socket of a PyHive connection; its own `close` leaves it open if the server does not answer."""
-    with suppress(OSError, AttributeError):
-        driver._transport.close()
 
 
 def _descriptor(driver: Any) -> int:

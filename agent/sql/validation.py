@@ -1,22 +1,58 @@
-"""Validation of a statement without running it: guard, name resolution and static checks."""
+"""Validation of a statement without a model and without running it: guard, name resolution and static checks.
 
+A static check is a function from the resolved query to remarks. A problem is a construct that the database would
+reject; a warning is a likely mistake, reported to the reviewer of the statement.
+"""
+
+import logging
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Protocol
 from weakref import ref
 
 from cachetools import LRUCache
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
 
 from agent.errors import StatementError, StatementRefused, StatementUnsound
 from agent.schema.catalog import Catalog
-from agent.sql.checks import problems_of
-from agent.sql.guard import sanitize
-from agent.sql.names import resolve
+from agent.schema.describe import one_line
+from agent.sql.guard import parse, sanitize
+from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, qualify_names, resolve
 from agent.sql.parameters import Value
+
+_log = logging.getLogger(__name__)
 
 # The same statement is validated two or three times per question: when generated, checked and run.
 _valid_statements: LRUCache[tuple[str, int], ref[Catalog]] = LRUCache(maxsize=256)
 _lock = threading.Lock()
+
+_STRICT = {"postgres", "duckdb", "clickhouse", "trino"}
+"""Engines that reject comparisons of text with numbers; the others convert the text, to zero or NULL if it is not a
+number.
+"""
+_REFUSES_NUMBER_FOR_TEXT = {"postgres", "trino"}
+"""Engines that also reject the comparison of a text column with a numeric literal."""
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
+_NUMBER_WORDS = {"nan", "inf", "infinity"}
+_DATE_WORDS = {"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
+_DIGIT = re.compile(r"\d")
+_STRICT_GROUPING = {"postgres", "duckdb", "clickhouse", "spark", "trino"}
+"""Engines that always require complete grouping. MySQL does in its default mode, MariaDB does not; both use the dialect
+mysql.
+"""
+_FOLLOWS_KEY = {"postgres", "mysql", "sqlite"}
+"""Engines where a grouped primary key determines all columns of its table, by rule or in effect."""
+_TRANSPARENT = (
+    exp.Alias, exp.Paren, exp.Binary, exp.Unary, exp.Cast, exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower,
+    exp.Round, exp.Concat, exp.Extract, exp.Substring, exp.Trim, exp.Abs, exp.Ordered, exp.Between,
+)  # fmt: skip
+"""Nodes in which a column is certainly not aggregated; any other function may be an aggregate."""
+_MAX_LOOKUPS = 20
+"""Maximum number of literals to look up per statement."""
 
 
 def validated_sql(sql: str, catalog: Catalog, values: Mapping[str, Value] = MappingProxyType({})) -> str:
@@ -62,3 +98,325 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
         raise StatementUnsound(problems)
     with _lock:
         _valid_statements[key] = ref(catalog)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """The text of a problem or warning; `is_problem` if the database would reject the statement."""
+
+    text: str
+    is_problem: bool = False
+
+
+Check = Callable[[ResolvedQuery], Iterator[Remark]]
+
+
+def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
+    """Report SUM and AVG of text columns, except columns of numbers stored as text on engines that convert them."""
+    for scope, _ in query.selects():
+        for call in scope.find_all(exp.Sum, exp.Avg):
+            argument = call.this
+            if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+                argument = argument.expressions[0]
+            reference = query.column_of(argument, scope)
+            if reference is None or reference.column.type_class != "text":
+                continue
+            column_key = (reference.table.key, reference.column.name)
+            values = reference.column.examples or query.catalog.values.get(column_key, ())
+            holds_numbers = bool(values) and all(_DIGIT.search(value) for value in values)
+            if query.dialect in _STRICT or not holds_numbers:
+                text = f"{call.key.upper()} of {reference}, which is text ({reference.column.type})"
+                yield Remark(text, query.dialect in _STRICT)
+
+
+def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
+    """Report columns compared with literals that their type cannot represent, such as a date with `'high'`."""
+    is_strict = query.dialect in _STRICT
+    for scope, _ in query.selects():
+        for node in scope.find_all(*_COMPARISONS):
+            for reference, literal in _compared(node, query, scope):
+                if _is_impossible(reference.column.type_class, literal, query.dialect):
+                    shown = literal.sql(dialect=query.dialect)
+                    yield Remark(f"{reference} ({reference.column.type}) is compared with {shown}", is_strict)
+
+
+def _compared(node: exp.Expr, query: ResolvedQuery, scope: Scope) -> Iterator[tuple[ColumnReference, exp.Literal]]:
+    parts = [node.this, *node.args.get("expressions", ())]
+    parts += [node.args[name] for name in ("expression", "low", "high") if node.args.get(name) is not None]
+    places = [reference for part in parts if (reference := query.column_of(part, scope))]
+    yield from ((reference, part) for reference in places[:1] for part in parts if isinstance(part, exp.Literal))
+
+
+def _is_impossible(kind: str, literal: exp.Literal, dialect: str) -> bool:
+    if not literal.is_string:
+        return dialect in _REFUSES_NUMBER_FOR_TEXT and kind == "text"
+    if _DIGIT.search(literal.name):
+        return False
+    word = literal.name.strip().lower().lstrip("+-")
+    is_number, is_date = kind == "number", kind in {"date", "datetime"}
+    return (is_number and word not in _NUMBER_WORDS) or (is_date and word not in _DATE_WORDS)
+
+
+def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
+    """Report columns that are neither grouped nor aggregated, and so have no single value per group."""
+    for scope, select in query.selects():
+        group = select.args.get("group")
+        aggregates = _aggregates(select)
+        if _is_special(group) or not (group or aggregates):
+            continue
+        if query.dialect == "sqlite" and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
+            # SQLite takes the other columns from the row of the single MIN or MAX.
+            continue
+        grouped = _grouped(select)
+        ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
+        names = [
+            f"{column.table}.{column.name}" for column in ungrouped if not _is_determined(column, grouped, scope, query)
+        ]
+        for name in dict.fromkeys(names):
+            text = f"{name} is neither in GROUP BY nor aggregated"
+            more = "" if query.dialect in _STRICT_GROUPING else ", so that any row of its group may give the value"
+            yield Remark(text + more, query.dialect in _STRICT_GROUPING)
+
+
+def _is_special(group: exp.Group | None) -> bool:
+    """Return whether `group` has its own rules: GROUPING SETS, ROLLUP, CUBE, ALL or TOTALS."""
+    if group is None:
+        return False
+    sets = any(isinstance(item, exp.GroupingSets | exp.Rollup | exp.Cube) for item in group.expressions)
+    return sets or any(value for name, value in group.args.items() if name != "expressions")
+
+
+def _items(select: exp.Select) -> list[exp.Expr]:
+    order = select.args.get("order")
+    having = select.args.get("having")
+    aliases = set(select.named_selects)
+    # An ORDER BY name from the SELECT list refers to that output, which is checked itself.
+    ordered = [item for item in (order.expressions if order else []) if item.this.name not in aliases]
+    return [*select.expressions, *ordered, *([having.this] if having else [])]
+
+
+def _aggregates(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of `select` itself, without window functions and aggregates in subqueries."""
+    clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
+    aggregates = []
+    for node in (node for clause in clauses for node in clause.find_all(exp.AggFunc)):
+        parent = node.parent
+        while isinstance(parent, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+            parent = parent.parent
+        if not isinstance(parent, exp.Window) and node.find_ancestor(exp.Query) is select:
+            aggregates.append(node)
+    return aggregates
+
+
+def _grouped(select: exp.Select) -> list[exp.Expr]:
+    """Return the grouped expressions, with positions (`GROUP BY 1`) and output names replaced by their expressions."""
+    group = select.args.get("group")
+    outputs = {item.alias_or_name.lower(): item.unalias() for item in select.expressions if item.alias_or_name}
+
+    expressions = []
+    for item in group.expressions if group else []:
+        if isinstance(item, exp.Literal) and item.is_int and 0 < int(item.name) <= len(select.expressions):
+            item = select.expressions[int(item.name) - 1].unalias()
+        elif isinstance(item, exp.Column) and not item.table:
+            item = outputs.get(item.name.lower(), item)
+        expressions += list(item.flatten()) if isinstance(item, exp.Tuple) else [item]
+    return expressions
+
+
+def _unaggregated_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[exp.Column]:
+    """Yield the columns in `node` that are certainly not aggregated and not part of a grouped expression."""
+    if node in grouped:
+        return
+    if isinstance(node, exp.Column):
+        if node.table and not isinstance(node.this, exp.Star):
+            yield node
+    elif isinstance(node, _TRANSPARENT) and not isinstance(node, exp.AggFunc | exp.Dot):
+        for child in node.iter_expressions():
+            yield from _unaggregated_columns(child, grouped)
+
+
+def _is_determined(column: exp.Column, grouped: list[exp.Expr], scope: Scope, query: ResolvedQuery) -> bool:
+    """Return whether `column` belongs to an outer query, or to a table whose primary key is grouped."""
+    if column.table not in scope.selected_sources:
+        return True
+    table = query.table(scope.sources[column.table])
+    same = {item.name.lower() for item in grouped if isinstance(item, exp.Column) and item.table == column.table}
+    if column.name.lower() in same:
+        return True
+    key = {name.lower() for name in table.primary_key} if table else set()
+    return query.dialect in _FOLLOWS_KEY and bool(key) and key <= same
+
+
+_ColumnKey = tuple[str, str]
+"""Table key and column name in lower case."""
+
+
+def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
+    """Report equi-joins of columns that no declared or inferred foreign key connects."""
+    for scope, _ in query.selects():
+        for equal in scope.find_all(exp.EQ):
+            left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
+            if left and right and equal.this.table != equal.expression.table and not _is_supported(left, right, query):
+                keys = _keys_between(left, right)
+                hint = f"; keys join {', '.join(keys)}" if keys else ""
+                yield Remark(f"no key supports the join of {left} with {right}{hint}")
+
+
+def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:
+    """Report tables in one FROM that no condition connects."""
+    for scope, select in query.selects():
+        names = {name for name, (_, source) in scope.selected_sources.items() if _has_many_rows(source)}
+        groups = connected_groups(names, _conditions(select, scope))
+        if len(groups) > 1:
+            names_by_group = " and ".join(", ".join(sorted(group)) for group in sorted(groups, key=sorted))
+            yield Remark(f"no condition connects {names_by_group}: every row is paired with every row")
+
+
+def _is_supported(left: ColumnReference, right: ColumnReference, query: ResolvedQuery) -> bool:
+    if left.table.key == right.table.key and left.column.name == right.column.name:
+        return True
+    same_name = left.column.name.lower() == right.column.name.lower()
+    is_joined = bool(_targets(left, query.catalog) & _targets(right, query.catalog))
+    return is_joined or (same_name and not _keys_between(left, right))
+
+
+def _targets(reference: ColumnReference, catalog: Catalog) -> set[_ColumnKey]:
+    """Return the column and all columns that it references, directly or indirectly, by foreign keys."""
+    columns: set[_ColumnKey] = set()
+    pending = [(reference.table.key, reference.column.name)]
+    while pending:
+        key, name = pending.pop()
+        if (key.lower(), name.lower()) in columns:
+            continue
+        columns.add((key.lower(), name.lower()))
+        table = catalog.tables.get(key)
+        for foreign in table.foreign_keys if table else ():
+            pairs = zip(foreign.columns, foreign.target_columns, strict=False)
+            pending += [(foreign.target, target) for column, target in pairs if column.lower() == name.lower()]
+    return columns
+
+
+def _keys_between(left: ColumnReference, right: ColumnReference) -> list[str]:
+    pairs = ((left.table, right.table), (right.table, left.table))
+    return [
+        f"{a.key}.{column} with {b.key}.{target}"
+        for a, b in dict.fromkeys(pairs)
+        for foreign in a.foreign_keys
+        if foreign.target == b.key
+        for column, target in zip(foreign.columns, foreign.target_columns, strict=False)
+    ]
+
+
+def _has_many_rows(source: exp.Expr | Scope) -> bool:
+    """Return whether `source` is a table or a subquery with more than one row."""
+    if not isinstance(source, Scope):
+        return isinstance(source, exp.Table) and not isinstance(source.this, exp.Func)
+    query = source.expression
+    return isinstance(query, exp.Select) and not _is_one_row(query)
+
+
+def _is_one_row(query: exp.Select) -> bool:
+    limit = query.args.get("limit")
+    if limit is not None and getattr(limit, "expression", None) is not None and limit.expression.name == "1":
+        return True
+    return not query.args.get("group") and (
+        not query.args.get("from_") or any(item.find(exp.AggFunc) for item in query.expressions)
+    )
+
+
+def _conditions(select: exp.Select, scope: Scope) -> list[set[str]]:
+    """Return the source names mentioned by each join and WHERE condition."""
+    conditions = []
+    before = [select.args["from_"].this.alias_or_name] if select.args.get("from_") else []
+    for join in select.args.get("joins") or ():
+        name = join.this.alias_or_name
+        if join.args.get("using") or join.args.get("method") == "NATURAL" or isinstance(join.this, exp.Lateral):
+            conditions += [{name, earlier} for earlier in before]
+        before.append(name)
+    where = select.args.get("where")
+    joined = [join.args.get("on") for join in select.args.get("joins") or ()]
+    for condition in [*joined, where.this if where else None]:
+        parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
+        conditions += [{column.table for column in part.find_all(exp.Column)} for part in parts if part is not None]
+    return conditions
+
+
+class ValueLookup(Protocol):
+    """Lookup of stored values; implemented by `agent.retrieval.value_index.ValueIndex`."""
+
+    def contains(self, table: str, column: str, literal: str) -> bool | None:
+        """Return whether the column contains `literal`; None if unknown."""
+
+    def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
+        """Return up to `limit` values of the column that are most similar to `literal`."""
+
+
+def compares_text(query: ResolvedQuery) -> bool:
+    """Return whether any literal could be looked up."""
+    return bool(_compared_texts(query))
+
+
+def missing_literals(query: ResolvedQuery, values: ValueLookup) -> Iterator[Remark]:
+    """Report literals compared by `=` or IN that do not occur in the text column, with the nearest values.
+
+    This is never a problem, since an empty result may be correct.
+    """
+    for table, column, literal in _compared_texts(query)[:_MAX_LOOKUPS]:
+        if values.contains(table, column, literal) is False:
+            nearest = ", ".join(repr(one_line(value)) for value in values.nearest(table, column, literal))
+            hint = f"; nearest: {nearest}" if nearest else ""
+            yield Remark(f"no row of {table} has {one_line(literal)!r} in {column}{hint}")
+
+
+def _compared_texts(query: ResolvedQuery) -> list[tuple[str, str, str]]:
+
+    texts = []
+    for scope, _ in query.selects():
+        for node in scope.find_all(exp.EQ, exp.In):
+            parts = node.expressions if isinstance(node, exp.In) else [node.this, node.expression]
+            reference = next((column for part in (node.this, *parts) if (column := query.column_of(part, scope))), None)
+            if reference and reference.column.type_class == "text" and not reference.column.secret:
+                strings = [part.name for part in parts if isinstance(part, exp.Literal) and part.is_string]
+                texts += [(reference.table.key, reference.column.name, text) for text in strings]
+    return list(dict.fromkeys(texts))
+
+
+CHECKS: tuple[Check, ...] = (sums_of_text, mismatched_comparisons, ungrouped_columns, keyless_joins, cartesian_products)
+
+
+def problems_of(query: ResolvedQuery | None) -> tuple[str, ...]:
+    """Return the reasons for which the database would certainly reject `query`."""
+    return tuple(remark.text for remark in _remarks(query) if remark.is_problem) if query else ()
+
+
+def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | None = None) -> tuple[str, ...]:
+    """Return warnings about a query; none if its names cannot be resolved.
+
+    `values` returns the index of stored values; it is called only if the query compares text columns with literals.
+    """
+    (tree,) = parse(sql, catalog.dialect)
+    query = qualify_names(tree, catalog)
+    if query is None:
+        return ()
+    warnings = [remark for remark in _remarks(query) if not remark.is_problem]
+    return tuple(dict.fromkeys(remark.text for remark in [*warnings, *_about_literals(query, values)]))
+
+
+def _remarks(query: ResolvedQuery) -> list[Remark]:
+    try:
+        return list(dict.fromkeys(remark for check in CHECKS for remark in check(query)))
+    except Exception:
+        # A defect in a check must not block a statement; the database then decides.
+        _log.exception("the static checks failed on a statement")
+        return []
+
+
+def _about_literals(query: ResolvedQuery, values: Callable[[], ValueLookup] | None) -> list[Remark]:
+    if values is None or not compares_text(query):
+        return []
+    try:
+        return list(missing_literals(query, values()))
+    except Exception:
+        # Reading the index may require a database that is currently unavailable.
+        _log.exception("the literals of a statement could not be looked up")
+        return []

@@ -11,11 +11,11 @@ from agent.types import Turn
 
 def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return text, output type, value, tables and charts; every number in the model's text is checked."""
-    failure, asked, conclusion = state.get("failure"), state.get("clarification"), state.get("conclusion")
+    failure, clarification, conclusion = state.get("failure"), state.get("clarification"), state.get("conclusion")
     if failure:
         return analysis_failure_output(failure, state)
-    if asked:
-        return analysis_clarification_output(asked, state)
+    if clarification:
+        return analysis_clarification_output(clarification, state)
     if not conclusion:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]

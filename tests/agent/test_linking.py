@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.linking import fits_budget
+from agent.linking import choose_source, fits_budget
 from agent.llm.scripted import ScriptedModel
+from agent.retrieval.index import SchemaIndex
+from agent.schema.catalog import Catalog, Column, Table
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.source import Source
@@ -74,3 +76,51 @@ def test_the_size_of_a_schema_is_read_only_as_far_as_the_budget_goes(source: Sou
 
     assert not fits_budget(source, whole(), 100)
     assert len(read) < 10
+
+
+def index(*tables: str, values: tuple[str, ...] = ()) -> SchemaIndex:
+    """Tables as `name column column`."""
+    made = {}
+    for line in tables:
+        name, *columns = line.split()
+        made[name] = Table(name, tuple(Column(column, "TEXT") for column in columns))
+    first = next(iter(made.values()))
+    sampled = {(first.key, first.columns[0].name): values} if values else {}
+    return SchemaIndex(Catalog("sqlite", made, values=sampled))
+
+
+SOURCES = {
+    "shop": index("customers city name", "orders amount customer_id", "products price"),
+    "school": index("students name city", "courses title", "teachers name"),
+    "clinic": index("patients name", "visits date patient_id", values=("Wolfgang",)),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "source"),
+    [
+        ("How many students are there in each city?", "school"),
+        ("What is the price of the product?", "shop"),
+        ("visits per patient", "clinic"),
+        ("Where does Wolfgang live?", "clinic"),
+        ("Tell me a joke", "shop"),
+        ("", "shop"),
+    ],
+)
+def test_a_question_finds_its_source(question: str, source: str) -> None:
+    assert choose_source(question, SOURCES) == source
+
+
+def test_equal_sources_stay_in_the_order_given() -> None:
+    twins = {name: index("customers city") for name in ("second", "first")}
+
+    assert choose_source("customers", twins) == "second"
+    assert choose_source("customers", dict(reversed(twins.items()))) == "first"
+
+
+def test_a_word_that_is_rare_in_one_source_only_does_not_win_for_it() -> None:
+    """`status` stands in one of many tables of the first source, but in all of the second."""
+    first = index("refunds status", *(f"t{number} x" for number in range(40)))
+    second = index("parcels status", "letters status", "shipments status weight")
+
+    assert choose_source("status of the parcels", {"first": first, "second": second}) == "second"

@@ -51,11 +51,12 @@ def table_rules(
     `keys` maps the names of key columns to their kinds.
     """
     chosen = _chosen(table, names, question)
-    rules: dict[str, str] = {
-        kind: choice(own)
-        for kind in KINDS
-        if (own := [quoted(column.name) for column in chosen if _kind_in(table, column) == kind])
-    }
+    names_of: dict[Kind, list[str]] = {}
+    for column in chosen:
+        # Numeric keys have their own kind, because sums of them are meaningless.
+        kind = "k" if kind_of(column) == "n" and column.name in table.key_columns else kind_of(column)
+        names_of.setdefault(kind, []).append(quoted(column.name))
+    rules: dict[str, str] = {kind: choice(names_of[kind]) for kind in KINDS if kind in names_of}
     for column in chosen:
         if column.name in keys:
             rules[keys[column.name]] = " | ".join(
@@ -89,12 +90,6 @@ def _chosen(table: Table, names: Sequence[str], question: str) -> list[Column]:
     dates = [column for column in columns if kind_of(column) in _DATES]
     named = [column for column in dates if (words(column.name) - _OF_EVERY_DATE) & question_words]
     return [column for column in columns if not named or column in named or column not in dates]
-
-
-def _kind_in(table: Table, column: Column) -> Kind:
-    """Return the kind of `column`; numeric keys have their own kind, because sums of them are meaningless."""
-    kind = kind_of(column)
-    return "k" if kind == "n" and column.name in table.key_columns else kind
 
 
 def _examples(column: Column, question: str) -> list[str]:

@@ -7,12 +7,13 @@ import os.path
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
-_ESCAPES = {'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_ESCAPES = str.maketrans({'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
 
 def literal(text: str) -> str:
     """Return `text` as a GBNF literal."""
-    return '"' + "".join(_ESCAPES.get(char, char if char.isprintable() else _code(char)) for char in text) + '"'
+    escaped = text.translate(_ESCAPES)
+    return '"' + "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped) + '"'
 
 
 def choice(texts: Mapping[str, str] | Iterable[str]) -> str:
@@ -35,7 +36,3 @@ def _branch(following: Mapping[str, str]) -> str:
     if ending:
         return f"{literal(prefix)} ({ending} | {choice(rest)})"
     return f"{literal(prefix)} ({choice(rest)})" + ("?" if ending == "" else "")
-
-
-def _code(char: str) -> str:
-    return f"\\U{ord(char):08x}"

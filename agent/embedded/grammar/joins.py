@@ -5,7 +5,7 @@ the grammar. Sets beyond the limit share one scope, `z`, in which any column of 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 
 from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of
 from agent.embedded.grammar.columns import NULLABLE, OWN
@@ -95,12 +95,12 @@ class Joins:
             if self._may_lack_a_key(new, {left})
         )
         any_pairs = list(islice(unlinked, _MAX_SCOPES + 1))
-        found: dict[Tables, None] = dict.fromkeys(single)
+        sets_within_limit: dict[Tables, None] = dict.fromkeys(single)
         for sets in (pairs, triples, self._larger(triples), any_pairs):
-            together = found | dict.fromkeys(sets)
-            if len(together) <= _MAX_SCOPES:
-                found = together
-        return found
+            extended = sets_within_limit | dict.fromkeys(sets)
+            if len(extended) <= _MAX_SCOPES:
+                sets_within_limit = extended
+        return sets_within_limit
 
     def _may_lack_a_key(self, new: int, tables: Collection[int]) -> bool:
         """Return whether `new` may be joined to `tables` without a key, because one side has no key at all."""
@@ -108,13 +108,13 @@ class Joins:
 
     def _larger(self, sets: Iterable[Tables]) -> list[Tables]:
         # A list beyond the limit is not used.
-        found: dict[Tables, None] = {}
+        larger: dict[Tables, None] = {}
         for tables in sets:
             for at in sorted(set().union(*(self._near[table] for table in tables)) - tables):
-                found[tables | {at}] = None
-            if len(found) > _MAX_SCOPES:
+                larger[tables | {at}] = None
+            if len(larger) > _MAX_SCOPES:
                 break
-        return list(found)
+        return list(larger)
 
     def _columns(self, tables: Tables) -> dict[str, str]:
         having = {kind: [at for at in sorted(tables) if kind in self._kinds[at]] for kind in self._all_kinds}
@@ -165,16 +165,13 @@ class Joins:
         for at, name in enumerate(self._names):
             for kind in sorted(self._kinds[at] - {OWN, NULLABLE}):
                 yield f"q{at}-{kind} ::= {literal(f'{name}.')} k{at}-{kind}"
-        for left, new in self._unlinked():
+        numbers = range(len(self._keys))
+        unlinked: list[tuple[int | None, int]] = [(None, new) for new in numbers if len(self._keys) > 2]
+        unlinked += [(left, new) for left, new in permutations(numbers, 2) if frozenset({left, new}) in self._sets]
+        for left, new in unlinked:
             condition = " | ".join(self._pairs(left, new))
             if condition:
                 yield f"{_on(left, new)} ::= {condition}"
-
-    def _unlinked(self) -> Iterator[tuple[int | None, int]]:
-        numbers = range(len(self._keys))
-        yield from ((None, new) for new in numbers if len(self._keys) > 2)
-        for left in numbers:
-            yield from ((left, new) for new in numbers if new != left and frozenset({left, new}) in self._sets)
 
     def _pairs(self, left: int | None, new: int) -> list[str]:
         """Return the equalities of columns of the same group between `left` (None: any table) and `new`."""

@@ -5,7 +5,7 @@ Alternatives share their prefix and branch after it, because many open alternati
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 SUBQUERY_DEPTH = 2
@@ -150,8 +150,10 @@ def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool) -> str
 def _template(kinds: frozenset[str], windows: bool) -> str:
     """Return the rules without the alternatives that need a column kind outside `kinds`, or an excluded window."""
     keys = sorted(kind for kind in kinds if KEY_KIND.fullmatch(kind))
+    keyed = " | ".join(f'@{kind} " " @{kind}rest#' for kind in keys)
+    key_rules = (f"@keyed# ::= {keyed}\n" if keys else "") + "".join(_OF_KEY.replace("~", kind) for kind in keys)
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if windows or name not in _OF_WINDOWS}
-    rules |= _read(line for line in _depths(_of_keys(keys)).splitlines() if line)
+    rules |= _read(line for line in _depths(key_rules).splitlines() if line)
     subqueries = {f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1)}
     while True:
         defined = {*_EXTERNAL_NAMES, *subqueries, *rules, *(f"@{kind}" for kind in kinds)}
@@ -178,11 +180,6 @@ def _alternatives(rule: str) -> list[str]:
         if part[0] == "|" and not depth:
             cuts += [part.start(), part.end()]
     return [rule[start:end].strip() for start, end in zip(cuts[::2], [*cuts[1::2], len(rule)], strict=True)]
-
-
-def _of_keys(kinds: Sequence[str]) -> str:
-    keyed = " | ".join(f'@{kind} " " @{kind}rest#' for kind in kinds)
-    return "".join([f"@keyed# ::= {keyed}\n" if kinds else "", *(_OF_KEY.replace("~", kind) for kind in kinds)])
 
 
 def _depths(rules: str) -> str:

@@ -266,18 +266,13 @@ def _is_limited(arm: exp.Select, cte: exp.CTE) -> bool:
     if value is not None and value <= MAX_RECURSION:
         return True
     conditions = _conditions(arm)
-    if any(_exceeds_recursion_limit(condition) for condition in conditions):
+    compared = [node for condition in conditions for node in condition.walk() if isinstance(node, exp.Binary)]
+    bounds = [constant(side) for node in compared for side in (node.this, node.expression)]
+    if any(bound is not None and abs(bound) > MAX_RECURSION for bound in bounds):
         return False
     if any(isinstance(part, exp.Column) for condition in conditions for part in condition.walk()):
         return True
     return any(join.args.get("using") or join.method == "NATURAL" for join in arm.args.get("joins", []))
-
-
-def _exceeds_recursion_limit(condition: exp.Expr) -> bool:
-    """Return whether `condition` compares with a number that the recursion would take too long to reach."""
-    compared = (node for node in condition.walk() if isinstance(node, exp.Binary))
-    values = [constant(side) for node in compared for side in (node.this, node.expression)]
-    return any(value is not None and abs(value) > MAX_RECURSION for value in values)
 
 
 def _conditions(select: exp.Select) -> list[exp.Expr]:

@@ -67,6 +67,14 @@ _CLAUSES = {
     "using", "values", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition", "key",
 }  # fmt: skip
 """Words that begin a clause in parentheses and are not a function of any engine."""
+_OPERATORS = {"and", "or", "xor", "like", "ilike", "glob", "regexp", "rlike", "offset"}
+"""Words between two operands: after an operand they are never a function."""
+_TWO_WORD_OPERATORS = {("between", "symmetric"), ("time", "zone")}
+_OPERAND_ENDS = {
+    TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING,
+    TokenType.NUMBER, TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.PLACEHOLDER,
+}  # fmt: skip
+"""Tokens that end an operand in every engine."""
 
 
 @cache
@@ -140,9 +148,10 @@ def harmless_types(statement: Statement) -> Iterator[Finding]:
 
 
 def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Finding]:
-    """Reject names before a parenthesis in the final text, except listed functions, clauses, types and aliases.
+    """Reject names before a parenthesis in the final text, except functions on the list and words that are not called.
 
-    User-defined operators are rejected too. This check does not depend on how the parser interprets a name.
+    Such words are keyword operators, clauses, types and aliases. User-defined operators are rejected too. This check
+    does not depend on how the parser interprets a name.
     """
     parser = exact_dialect(statement.dialect).parser_class
     aliases = {node.alias.lower() for node in statement.nodes if isinstance(node, exp.CTE)}
@@ -160,16 +169,35 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
             continue
         if kind != TokenType.IDENTIFIER and name in _CLAUSES:
             continue
+        if name not in statement.names.routines and _is_operator(tokens, index):
+            continue
         if kind in parser.TYPE_TOKENS and kind.name in allowed_names("types"):
             continue
         yield _not_listed(name, _position(token))
+
+
+def _is_operator(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether the token at `index`, which precedes a parenthesis, is a keyword operator or CASE.
+
+    `x LIKE (y)` and `x NOT LIKE (y)` contain the operator, `WHERE like(x, y)` and `WHERE NOT like(x, y)` a function.
+    """
+    token, before = tokens[index], tokens[max(index - 2, 0) : index]
+    if token.token_type in {TokenType.AND, TokenType.OR, TokenType.CASE}:
+        return True
+    if not before or token.token_type == TokenType.IDENTIFIER:
+        return False
+    if (before[-1].text.lower(), token.text.lower()) in _TWO_WORD_OPERATORS:
+        return True
+    left = before[0] if before[-1].token_type == TokenType.NOT else before[-1]
+    is_qualified = len(before) == 2 and before[0].token_type == TokenType.DOT and left is before[-1]
+    return token.text.lower() in _OPERATORS and (left.token_type in _OPERAND_ENDS or is_qualified)
 
 
 def called_name(node: exp.Expr, dialect: str) -> str | None:
     """Return the lower-case name of the function that `node` calls in `dialect`; None if it is not a call by name."""
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc | exp.ParameterizedAgg | exp.CombinedAggFunc):
         return _base_name(str(node.this.name if isinstance(node.this, exp.Expr) else node.this), dialect)
-    if not isinstance(node, exp.Func) or isinstance(node, exp.Connector | exp.SubqueryPredicate):
+    if not isinstance(node, exp.Func) or isinstance(node, exp.Connector | exp.SubqueryPredicate | exp.Case):
         return None
     printed = _CALL.match(node.sql(dialect=exact_dialect(dialect), comments=False))
     return _base_name(printed[1], dialect) if printed else None

@@ -49,7 +49,8 @@ def single_statement(statement: Statement) -> Iterator[Finding]:
 def query_only(statement: Statement) -> Iterator[Finding]:
     """Reject statements other than SELECT, set operations, VALUES and WITH, and columns without a source."""
     for tree in statement.trees:
-        if not isinstance(tree, _QUERIES) and not _is_pivot(tree):
+        is_pivot = isinstance(tree, exp.Pivot) and isinstance(tree.this, exp.Table | exp.Subquery)
+        if not isinstance(tree, _QUERIES) and not is_pivot:
             word = _operation(tree)
             yield Finding("query_only", f"only a query may run, not {word}", word, word, position_of(tree))
         elif isinstance(tree, exp.Select) and not tree.args.get("from_"):
@@ -75,11 +76,6 @@ def known_clauses(statement: Statement) -> Iterator[Finding]:
             if value and name not in (allowed or ()):
                 word = name.strip("_").replace("_", " ").upper()
                 yield Finding("known_syntax", f"{word} is not allowed in a query", word, word, position_of(node))
-
-
-def _is_pivot(tree: exp.Expr) -> bool:
-    """Return whether `tree` is a DuckDB PIVOT statement over a table or query."""
-    return isinstance(tree, exp.Pivot) and isinstance(tree.this, exp.Table | exp.Subquery)
 
 
 def _columns_from_nowhere(tree: exp.Select, dialect: str) -> Iterator[Finding]:

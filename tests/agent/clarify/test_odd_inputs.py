@@ -190,8 +190,8 @@ def test_a_reading_without_an_order_equals_one_with_any(talking: Talking, turned
 
 
 def test_a_reading_that_a_row_rule_closes_is_left_out(talking: Talking, cache_dir: Path) -> None:
-    shop = {"url": f"sqlite:///{shop_path(cache_dir)}", "row_rules": {"customers": "deny"}}
-    third = {"label": "by name", "reading": "by name", "sql": "SELECT name FROM customers"}
+    shop = {"url": f"sqlite:///{shop_path(cache_dir)}", "row_rules": {"regions": "deny"}}
+    third = {"label": "by name", "reading": "by name", "sql": "SELECT name FROM regions"}
     talk = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}], [COUNT], sources={"shop": shop})
     output = talk.ask(BEST)
 

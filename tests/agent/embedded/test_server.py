@@ -114,7 +114,8 @@ def test_module_does_not_import_the_library():
 def test_threads_are_real_cores_within_the_quota(monkeypatch, tmp_path, siblings, quota, expected):
     monkeypatch.setattr(local, "_TOPOLOGY", str(tmp_path / "{}"))
     monkeypatch.setattr(local, "_CGROUP_QUOTA", tmp_path / "cpu.max")
-    monkeypatch.setattr(local, "_usable_cpus", lambda: set(range(len(siblings or "4444"))))
+    cpus = set(range(len(siblings) if siblings else 4))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: cpus, raising=False)
     for cpu, text in enumerate(siblings or []):
         (tmp_path / str(cpu)).write_text(text)
     if quota is not None:
@@ -122,10 +123,10 @@ def test_threads_are_real_cores_within_the_quota(monkeypatch, tmp_path, siblings
     assert local._threads() == expected
 
 
-def test_cpus_are_counted_where_there_is_no_affinity(monkeypatch):
+def test_cpus_are_counted_without_affinity(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert local._usable_cpus() == {0}
+    assert local._physical_cores() == 1
 
 
 def model(endpoint: str, **options: object) -> ChatOpenAI:

@@ -72,7 +72,6 @@ def assert_equal(one: SchemaIndex, other: SchemaIndex, questions: Sequence[str])
             assert one.rank(question, fuzzy=fuzzy) == other.rank(question, fuzzy=fuzzy)
             assert one.scores(question, fuzzy=fuzzy) == other.scores(question, fuzzy=fuzzy)
             assert one.may_concern(question, fuzzy=fuzzy) is other.may_concern(question, fuzzy=fuzzy)
-            assert one.matched_words(question, fuzzy=fuzzy) == other.matched_words(question, fuzzy=fuzzy)
             assert one.frequencies(question, fuzzy=fuzzy) == other.frequencies(question, fuzzy=fuzzy)
 
 

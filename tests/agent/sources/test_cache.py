@@ -11,7 +11,7 @@ import pytest
 
 from agent.retrieval.arrays import pack_json, read_arrays, unpack_json, write_arrays
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.sources.cache import CatalogCache, fingerprint, source_identity
+from agent.sources.cache import CatalogCache, fingerprint
 from agent.sql.database import Database
 from tests.databases import empty_database, url
 
@@ -210,7 +210,7 @@ def test_sources_are_told_apart_but_not_by_password(tmp_path: Path, monkeypatch:
     first = "postgresql://anna:one@127.0.0.1/shop"
     assert path(first) == path("postgresql://anna:two@127.0.0.1/shop") == path(first, "other options")
     assert len({path(first), path("postgresql://ben@127.0.0.1/shop"), path("postgresql://anna@127.0.0.1/x")}) == 3
-    assert "one" not in source_identity(Database(first))
+    assert "one" not in Database(first).identity
     file = empty_database(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert path(url(file)) == path(f"sqlite:///{file.name}")

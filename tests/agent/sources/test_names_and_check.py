@@ -11,10 +11,13 @@ from typer.testing import CliRunner
 
 from agent.cli import app, main
 from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, SourceNotFound, StatementRefused
+from agent.graph import build_graph
+from agent.llm.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.names import SAMPLE
 from agent.sql.grants import beyond_reading
+from agent.types import EmbeddedOptions
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
 from tests.databases import make_database, make_table, url
 
@@ -280,6 +283,45 @@ def test_a_table_that_is_closed_is_not_permitted(scripted: Any, tmp_path: Path) 
     path = make_table(tmp_path, "region TEXT, amount INTEGER", [("north", 5)], table="orders")
     agent = scripted({"GeneratedSQL": [TOTAL]}, sources={"s": {"url": url(path), "row_rules": {"orders": "deny"}}})
     assert agent.ask("What is the total amount of all orders?")["error"]["code"] == "not_permitted"
+
+
+@pytest.mark.parametrize("budget", [100_000, 100])
+def test_a_closed_table_is_not_offered(scripted: Any, tmp_path: Path, budget: int) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE salaries (id INTEGER PRIMARY KEY, amount INTEGER)",
+        "CREATE TABLE bonuses (id INTEGER PRIMARY KEY, amount INTEGER, salary_id INTEGER REFERENCES salaries (id))",
+        "CREATE VIEW all_salaries AS SELECT * FROM salaries",
+        *(f"CREATE TABLE machine_{n:02} (id INTEGER PRIMARY KEY, voltage REAL)" for n in range(9)),
+        "INSERT INTO bonuses VALUES (1, 5, 1)",
+    )
+    chosen = [{"tables": ["salaries", "all_salaries", "bonuses", "machine_01"]}]
+    columns = [{"tables": [{"table": "bonuses", "columns": ["amount", "salary_id"]}]}]
+    agent = scripted(
+        {
+            "GeneratedSQL": [{"sql": "SELECT SUM(amount) FROM bonuses"}],
+            "TableSelection": chosen,
+            "ColumnSelection": columns,
+        },
+        sources={"s": {"url": url(path), "row_rules": {"salaries": "FALSE"}}},
+        schema_token_budget=budget,
+    )
+    output = agent.ask("What is the total amount of bonuses and salaries?")
+    assert output["value"] == 5
+    prompts = [str(call.prompt) for call in agent.model.calls]
+    assert any("bonuses" in prompt for prompt in prompts)
+    schemas = "".join(prompts).replace("bonuses and salaries", "")
+    assert "salaries" not in schemas
+
+
+def test_a_closed_table_is_not_offered_to_the_embedded_model(tmp_path: Path) -> None:
+    path = make_database(tmp_path, "CREATE TABLE salaries (amount INTEGER)", "CREATE TABLE bonuses (amount INTEGER)")
+    model = ScriptedModel({"text": ["FROM bonuses SELECT SUM(amount)"]}, repeat_last=True)
+    settings = load_settings(sources={"s": {"url": url(path), "row_rules": {"salaries": "deny"}}})
+    graph = build_graph(Services(settings, model=model, embedded=EmbeddedOptions()))
+    output = graph.invoke({"question": "What is the total amount of the bonuses?"})
+    assert output["error"] is None
+    assert "salaries" not in "".join(str(call) for call in model.calls)
 
 
 # Settings of a source that do not fit

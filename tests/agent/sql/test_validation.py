@@ -8,9 +8,8 @@ import pytest
 
 from agent.errors import StatementUnsound
 from agent.retrieval.value_index import ValueIndex
-from agent.sql.checks import problems_of, warnings_of
 from agent.sql.names import resolve
-from agent.sql.validation import find_problem, validated_sql
+from agent.sql.validation import find_problem, problems_of, validated_sql, warnings_of
 from tests.agent.sql.catalogs import catalog
 from tests.fixtures import Pair, read_pairs
 
