@@ -10,6 +10,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from agent.errors import ConfigurationError
 from agent.linking import Linker, StandardLinker
 from agent.llm.client import ModelClient
+from agent.messages import Message
 from agent.retrieval.semantic import Embedder, packaged_embedder
 from agent.settings import Settings
 from agent.sql_attempt import SqlWriter, StandardSqlWriter
@@ -77,9 +78,7 @@ def connect_model(
         chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_MAX_STATEMENT_TOKENS, **timeout)
         return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
     if not settings.llm_model:
-        raise ConfigurationError(
-            "DATASPHINX_LLM_MODEL", "an endpoint is configured, but not which of its models to use"
-        )
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     return ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)

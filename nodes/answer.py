@@ -8,7 +8,7 @@ from agent.clarify.assumptions import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
-from agent.messages import language_of, render
+from agent.messages import Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
@@ -26,7 +26,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if asked and not failure:
         return clarification_output(asked)
     if failure or not result:
-        return failure_output(failure or failure_of(SqlNotGenerated("there is no result")), state)
+        return failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
     wanted, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and wanted == "plot" else None
     drawn = [chart] if chart else []

@@ -7,7 +7,7 @@ from agent.answers.narration import narrate
 from agent.answers.output_type import choose_output_type, value_of
 from agent.answers.text import format_cell, plain_text
 from agent.charts.echarts import chart_of
-from agent.core.failure import error_info
+from agent.core.failure import error_info, full_text
 from agent.messages import Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
@@ -75,14 +75,14 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
 
     If the failed run was to answer a clarifying question, that question is open again.
     """
-    error = error_info(failure, language_of(str(state.get("question") or "")))
+    language = language_of(str(state.get("question") or ""))
+    error = error_info(failure, language)
     # Rows without a statement belong to the previous answer.
     result = state.get("result") if state.get("sql_request") else None
     table = result and answer_table("result", result)
-    reason = failure["facts"].get("reason", "") if failure["code"] == "sql_not_generated" else ""
     return {
         "failure": failure,
-        "answer": f"{error['message']}: {reason}" if reason else error["message"],
+        "answer": full_text(failure, language) if failure["code"] == "sql_not_generated" else error["message"],
         "output_type": None,
         "value": None,
         "sql": state.get("sql_request") or None,

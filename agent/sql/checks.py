@@ -13,6 +13,7 @@ from typing import Protocol
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from agent.messages import Message
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
 from agent.sql.guard import parse
@@ -62,7 +63,9 @@ def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
         for call in scope.find_all(exp.Sum, exp.Avg):
             reference = query.column_of(_argument(call), scope)
             if reference and reference.column.type_class == "text" and not _holds_numbers(reference, query):
-                text = f"{call.key.upper()} of {reference}, which is text ({reference.column.type})"
+                text = Message(
+                    "aggregate_of_text", function=call.key.upper(), column=str(reference), type=reference.column.type
+                )
                 yield Remark(text, query.dialect in _STRICT)
 
 
@@ -74,7 +77,9 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
             for reference, literal in _compared(node, query, scope):
                 if _is_impossible(reference.column.type_class, literal, query.dialect):
                     shown = literal.sql(dialect=query.dialect)
-                    yield Remark(f"{reference} ({reference.column.type}) is compared with {shown}", is_strict)
+                    kind = reference.column.type
+                    text = Message("comparison_impossible", column=str(reference), type=kind, value=shown)
+                    yield Remark(text, is_strict)
 
 
 def _argument(call: exp.Expr) -> exp.Expr | None:
@@ -117,9 +122,11 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
             f"{column.table}.{column.name}" for column in ungrouped if not _is_determined(column, grouped, scope, query)
         ]
         for name in dict.fromkeys(names):
-            text = f"{name} is neither in GROUP BY nor aggregated"
-            more = "" if query.dialect in _STRICT_GROUPING else ", so that any row of its group may give the value"
-            yield Remark(text + more, query.dialect in _STRICT_GROUPING)
+            text = Message("column_not_grouped", column=name)
+            if query.dialect in _STRICT_GROUPING:
+                yield Remark(text, is_problem=True)
+            else:
+                yield Remark(f"{text}, so that any row of its group may give the value")
 
 
 def _is_special(group: exp.Group | None) -> bool:

@@ -8,6 +8,7 @@ from weakref import ref
 from cachetools import LRUCache
 
 from agent.errors import StatementError, StatementRefused, StatementUnsound
+from agent.messages import Message
 from agent.schema.catalog import Catalog
 from agent.sql.checks import problems_of
 from agent.sql.guard import sanitize
@@ -56,7 +57,7 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
     query = resolve(sql, catalog)
     if query is None and catalog.dialect == "postgres":
         # On PostgreSQL a name that is not a column may call a function of the row.
-        raise StatementUnsound(("its names cannot be resolved; write it with simpler subqueries and aliases",))
+        raise StatementUnsound((Message("names_unresolved"),))
     problems = problems_of(query)
     if problems:
         raise StatementUnsound(problems)

@@ -10,6 +10,7 @@ from agent.analysis.workbench import rejected_update, workbench
 from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, InvalidOutputType, Retryable
 from agent.llm.schemas import AnalystStep
+from agent.messages import Message
 from agent.services import Services
 from agent.settings import Settings
 from agent.state import AnalystState, ToolCall
@@ -44,7 +45,9 @@ def _next_pending(update: dict[str, Any]) -> dict[str, Any]:
 
 
 def _out_of_steps(settings: Settings) -> dict[str, Any]:
-    return {"failure": failure_of(BudgetExceeded(f"{settings.max_steps} steps", "DATASPHINX_MAX_STEPS"))}
+    return {
+        "failure": failure_of(BudgetExceeded(Message("limit_steps", count=settings.max_steps), "DATASPHINX_MAX_STEPS"))
+    }
 
 
 def _controlled(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
