@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
+from agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
 from agent.errors import ConfigurationError
 from agent.linking import Linker, StandardLinker
 from agent.llm.client import ModelClient
@@ -32,6 +33,9 @@ class ModelRoles:
 
     linker: Linker
     sql_writer: SqlWriter
+    ambiguity_reviewer: AmbiguityReviewer
+    text_writer: ModelClient | None
+    """The model, if it can write texts: narrations and standalone questions."""
     checks_sql: bool = True
     """Whether the model can check a statement against the question."""
     calls_tools: bool = True
@@ -43,13 +47,17 @@ class ModelRoles:
 def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
     """Return the implementations for `model`: those of the embedded model, or the standard ones."""
     if model.embedded is None:
-        return ModelRoles(StandardLinker(model, settings.schema_token_budget), StandardSqlWriter(model))
+        linker = StandardLinker(model, settings.schema_token_budget)
+        return ModelRoles(linker, StandardSqlWriter(model), StandardAmbiguityReviewer(model), text_writer=model)
+    from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
     from agent.embedded.linking import EmbeddedLinker
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 
     return ModelRoles(
         EmbeddedLinker(),
         EmbeddedSqlWriter(model, model.embedded),
+        EmbeddedAmbiguityReviewer(model, model.embedded),
+        text_writer=None,
         checks_sql=False,
         calls_tools=False,
         caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",

@@ -30,9 +30,18 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     wanted, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and wanted == "plot" else None
     drawn = [chart] if chart else []
-    output = compose_answer(state["question"], {"result": result}, services, requested=wanted, sql=sql, charts=drawn)
-    if services.roles.caveat:
-        note(services.roles.caveat)
+    roles, max_rows = services.roles, services.settings.short_table_rows
+    output = compose_answer(
+        state["question"],
+        {"result": result},
+        roles.text_writer,
+        max_rows=max_rows,
+        requested=wanted,
+        sql=sql,
+        charts=drawn,
+    )
+    if roles.caveat:
+        note(roles.caveat)
     catalog, language = services.source(state.get("source")).catalog, language_of(state["question"])
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumptions = assumptions_of(state.get("assumptions") or (), ambiguities, clarifications, sql, catalog, language)

@@ -30,7 +30,7 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     is_open = not user_input.get("sql_request") and any(item["type"] not in settled for item in ambiguities)
     if not _may_ask(state, services, is_needed=is_rejected or is_open):
         return update
-    asked = review(state, clarifications, state.get("rejected_sql") or [], ambiguities, services)
+    asked = review(state, ambiguities, source, services.roles.ambiguity_reviewer, services.today())
     if asked is None:
         return {**update, "ambiguities": []}
     question, readings = asked

@@ -19,7 +19,6 @@ from agent.examples.example import checked_example
 from agent.examples.store import ExampleStore
 from agent.messages import Message
 from agent.record.step import note
-from agent.services import Services
 from agent.sources.source import Source
 from agent.types import Clarification, Clarify, ClarifyingQuestion, Feedback, Turn
 
@@ -69,8 +68,8 @@ def feedback_of(state: Mapping[str, Any]) -> Feedback:
     return feedback
 
 
-def keep_as_example(turn: Turn, source: Source, services: Services) -> None:
-    """Store the question, statement and clarifications of `turn` as a few-shot example.
+def keep_as_example(turn: Turn, source: Source, store: ExampleStore) -> None:
+    """Store the question, statement and clarifications of `turn` in `store`, as a few-shot example.
 
     A turn that shows a secret or is too long is not stored; a note of the audit states the reason.
     """
@@ -80,7 +79,7 @@ def keep_as_example(turn: Turn, source: Source, services: Services) -> None:
     ]
     try:
         example = checked_example(turn["question"], turn["sql"], source, clarifications)
-        ExampleStore(services.settings.data_dir).add([example])
+        store.add([example])
     except (ExampleInvalid, ExamplesUnavailable, StatementError) as error:
         note(f"the question was not kept as an example: {error}")
     else:

@@ -24,12 +24,17 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     results so far.
     """
     if not state.get("heard"):
-        return _next_pending(start_analysis(state, services))
+        max_chars, any_path = services.settings.max_question_chars, services.any_source
+        open_source = services.source_with_tables
+        return _next_pending(
+            start_analysis(state, services.registry, open_source, any_path=any_path, max_chars=max_chars)
+        )
     if state["pending"]:
         return _next_pending({"pending": state["pending"]})
+    bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
     if not services.roles.calls_tools:
-        return embedded_step(state, services)
-    tools = [*Toolbox(workbench(state, services), None).schemas(), *control_schemas(state, services.settings)]
+        return embedded_step(state, bench, services.model, services.today())
+    tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, services.settings)]
     step = services.model.ask(AnalystStep, step_messages(state, services.settings, services.today()), tools)
     if step.tool in CONTROLS:
         return _controlled(step, state, services.settings)
