@@ -1,15 +1,22 @@
 # The server, for any number of processes on one PostgreSQL. Settings and secrets come with the environment: the image
 # has none. See docs/operations.md.
 FROM python:3.11-slim-bookworm AS build
+COPY --from=ghcr.io/astral-sh/uv:0.13 /uv /usr/local/bin/uv
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+ENV UV_PROJECT_ENVIRONMENT=/opt/datasphinx \
+    UV_PYTHON_DOWNLOADS=never \
+    UV_LINK_MODE=copy \
+    UV_NO_CACHE=1 \
+    EXTRAS="--extra serve --extra postgres --extra mysql --extra duckdb --extra analyst --extra charts --extra semantic"
+# Dependencies are a layer of their own: they change less often than the source.
+COPY pyproject.toml uv.lock ./
+RUN uv sync --locked --no-install-project $EXTRAS
+COPY README.md LICENSE ./
 COPY agent ./agent
 COPY datasphinx ./datasphinx
 COPY nodes ./nodes
 COPY prompts ./prompts
-RUN python -m venv /opt/datasphinx \
- && /opt/datasphinx/bin/pip install --no-cache-dir --disable-pip-version-check \
-    ".[serve,postgres,mysql,duckdb,analyst,charts,semantic]"
+RUN uv sync --locked --no-editable $EXTRAS
 
 FROM python:3.11-slim-bookworm
 RUN groupadd --system --gid 10001 datasphinx \

@@ -25,6 +25,7 @@ from agent.errors import (
     SourcesNotTogether,
 )
 from agent.graph import build_graph
+from agent.messages import Message
 from agent.record.step import Audit
 from agent.responses import ChartResponse, DataFrameResponse, NumberResponse, Response, StringResponse, response_of
 from agent.services import Services
@@ -107,11 +108,11 @@ def _file(source: DataSource, services: Services) -> Path | None:
 def _database(source: DataSource, services: Services) -> SourceSettings:
     if not isinstance(source, str):
         shown = str(source) if isinstance(source, Path) else type(source).__name__
-        raise SourceNotFound(shown, "that is neither an existing file, a URL, a configured source nor a DataFrame")
+        raise SourceNotFound(shown, Message("not_a_source"))
     try:
         return services.settings_of(source)
     except SourceNotFound as error:
-        raise SourceNotFound(error.source, f"{error.reason}; and there is no such file") from None
+        raise SourceNotFound(error.source, Message("and_no_such_file", reason=error.reason)) from None
 
 
 def chat(question: str, *sources: DataSource, output_type: OutputType | None = None) -> Response:
@@ -233,12 +234,12 @@ class Agent:
 
     def _check_begun(self) -> None:
         if not self._begun:
-            raise InvalidQuestion("no question was answered before it; begin with chat()")
+            raise InvalidQuestion(Message("chat_not_begun"))
 
     def _feedback(self, feedback: dict[str, Any], output_type: OutputType | None) -> Response:
         self._check_begun()
         if self._sources.are_tables:
-            raise InputInvalid("feedback", "answers about files take none; ask again in other words")
+            raise InputInvalid("feedback", Message("no_feedback_on_files"))
         return self._ask({"feedback": feedback}, output_type)
 
     def _ask(self, inputs: dict[str, Any], output_type: OutputType | None) -> Response:

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
+from agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
 from agent.errors import ConfigurationError
 from agent.linking import Linker, StandardLinker
 from agent.llm.client import ModelClient
+from agent.messages import Message
 from agent.retrieval.semantic import Embedder, packaged_embedder
 from agent.settings import Settings
 from agent.sql_attempt import SqlWriter, StandardSqlWriter
@@ -31,6 +33,9 @@ class ModelRoles:
 
     linker: Linker
     sql_writer: SqlWriter
+    ambiguity_reviewer: AmbiguityReviewer
+    text_writer: ModelClient | None
+    """The model, if it can write texts: narrations and standalone questions."""
     checks_sql: bool = True
     """Whether the model can check a statement against the question."""
     calls_tools: bool = True
@@ -42,13 +47,17 @@ class ModelRoles:
 def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
     """Return the implementations for `model`: those of the embedded model, or the standard ones."""
     if model.embedded is None:
-        return ModelRoles(StandardLinker(model, settings.schema_token_budget), StandardSqlWriter(model))
+        linker = StandardLinker(model, settings.schema_token_budget)
+        return ModelRoles(linker, StandardSqlWriter(model), StandardAmbiguityReviewer(model), text_writer=model)
+    from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
     from agent.embedded.linking import EmbeddedLinker
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 
     return ModelRoles(
         EmbeddedLinker(),
         EmbeddedSqlWriter(model, model.embedded),
+        EmbeddedAmbiguityReviewer(model, model.embedded),
+        text_writer=None,
         checks_sql=False,
         calls_tools=False,
         caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",
@@ -77,9 +86,7 @@ def connect_model(
         chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_MAX_STATEMENT_TOKENS, **timeout)
         return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
     if not settings.llm_model:
-        raise ConfigurationError(
-            "DATASPHINX_LLM_MODEL", "an endpoint is configured, but not which of its models to use"
-        )
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     return ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)

@@ -75,14 +75,15 @@
         └── InternalError            a defect of datasphinx                   reason, trace_id
 
 To add an error, define its class here and its text in `agent.messages`, under the class's `code`. Attributes hold the
-facts that the text shows. Whether a retry may succeed is decided by the base class.
+facts that the text shows. Whether a retry may succeed is decided by the base class. A `reason` of our own is a
+`Message`, so that it has the language of the text; another string is a quotation of a database or a library.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agent.messages import Language, render
+from agent.messages import Language, Message, render
 
 ANSWERED, USAGE, DOMAIN, NEEDS_CLARIFICATION, UNREACHABLE = 0, 2, 3, 4, 5
 """Exit codes of the command line."""
@@ -109,6 +110,10 @@ class DatasphinxError(Exception):
     def message(self, language: Language = "en") -> str:
         """Return the text for users: the problem, its place and the remedy."""
         return render(self.code, language, **self.details())
+
+    def as_message(self) -> Message:
+        """Return the text as a message, which can be the reason of another error."""
+        return Message(self.code, **self.details())
 
     def details(self) -> dict[str, Any]:
         """Return the attributes of this error by name."""

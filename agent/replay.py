@@ -17,6 +17,7 @@ from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
 from agent.examples.selection import RecordedExamples
 from agent.graph import build_graph
 from agent.llm.recorded import RecordedModel
+from agent.messages import Message
 from agent.record.compare import Difference, compare, steps_of
 from agent.record.credentials import secrets_of
 from agent.record.events import Event
@@ -80,13 +81,13 @@ def replay(
     recorded = store.run(trace_id)
     trace_id, contents = recorded[0].trace_id, [(event.kind, event.content) for event in recorded]
     if contents[0][0] != "run":
-        raise TraceUnknown(trace_id, "its beginning is not on the record")
+        raise TraceUnknown(trace_id, Message("run_begin_missing"))
     start, sink = contents[0][1], _MemorySink()
     is_analyst, inputs = start["graph"] == "analyst", dict(start["input"])
     if inputs.get("source"):
         inputs = _at_source(inputs, source or _with_password(inputs["source"], settings))
     elif is_analyst and source:
-        raise SourceNotFound(without_password(source), "the run asked datasets, and is replayed on the same ones")
+        raise SourceNotFound(without_password(source), Message("replayed_on_datasets"))
     now = _settings(start["settings"], settings)
     if not is_analyst:
         default_source = source or _with_password(start["settings"]["source"], settings)
@@ -154,7 +155,7 @@ def _with_password(recorded: str, settings: Settings) -> str:
     for url in urls:
         if without_password(url) == recorded:
             return url
-    raise SourceNotFound(recorded, "its password is not on the record; give the source with --source")
+    raise SourceNotFound(recorded, Message("password_not_recorded"))
 
 
 def _replay_analysis(

@@ -28,6 +28,7 @@ from pydantic_settings import (
 )
 
 from agent.errors import ConfigurationError
+from agent.messages import Message, message_of
 from agent.types import MOST_CANDIDATES, Clarify, Limits
 
 TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
@@ -292,7 +293,7 @@ class Settings(ServiceSettings):
     @classmethod
     def _names_a_server(cls, url: str | None) -> str | None:
         if url is not None and not url.lower().startswith(("http://", "https://")):
-            raise ValueError("it has to begin with http:// or https://")
+            raise ValueError(Message("url_scheme_missing"))
         return url
 
     @classmethod
@@ -353,15 +354,16 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         name, *inner = map(str, first["loc"])
-        where = f"{'.'.join(inner)}: " if inner else ""
-        reason = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
-        reason = reason.removeprefix("Value error, ")
-        raise ConfigurationError(f"DATASPHINX_{name.upper()}", f"{where}{reason}") from None
+        own = first.get("ctx", {}).get("error")
+        reason = message_of(own) if isinstance(own, ValueError) else first["msg"]
+        reason = Message("setting_unknown") if first["type"] == "extra_forbidden" else reason
+        reason = Message("field_problem", field=".".join(inner), reason=reason) if inner else reason
+        raise ConfigurationError(f"DATASPHINX_{name.upper()}", reason) from None
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
         setting = field[1].upper() if field else "SOURCES"
-        raise ConfigurationError(f"DATASPHINX_{setting}", "that is no JSON") from None
+        raise ConfigurationError(f"DATASPHINX_{setting}", Message("setting_not_json")) from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(CONFIG_FILE, str(error)) from None
     except (OSError, UnicodeError) as error:
-        raise ConfigurationError(".env", f"it cannot be read as UTF-8 text ({type(error).__name__})") from error
+        raise ConfigurationError(".env", Message("setting_not_utf8", error=type(error).__name__)) from error

@@ -88,7 +88,7 @@ class StandardSqlWriter:
         try:
             answer = self.model.ask(GeneratedSQL, messages)
         except ModelAnswerUnreadable as error:
-            return WrittenSql(problem=str(error), changes=changes)
+            return WrittenSql(problem=error.as_message(), changes=changes)
         if answer.off_topic:
             return WrittenSql(is_off_topic=True, changes=changes)
         repaired = repair(answer.sql, source.catalog)

@@ -8,7 +8,7 @@ from agent.clarify.assumptions import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
-from agent.messages import language_of, render
+from agent.messages import Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
@@ -26,14 +26,21 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if clarification and not failure:
         return clarification_output(clarification)
     if failure or not result:
-        return failure_output(failure or failure_of(SqlNotGenerated("there is no result")), state)
+        return failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
     requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
-    results = {"result": result}
-    charts = [chart] if chart else []
-    output = compose_answer(state["question"], results, services, requested=requested, sql=sql, charts=charts)
-    if services.roles.caveat:
-        note(services.roles.caveat)
+    roles, max_rows = services.roles, services.settings.short_table_rows
+    output = compose_answer(
+        state["question"],
+        {"result": result},
+        roles.text_writer,
+        max_rows=max_rows,
+        requested=requested,
+        sql=sql,
+        charts=[chart] if chart else [],
+    )
+    if roles.caveat:
+        note(roles.caveat)
     catalog, language = services.source(state.get("source")).catalog, language_of(state["question"])
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumptions = assumptions_of(state.get("assumptions") or (), ambiguities, clarifications, sql, catalog, language)

@@ -33,7 +33,7 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
     if is_generated or is_limit_reached or not (mode == "always" or (mode == "auto" and (is_rejected or is_open))):
         return update
-    outcome = review(state, clarifications, state.get("rejected_sql") or [], ambiguities, services)
+    outcome = review(state, ambiguities, source, services.roles.ambiguity_reviewer, services.today())
     if outcome is None:
         return {**update, "ambiguities": []}
     question, readings = outcome

@@ -4,6 +4,7 @@ from typing import Any
 
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated, SystemCatalogRefused
+from agent.messages import Message
 from agent.services import Services
 from agent.sql.compare import canonical_sql
 from agent.sql.guard import check, stop_words
@@ -26,5 +27,5 @@ def check_stop_words(state: State, services: Services) -> dict[str, Any]:
     if words:
         update["tried_sql"] = [*state.get("tried_sql", ()), canonical_sql(sql, catalog.dialect)]
     if words and state["sql_generate_count"] >= services.settings.max_sql_generations:
-        update["failure"] = failure_of(SqlNotGenerated(f"{', '.join(words)} is not allowed"))
+        update["failure"] = failure_of(SqlNotGenerated(Message("operations_not_allowed", words=", ".join(words))))
     return update

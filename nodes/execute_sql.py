@@ -30,7 +30,7 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
             return {**done.changes, **rejected, "form_was_corrected": True}
     if done.error is None:
         return {**done.changes, "sql_request_is_valid": True, "result": done.result, "sql_error_info": None}
-    reason = str(done.error)
+    reason = done.error.as_message()
     tried = canonical_sql(done.sql, services.source(name).catalog.dialect)
     update: dict[str, Any] = {
         **done.changes,

@@ -4,6 +4,7 @@ from typing import Any
 
 from agent.core.failure import failure_of
 from agent.errors import OffTopic, SqlNotGenerated
+from agent.messages import Message
 from agent.record.step import note
 from agent.services import Services
 from agent.sql.compare import canonical_sql
@@ -42,9 +43,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     update |= {"sql_error_info": None, "sql_was_repaired": bool(written.repair)}
     canonical = canonical_sql(written.sql, dialect)
     if canonical in (canonical_sql(rejected, dialect) for rejected in state.get("rejected_sql") or ()):
-        reason = "the model found no other query than the rejected one"
-        return {**update, "failure": failure_of(SqlNotGenerated(reason))}
+        return {**update, "failure": failure_of(SqlNotGenerated(Message("no_other_query")))}
     if canonical not in state.get("tried_sql", ()):
         return update
-    reason = state.get("sql_error_info") or f"{', '.join(state.get('used_stop_words', ()))} is not allowed"
+    words = ", ".join(state.get("used_stop_words", ()))
+    reason = state.get("sql_error_info") or Message("operations_not_allowed", words=words)
     return {**update, "sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}

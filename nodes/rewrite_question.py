@@ -14,13 +14,14 @@ from agent.types import Turn
 
 def rewrite_question(state: State, services: Services) -> dict[str, Any]:
     """Rewrite `question` using the last turns; if it only changes the form of the answer, reuse the last result."""
-    question = clean_question(state.get("question"), services.settings.max_question_chars)
+    max_chars = services.settings.max_question_chars
+    question = clean_question(state.get("question"), max_chars)
     turns = state["turns"][-services.settings.memory_size :]
     reused = _in_another_form(question, turns[-1], state, services)
     if reused:
         note("the last result in another form: nothing was asked of the model")
         return reused
-    standalone = rewrite_standalone(question, turns, services)
+    standalone = rewrite_standalone(question, turns, services.roles.text_writer, max_chars)
     return {"question": standalone, "result": None, "follows": turns[-1] if standalone != question else None}
 
 

@@ -35,11 +35,11 @@ state llm sql storage
 run_events retrieval
 sources
 datasets examples queryspec
-linking sql_attempt
+linking sql_attempt clarify
 embedded tools
 connect
 services
-answers clarify conversation
+answers conversation
 node_runner responses routes analysis
 nodes
 graph analyst

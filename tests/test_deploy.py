@@ -38,7 +38,10 @@ def last(instruction: str) -> str:
 
 
 def image_environment() -> dict[str, str]:
-    return dict(pair.split("=", 1) for name, given in instructions() if name == "ENV" for pair in given.split())
+    """The variables of the last stage."""
+    last_stage = [index for index, (name, _) in enumerate(instructions()) if name == "FROM"][-1]
+    given = " ".join(given for name, given in instructions()[last_stage:] if name == "ENV")
+    return dict(pair.split("=", 1) for pair in given.split())
 
 
 # The image
@@ -84,9 +87,16 @@ def test_all_that_is_copied_is_there_and_nothing_is_fetched() -> None:
 
 def test_the_extras_of_the_image_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    wanted = re.findall(r"\.\[([\w,-]+)\]", str(instructions()))[0].split(",")
+    wanted = re.findall(r"--extra ([\w-]+)", str(instructions()))
 
     assert {"serve", "postgres"} <= set(wanted) <= set(extras)
+
+
+def test_the_image_has_the_versions_of_the_lock_file() -> None:
+    runs = [given for name, given in instructions() if name == "RUN"]
+
+    assert [run.startswith("uv sync --locked ") for run in runs if "sync" in run] == [True, True]
+    assert "pip install" not in str(runs)
 
 
 def test_the_image_says_whether_the_server_is_alive() -> None:

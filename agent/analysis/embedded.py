@@ -1,10 +1,10 @@
 """The analysis with the embedded model, which is trained to write query specs only: one query, then its answer."""
 
 import json
+from datetime import date
 from functools import partial
 from typing import Any
 
-from agent.analysis.workbench import workbench
 from agent.core.failure import failure_of
 from agent.embedded.candidates import sampled_texts
 from agent.embedded.constraints import constraints_of
@@ -13,18 +13,19 @@ from agent.embedded.prompts import query_spec_messages
 from agent.embedded.shape import shape_of
 from agent.embedded.spec_candidates import SpecContext, choose_spec
 from agent.errors import QueryNotWritten
+from agent.llm.client import ModelClient
 from agent.record.step import note
 from agent.retrieval.linked_values import linked_values
 from agent.schema.catalog import Table
 from agent.schema.words import words
-from agent.services import Services
 from agent.sources.source import Source
 from agent.state import AnalystState, Conclusion, ToolCall
+from agent.tools.tool import Workbench
 
 _CAUTION = "a small embedded model wrote the query, and it is often wrong: read it before you rely on the answer"
 
 
-def embedded_step(state: AnalystState, services: Services) -> dict[str, Any]:
+def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, today: date) -> dict[str, Any]:
     """Return the next state update: a query over one dataset, then the conclusion with its result.
 
     The dataset is the one that shares the most column words with the question. The output of the model is constrained
@@ -34,7 +35,7 @@ def embedded_step(state: AnalystState, services: Services) -> dict[str, Any]:
 
     Raises:
         ModelAnswerUnreadable: the only generated query was cut off.
-        DatasphinxError: an error of `ModelClient.write` or `Services.datasets`.
+        DatasphinxError: an error of `ModelClient.write` or `Workbench.open_source`.
     """
     if state["results"]:
         note(_CAUTION)
@@ -43,13 +44,12 @@ def embedded_step(state: AnalystState, services: Services) -> dict[str, Any]:
         error = state["observations"][-1]["content"].get("error", {})
         reasons = "; ".join(problem["reason"] for problem in error.get("problems", ()))
         return {"failure": failure_of(QueryNotWritten(reasons or str(error.get("message", ""))))}
-    bench = workbench(state, services)
     question_words = words(state["question"])
     source, dataset_id = max(
         ((bench.open_source([name]), name) for name in state["dataset_ids"]),
         key=lambda pair: len(question_words & _column_words(pair[0].catalog.tables[pair[1]])),
     )
-    query = _generate_query(dataset_id, source, state["question"], services)
+    query = _generate_query(dataset_id, source, state["question"], model, today)
     arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
     return {"call": ToolCall(tool="run_query", arguments=arguments, is_given=False), "step_count": 1}
 
@@ -58,17 +58,16 @@ def _column_words(table: Table) -> set[str]:
     return {word for name in table.column_names for word in words(name)}
 
 
-def _generate_query(dataset_id: str, source: Source, question: str, services: Services) -> str:
+def _generate_query(dataset_id: str, source: Source, question: str, model: ModelClient, today: date) -> str:
     """Return the generated query whose result the most candidates agree on."""
     table = source.catalog.tables[dataset_id]
     values = linked_values(question, source.values, {table.key: table.column_names})
-    today = services.today().isoformat()
-    messages = query_spec_messages(source.catalog, table.key, question, values, today=today)
+    messages = query_spec_messages(source.catalog, table.key, question, values, today=today.isoformat())
     shape, constraints = shape_of(question, table), constraints_of(question, [value.value for value in values])
     figures = [figure for figure in constraints.figures if figure != str(shape.limit)]
     schema = ("QuerySpec", narrowed_schema(table, shape, filters=bool(constraints.values or figures)))
-    count = services.embedded.candidates if services.embedded else 1
-    texts = sampled_texts(partial(services.model.write, messages, schema=schema), count)
+    count = model.embedded.candidates if model.embedded else 1
+    texts = sampled_texts(partial(model.write, messages, schema=schema), count)
     if count == 1:
         return next(texts)
     return choose_spec(texts, count, SpecContext(dataset_id, source, constraints, shape.bounds))

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from agent.datasets.registry import Registry
 from agent.errors import DataMissing, FileUnknown, NotPermitted, SourcesNotTogether
 from agent.queryspec.dialect import spec_dialect
 from agent.record.step import note
-from agent.services import Services
+from agent.sources.source import Source
 from agent.state import AnalystState, ToolCall
 
 _MAX_TABLES = 8
@@ -22,8 +23,18 @@ _MAX_SCHEMAS = 4
 """Number of schemas read in advance; the model requests those of further datasets itself."""
 
 
-def start_analysis(state: AnalystState, services: Services) -> dict[str, Any]:
+def start_analysis(
+    state: AnalystState,
+    registry: Registry,
+    open_source: Callable[[str], Source],
+    *,
+    any_path: bool,
+    max_chars: int,
+) -> dict[str, Any]:
     """Return the state update with the question, the files and datasets of the tools, and the first calls.
+
+    `open_source` returns a source that has tables. `any_path` permits files outside of `registry`, and `max_chars` is
+    the limit on the question.
 
     Raises:
         InvalidQuestion, QuestionTooLong: errors of `clean_question`.
@@ -32,18 +43,17 @@ def start_analysis(state: AnalystState, services: Services) -> dict[str, Any]:
         SourcesNotTogether: a source is combined with files.
         NotPermitted: row rules deny every relevant table.
         SourceEmpty, ConfigurationError: the source has no tables, or its dialect does not support query specs.
-        SourceNotFound, SourceUnreachable: errors of `Services.source`.
+        SourceNotFound, SourceUnreachable: errors of `open_source`.
         FileUnknown, DatasetUnknown: a file or dataset does not exist.
         FileTooLarge: a file exceeds the size limit.
     """
-    question = clean_question(state.get("question"), services.settings.max_question_chars)
+    question = clean_question(state.get("question"), max_chars)
     has_data = any(state.get(name) for name in ("source", "files", "datasets"))
     may_remark = has_data and not state.get("turns")
     update = {"clarifications": [], **apply_user_input(state, may_remark=may_remark), "question": question}
     if state.get("source"):
-        return {**update, **_database_update(question, state, services)}
-    registry = services.registry
-    file_ids = [_file_id(name, registry, services.any_source) for name in state.get("files") or ()]
+        return {**update, **_database_update(question, state, open_source)}
+    file_ids = [_file_id(name, registry, any_path) for name in state.get("files") or ()]
     dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]
     if not file_ids and not dataset_ids:
         raise DataMissing()
@@ -56,14 +66,14 @@ def start_analysis(state: AnalystState, services: Services) -> dict[str, Any]:
     }
 
 
-def _database_update(question: str, state: AnalystState, services: Services) -> dict[str, Any]:
+def _database_update(question: str, state: AnalystState, open_source: Callable[[str], Source]) -> dict[str, Any]:
     """Return the state update for a database: its best-ranked tables become the datasets.
 
     Tables and views that row rules deny are left out.
     """
     if state.get("files") or state.get("datasets"):
         raise SourcesNotTogether(without_password(str(state["source"])), "files")
-    source = services.source_with_tables(state["source"])
+    source = open_source(str(state["source"]))
     spec_dialect(source.catalog.dialect)
     ranking = source.index.rank(question) or list(source.catalog.tables)
     best = list(islice(filter(source.is_open, ranking), _MAX_TABLES))

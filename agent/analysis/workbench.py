@@ -1,32 +1,41 @@
 """The workbench of a question, built from its state, and the state updates after a call."""
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.analysis.start import schema_calls
+from agent.datasets.limits import LoadProgress
+from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, NotPermitted, PermissionDenied
 from agent.llm.schemas import AnalystStep
 from agent.messages import language_of
 from agent.record.step import ToolRun, current_step, note
-from agent.services import Services
+from agent.sources.source import Source
 from agent.state import AnalystState, DrawnChart, Observation, ToolCall
 from agent.tools.tool import Workbench
 from agent.tools.toolbox import CallResult, error_content
 from agent.types import AnswerChart
 
 
-def workbench(state: AnalystState, services: Services) -> Workbench:
-    """Return the data that the tools may use for this question."""
+def workbench(
+    state: AnalystState,
+    registry: Registry,
+    open_source: Callable[[str], Source],
+    open_datasets: Callable[[Sequence[str]], Source],
+    loading: LoadProgress,
+) -> Workbench:
+    """Return the data that the tools may use for this question: those of a source, or files and datasets."""
     name = state.get("source")
     return Workbench(
-        registry=services.registry,
-        open_source=(lambda _: services.source(name)) if name else services.datasets,
+        registry=registry,
+        open_source=(lambda _: open_source(name)) if name else open_datasets,
         asks_database=name is not None,
         file_ids=tuple(state["file_ids"]),
         dataset_ids=tuple(state["dataset_ids"]),
         results=state["results"],
         language=language_of(state["question"]),
-        loading=services.loading,
+        loading=loading,
     )
 
 

@@ -7,11 +7,11 @@ from agent.answers.narration import narrate
 from agent.answers.output_type import choose_output_type, value_of
 from agent.answers.text import format_cell, plain_text
 from agent.charts.echarts import chart_of
-from agent.core.failure import error_info
+from agent.core.failure import error_info, full_text
+from agent.llm.client import ModelClient
 from agent.messages import Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
-from agent.services import Services
 from agent.state import AnalystState, State
 from agent.types import AnswerChart, ClarifyingQuestion, Option, OutputType, Result, answer_table, masked
 
@@ -21,8 +21,9 @@ _CLARIFICATION_KEYS = ("clarification", "clarifications", "clarification_count",
 def compose_answer(
     question: str,
     results: Mapping[str, Result],
-    services: Services,
+    model: ModelClient | None,
     *,
+    max_rows: int,
     requested: OutputType | None,
     sql: str,
     charts: Sequence[AnswerChart] = (),
@@ -31,23 +32,24 @@ def compose_answer(
     """Return the output for `results`, which maps table names to results, the main result first.
 
     `requested` is the output type the user asked for. `charts` are existing charts; without them a chart is derived
-    from the main result. `draft` is an answer already written by a model; without it a model narrates only results too
-    long to show in full. The output contains values of secret columns; the model's prompt and the text under
-    `LOGGED_ANSWER`, which the record and the thread store, do not.
+    from the main result. `draft` is an answer already written by a model; without it, `model` narrates only results of
+    more than `max_rows` rows, which are too long to show in full. Without a model there is no narration. The output
+    contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER`, which the record and the
+    thread store, do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
     """
-    language, limit = language_of(question), services.settings.short_table_rows
+    language = language_of(question)
     main = next(iter(results.values()))
     tables = [answer_table(name, result) for name, result in results.items()]
     chart = charts[0] if charts else chart_of(main, question)
     output_type = choose_output_type(question, main, requested, chart)
     text = None
-    if (draft or len(main["rows"]) > limit) and services.model.profile != "embedded":
-        text = narrate(question, results, output_type, language, services.model, draft)
-    logged = _with_truncation_notice(text or plain_text(masked(main), language, limit), main, language)
-    text = _with_truncation_notice(text or plain_text(main, language, limit), main, language)
+    if model and (draft or len(main["rows"]) > max_rows):
+        text = narrate(question, results, output_type, language, model, draft)
+    logged = _with_truncation_notice(text or plain_text(masked(main), language, max_rows), main, language)
+    text = _with_truncation_notice(text or plain_text(main, language, max_rows), main, language)
     return {
         "answer": text,
         LOGGED_ANSWER: logged,
@@ -75,14 +77,14 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
 
     If the failed run was to answer a clarifying question, that question is open again.
     """
-    error = error_info(failure, language_of(str(state.get("question") or "")))
+    language = language_of(str(state.get("question") or ""))
+    error = error_info(failure, language)
     # Rows without a statement belong to the previous answer.
     result = state.get("result") if state.get("sql_request") else None
     table = result and answer_table("result", result)
-    reason = failure["facts"].get("reason", "") if failure["code"] == "sql_not_generated" else ""
     return {
         "failure": failure,
-        "answer": f"{error['message']}: {reason}" if reason else error["message"],
+        "answer": full_text(failure, language) if failure["code"] == "sql_not_generated" else error["message"],
         "output_type": None,
         "value": None,
         "sql": state.get("sql_request") or None,

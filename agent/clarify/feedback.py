@@ -17,8 +17,8 @@ from agent.errors import (
 )
 from agent.examples.example import checked_example
 from agent.examples.store import ExampleStore
+from agent.messages import Message
 from agent.record.step import note
-from agent.services import Services
 from agent.sources.source import Source
 from agent.types import Clarification, Clarify, ClarifyingQuestion, Feedback, Turn
 
@@ -47,7 +47,7 @@ def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str,
     if state.get("heard"):
         return {}
     if state.get("clarify") not in (None, *get_args(Clarify)):
-        raise InputInvalid("clarify", f"it is one of {', '.join(get_args(Clarify))}")
+        raise InputInvalid("clarify", Message("one_of", choices=", ".join(get_args(Clarify))))
     if state.get("feedback") is not None:
         return {"heard": True, **_apply_feedback(state)}
     if state.get("clarification_answer") is not None:
@@ -68,8 +68,8 @@ def feedback_of(state: Mapping[str, Any]) -> Feedback:
     return feedback
 
 
-def keep_as_example(turn: Turn, source: Source, services: Services) -> None:
-    """Store the question, statement and clarifications of `turn` as a few-shot example.
+def keep_as_example(turn: Turn, source: Source, store: ExampleStore) -> None:
+    """Store the question, statement and clarifications of `turn` in `store`, as a few-shot example.
 
     A turn that shows a secret or is too long is not stored; a note of the audit states the reason.
     """
@@ -79,7 +79,7 @@ def keep_as_example(turn: Turn, source: Source, services: Services) -> None:
     ]
     try:
         example = checked_example(turn["question"], turn["sql"], source, clarifications)
-        ExampleStore(services.settings.data_dir).add([example])
+        store.add([example])
     except (ExampleInvalid, ExamplesUnavailable, StatementError) as error:
         note(f"the question was not kept as an example: {error}")
     else:
@@ -92,12 +92,12 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         if not may_remark:
             raise NothingAsked()
         if answer.isdecimal():
-            raise InputInvalid("clarification_answer", "a number needs the `clarification` whose options it counts")
+            raise InputInvalid("clarification_answer", Message("number_needs_clarification"))
         remark = Clarification(question="", answer=answer)
         return {"clarifications": [*(state.get("clarifications") or ()), remark]}
     question: ClarifyingQuestion = _validated(_QUESTION, state["clarification"], "clarification")
     if len(json.dumps(question, default=str)) > _LONGEST_QUESTION:
-        raise InputInvalid("clarification", f"it has more than {_LONGEST_QUESTION} characters")
+        raise InputInvalid("clarification", Message("too_many_characters", limit=_LONGEST_QUESTION))
     option = _selected_option(answer, question)
     clarification = Clarification(
         question=question["question"],
@@ -147,9 +147,9 @@ def _option_answer(option: Mapping[str, Any]) -> str:
 def _text(value: Any, name: str) -> str:
     text = value.strip() if isinstance(value, str) else ""
     if not text:
-        raise InputInvalid(name, "it is not text, or it is empty")
+        raise InputInvalid(name, Message("empty_or_not_text"))
     if len(text) > LONGEST_ANSWER:
-        raise InputInvalid(name, f"it has {len(text)} characters, the limit is {LONGEST_ANSWER}")
+        raise InputInvalid(name, Message("length_over_limit", count=len(text), limit=LONGEST_ANSWER))
     return text
 
 
@@ -158,4 +158,6 @@ def _validated(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
         return adapter.validate_python(value)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        raise InputInvalid(name, f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}") from None
+        field = ".".join(map(str, first["loc"]))
+        reason = Message("field_problem", field=field, reason=first["msg"]) if field else first["msg"]
+        raise InputInvalid(name, reason) from None

@@ -8,11 +8,9 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-
-from langchain_core.messages import BaseMessage
+from typing import Protocol
 
 import prompts
-from agent.clarify.embedded_review import review_with_embedded
 from agent.errors import (
     ModelAnswerUnreadable,
     NotPermitted,
@@ -24,10 +22,10 @@ from agent.errors import (
     StatementTooCostly,
     SystemCatalogRefused,
 )
+from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
 from agent.record.step import note
 from agent.schema.describe import describe, one_line
-from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql, comparison_key, is_ordered
 from agent.sql.repair import repair
@@ -65,30 +63,61 @@ class Reading:
     """The rows as a sequence, if the statement orders them."""
 
 
+class AmbiguityReviewer(Protocol):
+    """Finds the readings of a question with a model."""
+
+    def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
+        """Return the readings of the question in `state`; `ambiguities` are those detected in it.
+
+        Raises:
+            ModelAnswerUnreadable: the model's answer could not be parsed.
+            ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
+        """
+
+
+@dataclass(frozen=True)
+class StandardAmbiguityReviewer:
+    """Reviews ambiguities with one structured call of a chat model."""
+
+    model: ModelClient
+
+    def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
+        """Return the readings that the model finds. See `AmbiguityReviewer.review`."""
+        context = [
+            f"The user was asked: {earlier['question']}\nand said: {earlier['answer']}"
+            for earlier in state.get("clarifications") or ()
+        ]
+        context += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
+        context += [
+            f"It may be open what {ambiguity['phrase']!r} means: {'; '.join(ambiguity['candidates'])}"
+            for ambiguity in ambiguities
+        ]
+        messages = prompts.render(
+            "review_ambiguity",
+            dialect=source.catalog.dialect,
+            today=today.isoformat(),
+            schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+            question=state["question"],
+            context="\n".join(context),
+        )
+        return self.model.ask(AmbiguityReview, messages)
+
+
 def review(
-    state: State,
-    clarifications: list[Clarification],
-    rejected: list[str],
-    ambiguities: list[Ambiguity],
-    services: Services,
+    state: State, ambiguities: Sequence[Ambiguity], source: Source, reviewer: AmbiguityReviewer, today: date
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
     """Return the clarifying question to ask the user and its readings; None if no question is necessary.
 
-    `clarifications` are the user's earlier answers, `rejected` the statements whose answers the user rejected, and
-    `ambiguities` those detected in the question.
+    `ambiguities` are those detected in the question. The clarifications and rejected statements in `state` are not
+    asked about again.
 
     Raises:
-        ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.ask`.
+        ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
         SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
-    source = services.source(state.get("source"))
+    clarifications, rejected = state.get("clarifications") or [], state.get("rejected_sql") or []
     try:
-        if services.model.embedded:
-            settled_types = {clarification.get("ambiguity_type", "") for clarification in clarifications}
-            answer = review_with_embedded(state, ambiguities, settled_types, services.model.embedded, services)
-        else:
-            messages = _messages(state, clarifications, rejected, ambiguities, source, services.today())
-            answer = services.model.ask(AmbiguityReview, messages)
+        answer = reviewer.review(state, ambiguities, source, today)
     except ModelAnswerUnreadable as error:
         note(f"no clarifying question: {error}")
         return None
@@ -209,29 +238,3 @@ def _options(answer: AmbiguityReview) -> list[ReadingOption]:
             text = reading if reading and not is_sql(reading) else label
             by_label.setdefault(label.casefold(), option.model_copy(update={"label": label, "reading": text}))
     return list(by_label.values())[:_MAX_OPTIONS]
-
-
-def _messages(
-    state: State,
-    clarifications: list[Clarification],
-    rejected: list[str],
-    ambiguities: list[Ambiguity],
-    source: Source,
-    today: date,
-) -> list[BaseMessage]:
-    context = [
-        f"The user was asked: {earlier['question']}\nand said: {earlier['answer']}" for earlier in clarifications
-    ]
-    context += [f"The user rejected the answer of: {sql}" for sql in rejected]
-    context += [
-        f"It may be open what {ambiguity['phrase']!r} means: {'; '.join(ambiguity['candidates'])}"
-        for ambiguity in ambiguities
-    ]
-    return prompts.render(
-        "review_ambiguity",
-        dialect=source.catalog.dialect,
-        today=today.isoformat(),
-        schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
-        question=state["question"],
-        context="\n".join(context),
-    )

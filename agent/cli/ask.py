@@ -23,6 +23,7 @@ from agent.errors import (
     ThreadUnknown,
     exit_code,
 )
+from agent.messages import Message
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,7 +79,7 @@ def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inp
     if files and graph == "agent":
         raise typer.BadParameter("the thread is about a database; ask about files without it.", param_hint="--thread")
     if graph == "analyst" and "feedback" in inputs:
-        raise InputInvalid("feedback", "answers about files accept none; rephrase the question")
+        raise InputInvalid("feedback", Message("no_feedback_on_files"))
     if files and "question" not in inputs:
         raise typer.BadParameter("files come with a question.", param_hint="FILES")
     return graph

@@ -11,6 +11,7 @@ import typer
 
 from agent.cli.text import echo
 from agent.errors import USAGE, DatasetInvalid
+from agent.messages import Message
 
 _CANDIDATES = (1, 3, 5)
 
@@ -89,7 +90,7 @@ def _read(read: Callable[[Path], Any], path: Path) -> Any:
     try:
         return read(path)
     except (OSError, KeyError, ValueError, TypeError) as error:
-        raise DatasetInvalid(str(path), f"it does not have the format of the training data ({error!r})") from error
+        raise DatasetInvalid(str(path), Message("training_data_malformed", error=repr(error))) from error
 
 
 def _evaluate(questions: Path, databases: Path, cache: Path, candidates: int) -> dict[str, Any]:

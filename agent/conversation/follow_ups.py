@@ -8,10 +8,10 @@ import prompts
 from agent.conversation.format_changes import asks_for_format
 from agent.core.text import clean_question
 from agent.errors import InvalidQuestion, ModelAnswerUnreadable, QuestionTooLong
+from agent.llm.client import ModelClient
 from agent.llm.schemas import StandaloneQuestion
 from agent.record.step import note
 from agent.schema.describe import one_line
-from agent.services import Services
 from agent.types import Turn
 
 _MAX_FRAGMENT_WORDS = 4
@@ -86,29 +86,29 @@ def is_follow_up(question: Any) -> bool:
     return any((_CONTINUATION_START.match(text), _BACK_REFERENCE.search(text), _PRONOUN.match(text)))
 
 
-def rewrite_standalone(question: str, turns: Sequence[Turn], services: Services) -> str:
+def rewrite_standalone(question: str, turns: Sequence[Turn], model: ModelClient | None, max_chars: int) -> str:
     """Return `question` rewritten so that it can be understood without `turns`, by one model call.
 
-    The embedded model cannot rewrite: with it, or if the model returns no usable question, the last question and the
-    new one are joined; if they are too long together, `question` is returned.
+    Without a model, or if it returns no usable question, the last question and the new one are joined; if they have
+    more than `max_chars` characters together, `question` is returned.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.ask`.
     """
     joined = f"{turns[-1]['question']}{_SEPARATOR}{question}"
-    standalone = None if services.model.embedded else _rewrite_with_model(question, turns, services)
-    standalone = standalone or (joined if len(joined) <= services.settings.max_question_chars else question)
+    standalone = _rewrite_with_model(question, turns, model, max_chars) if model else None
+    standalone = standalone or (joined if len(joined) <= max_chars else question)
     if standalone != question:
         note(f"read as: {standalone}")
     return standalone
 
 
-def _rewrite_with_model(question: str, turns: Sequence[Turn], services: Services) -> str | None:
+def _rewrite_with_model(question: str, turns: Sequence[Turn], model: ModelClient, max_chars: int) -> str | None:
     history = "\n".join(f"- {turn['question']}\n  {one_line(turn['sql'], _PROMPT_SQL_CHARS)}" for turn in turns)
     messages = prompts.render("rewrite_question", turns=history, question=question)
     try:
-        rewritten = services.model.ask(StandaloneQuestion, messages).question
-        return clean_question(rewritten, services.settings.max_question_chars)
+        rewritten = model.ask(StandaloneQuestion, messages).question
+        return clean_question(rewritten, max_chars)
     except (ModelAnswerUnreadable, InvalidQuestion, QuestionTooLong) as error:
         note(f"the question could not be rewritten: {error}")
         return None

@@ -17,6 +17,7 @@ from sqlalchemy.pool import QueuePool
 from agent.conversation.threads import PLAIN_VALUES, Threads
 from agent.core.redact import without_password, without_secrets
 from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
+from agent.messages import Message, message_of
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.postgres import PostgresSaver
@@ -172,8 +173,15 @@ class PostgresThreads(Threads):
         try:
             yield
         except self._failures as error:
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
-            raise ThreadsUnavailable(self.name, without_secrets(reason).rstrip(".")) from error
+            raise ThreadsUnavailable(self.name, _reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return our own message, or the first line of the database's."""
+    text = message_of(error)
+    if isinstance(text, Message):
+        return text
+    return without_secrets((text.strip() or type(error).__name__).splitlines()[0][:300]).rstrip(".")
 
 
 def _connect(conninfo: str) -> "Connection[DictRow]":
@@ -191,8 +199,7 @@ def _conninfo(text: str) -> str:
     except (ArgumentError, ValueError):
         url = None
     if url is None or url.drivername.partition("+")[0] not in ("postgres", "postgresql"):
-        reason = "it is not a PostgreSQL URL such as postgresql://..."
-        raise ConfigurationError("DATASPHINX_THREADS_URL", reason) from None
+        raise ConfigurationError("DATASPHINX_THREADS_URL", Message("not_a_postgres_url")) from None
     query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
     limits = {"connect_timeout": _CONNECT_S, "options": _LIMITS, "tcp_user_timeout": _ANSWER_S * 1000}
     parameters: dict[str, Any] = {**limits, **query}
@@ -221,7 +228,7 @@ def _set_up(saver: "PostgresSaver", connection: "Connection[DictRow]") -> None:
     deadline = time.monotonic() + _ANSWER_S
     while not try_lock(connection, _SETUP_KEY):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"another process has not finished creating the tables within {_ANSWER_S} s")
+            raise TimeoutError(Message("tables_not_created", seconds=_ANSWER_S))
         time.sleep(0.05)
     try:
         saver.setup()

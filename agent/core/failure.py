@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,46 @@ from sqlalchemy.exc import ArgumentError
 
 from agent.core.redact import facts_without_paths
 from agent.errors import BY_CODE, DatasphinxError
-from agent.messages import Language, render
+from agent.messages import Language, Message, fact_text, render
 from agent.settings import Settings
 from agent.types import ErrorInfo
 
 
 def failure_of(error: DatasphinxError) -> dict[str, Any]:
-    """Return the code and the facts of `error` as a JSON value."""
-    facts = {name: list(fact) if isinstance(fact, tuple) else fact for name, fact in error.details().items()}
-    return {"code": error.code, "facts": facts}
+    """Return the code and the facts of `error` as a JSON value.
+
+    `messages` holds the facts that can be rendered in other languages, by name; `facts` has their English texts.
+    """
+    return _failure(error.code, error.details())
+
+
+def _failure(code: str, details: Mapping[str, Any]) -> dict[str, Any]:
+    facts = {name: _plain(fact) for name, fact in details.items()}
+    messages = {name: encoded for name, fact in details.items() if (encoded := _encoded(fact)) != facts[name]}
+    return {"code": code, "facts": facts, **({"messages": messages} if messages else {})}
+
+
+def _plain(fact: Any) -> Any:
+    if isinstance(fact, tuple | list):
+        return [_plain(part) for part in fact]
+    return str(fact) if isinstance(fact, Message) else fact
+
+
+def _encoded(fact: Any) -> Any:
+    if isinstance(fact, Message):
+        return {"code": fact.code, "facts": {name: _encoded(part) for name, part in fact.facts.items()}}
+    return [_encoded(part) for part in fact] if isinstance(fact, tuple | list) else fact
+
+
+def _decoded(fact: Any) -> Any:
+    if isinstance(fact, Mapping):
+        return Message(fact["code"], **{name: _decoded(part) for name, part in fact["facts"].items()})
+    return tuple(_decoded(part) for part in fact) if isinstance(fact, list) else fact
+
+
+def _details(failure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of the error of `failure`."""
+    return {name: _decoded(fact) for name, fact in {**failure["facts"], **failure.get("messages", {})}.items()}
 
 
 def client_failure(error: DatasphinxError, settings: Settings) -> dict[str, Any]:
@@ -30,7 +62,7 @@ def client_failure(error: DatasphinxError, settings: Settings) -> dict[str, Any]
 
 def without_server_paths(failure: dict[str, Any], settings: Settings) -> dict[str, Any]:
     """Return `failure` without the paths of this machine."""
-    return {**failure, "facts": facts_without_paths(failure["facts"], server_directories(settings))}
+    return _failure(failure["code"], facts_without_paths(_details(failure), server_directories(settings)))
 
 
 def server_directories(settings: Settings) -> set[str]:
@@ -60,11 +92,17 @@ def error_of(failure: dict[str, Any]) -> DatasphinxError:
     Raises:
         KeyError: the code is unknown.
     """
-    facts = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in failure["facts"].items()}
-    error: DatasphinxError = BY_CODE[failure["code"]](**facts)
+    error: DatasphinxError = BY_CODE[failure["code"]](**_details(failure))
     return error
 
 
 def error_info(failure: dict[str, Any], language: Language) -> ErrorInfo:
     """Return the stable code of `failure` and its text in `language`."""
-    return ErrorInfo(code=failure["code"], message=render(failure["code"], language, **failure["facts"]))
+    return ErrorInfo(code=failure["code"], message=render(failure["code"], language, **_details(failure)))
+
+
+def full_text(failure: dict[str, Any], language: Language) -> str:
+    """Return the text of `failure` in `language`, followed by its reason if the text does not contain it."""
+    text = error_info(failure, language)["message"]
+    reason = fact_text("reason", _details(failure).get("reason", ""), language)
+    return text if reason in text else f"{text}: {reason}"

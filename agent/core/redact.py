@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from agent.messages import Message
+
 _PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
 _URL_PASSWORD = re.compile(r"(\b[a-z][\w+.-]*://[^\s:/@\"'<>]*:)[^\s\"'<>]+(?=@)", re.I)
 _KEY_VALUE = re.compile(
@@ -82,6 +84,8 @@ def facts_without_paths(facts: Mapping[str, Any], directories: Iterable[str] = (
     def hidden(name: str, fact: Any) -> Any:
         if isinstance(fact, list | tuple):
             return type(fact)(hidden(name, part) for part in fact)
+        if isinstance(fact, Message):
+            return Message(fact.code, **facts_without_paths(fact.facts, directories))
         if not isinstance(fact, str):
             return fact
         is_path = name in _NAMES_OF_FILES and re.match(rf"{_FILE_URL}|~?/", fact, re.I)

@@ -4,6 +4,7 @@ import unicodedata
 from typing import Any
 
 from agent.errors import InvalidQuestion, QuestionTooLong
+from agent.messages import Message
 
 
 def valid_text(text: str) -> str:
@@ -44,7 +45,7 @@ def clean_question(question: Any, max_chars: int) -> str:
         QuestionTooLong: it is longer than `max_chars` characters.
     """
     if not isinstance(question, str):
-        raise InvalidQuestion("it is not text" if question is not None else "there is none")
+        raise InvalidQuestion(Message("not_text" if question is not None else "no_question"))
     if len(question) > max_chars:
         raise QuestionTooLong(len(question), max_chars)
     unreadable = {"Cc", "Co"}
@@ -52,5 +53,5 @@ def clean_question(question: Any, max_chars: int) -> str:
     readable = "".join(" " if unicodedata.category(char) in unreadable else char for char in text)
     cleaned = " ".join(unicodedata.normalize("NFC", readable).split())
     if not any(char.isalnum() for char in cleaned):
-        raise InvalidQuestion("it has no words" if cleaned else "it is empty")
+        raise InvalidQuestion(Message("no_words" if cleaned else "empty"))
     return cleaned

@@ -14,6 +14,7 @@ from agent.core.cancellation import Cancellation
 from agent.datasets.limits import LimitName, Loading
 from agent.datasets.text_file import CellFile
 from agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
+from agent.messages import Message
 
 _MAX_RATIO = 200
 """Worksheets typically compress to a tenth, very regular ones to a fiftieth."""
@@ -51,7 +52,9 @@ def check_archive(path: Path, loading: Loading) -> None:
                 if total > allowed:
                     raise loading.suspicious(total, allowed)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
-        raise loading.unreadable(f"it is damaged ({error or type(error).__name__})", path) from error
+        raise loading.unreadable(
+            Message("damaged", error=loading.without_paths(str(error) or type(error).__name__, path))
+        ) from error
 
 
 def _unpacked_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, allowed: int, loading: Loading) -> int:
@@ -121,7 +124,7 @@ def _run_reader(request: dict[str, Any], cancellation: Cancellation) -> dict[str
     if reader.returncode < 0 or b"MemoryError" in errors:
         return {"error": "memory", "facts": []}
     if reader.returncode:
-        return {"error": "unreadable", "facts": ["the workbook reader crashed"]}
+        return {"error": "crashed", "facts": []}
     answer: dict[str, Any] = json.loads(output)
     return answer
 
@@ -134,6 +137,8 @@ def _failure(answer: dict[str, Any], sheet: str | None, loading: Loading, book: 
         return FileEmpty(name, f" ({facts[0]})" if facts[0] else "")
     if kind == "encrypted":
         return FileEncrypted(name)
+    if kind == "crashed":
+        return loading.unreadable(Message("workbook_reader_crashed"))
     if kind == "unreadable":
         return loading.unreadable(facts[0], book)
     limits: dict[str, LimitName] = {"rows": "rows", "columns": "columns", "memory": "megabytes in memory"}

@@ -8,6 +8,7 @@ from itertools import pairwise
 from agent.datasets.dataset import Warning
 from agent.datasets.text_file import Cell, Head, Merged
 from agent.errors import FileEmpty, HeaderNotFound
+from agent.messages import Message
 
 _VALUE = re.compile(r"[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*")
 _YEAR = re.compile(r"(19|20)\d\d")
@@ -47,10 +48,8 @@ def find_header(head: Head, merged: Sequence[Merged], row_number: int | None, fi
     finder = _Finder(head, merged)
     first = finder.search() if row_number is None else finder.index_of(row_number)
     if first is None:
-        reason = (
-            "no row of words stands above rows of values" if row_number is None else f"row {row_number} has no cell"
-        )
-        raise HeaderNotFound(file, reason)
+        no_row = row_number is None
+        raise HeaderNotFound(file, Message("no_header_row") if no_row else Message("row_without_cells", row=row_number))
     return finder.header(first)
 
 

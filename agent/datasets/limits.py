@@ -8,6 +8,7 @@ from typing import Literal
 from agent.core.cancellation import Cancellation
 from agent.core.redact import without_paths
 from agent.errors import ArchiveSuspicious, FileTooLarge, FileUnreadable
+from agent.messages import Message
 from agent.settings import Settings
 
 LoadProgress = Callable[[str, float], None]
@@ -15,11 +16,11 @@ LoadProgress = Callable[[str, float], None]
 
 LimitName = Literal["bytes", "rows", "columns", "megabytes in memory"]
 
-_SETTINGS: dict[LimitName, tuple[str, str]] = {
-    "bytes": ("max_bytes", "MAX_FILE_BYTES"),
-    "rows": ("max_rows", "MAX_DATASET_ROWS"),
-    "columns": ("max_columns", "MAX_DATASET_COLUMNS"),
-    "megabytes in memory": ("memory_mb", "WORKER_MEMORY_MB"),
+_SETTINGS: dict[LimitName, tuple[str, str, str]] = {
+    "bytes": ("max_bytes", "MAX_FILE_BYTES", "unit_bytes"),
+    "rows": ("max_rows", "MAX_DATASET_ROWS", "unit_rows"),
+    "columns": ("max_columns", "MAX_DATASET_COLUMNS", "unit_columns"),
+    "megabytes in memory": ("memory_mb", "WORKER_MEMORY_MB", "unit_memory"),
 }
 
 
@@ -35,8 +36,8 @@ class LoadLimits:
 
     def too_large(self, file: str, limit: LimitName) -> FileTooLarge:
         """Return the error for a file that exceeds `limit`; it names the setting to change."""
-        field, setting = _SETTINGS[limit]
-        return FileTooLarge(file, limit, getattr(self, field), f"DATASPHINX_{setting}")
+        field, setting, unit = _SETTINGS[limit]
+        return FileTooLarge(file, Message(unit), getattr(self, field), f"DATASPHINX_{setting}")
 
     @classmethod
     def of(cls, settings: Settings) -> "LoadLimits":
@@ -78,9 +79,15 @@ class Loading:
 
     def unreadable(self, reason: str, *paths: Path) -> FileUnreadable:
         """Return the error for an unreadable file; its storage `paths` in `reason` are replaced by its name."""
+        if isinstance(reason, Message):
+            return FileUnreadable(self.file, reason)
+        return FileUnreadable(self.file, self.without_paths(reason, *paths))
+
+    def without_paths(self, text: str, *paths: Path) -> str:
+        """Return the message `text` of a library with the storage `paths` replaced by the name of the file."""
         for path in paths:
-            reason = reason.replace(str(path), self.file)
-        return FileUnreadable(self.file, without_paths(reason))
+            text = text.replace(str(path), self.file)
+        return without_paths(text)
 
     def suspicious(self, unpacked: int, allowed: int) -> ArchiveSuspicious:
         """Return the error for an archive that unpacks to `unpacked` bytes, more than `allowed`."""

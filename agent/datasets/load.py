@@ -16,6 +16,7 @@ from agent.datasets.table import copy_json_lines, copy_parquet, make_table
 from agent.datasets.text_file import CellFile, check_size, detect_text_file, read_head, write_rest
 from agent.datasets.workspace import Workspace, workspace
 from agent.errors import FileEncrypted, FileUnreadable
+from agent.messages import Message
 
 _SUFFIXES: dict[str, SourceType] = {
     ".xlsx": "excel", ".xlsm": "excel", ".xls": "excel", ".xlsb": "excel", ".ods": "excel",
@@ -51,26 +52,29 @@ def source_type_of(path: Path, name: str) -> SourceType:
     suffix = Path(name).suffix.lower()
     kind = _SUFFIXES.get(suffix)
     if kind is None:
-        raise FileUnreadable(name, f"supported file types are {', '.join(_SUFFIXES)}")
+        raise FileUnreadable(name, Message("file_types_supported", types=", ".join(_SUFFIXES)))
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head:
-        raise FileUnreadable(name, "it is empty")
+        raise FileUnreadable(name, Message("empty"))
     if head.startswith(_PARQUET_ENCRYPTED) or (head.startswith(_OLE) and _is_encrypted(path)):
         raise FileEncrypted(name)
     actual = _content(head)
-    expected = {"excel": "an OLE file" if suffix == ".xls" else "a zip archive", "parquet": "Parquet"}.get(kind, "text")
+    expected = {"excel": "content_ole" if suffix == ".xls" else "content_zip", "parquet": "content_parquet"}.get(
+        kind, "content_text"
+    )
     if actual != expected:
-        raise FileUnreadable(name, f"its name suggests {expected}, but its content is {actual}")
+        raise FileUnreadable(name, Message("content_differs", expected=Message(expected), actual=Message(actual)))
     return kind
 
 
 def _content(head: bytes) -> str:
-    for magic, kind in ((_ZIP, "a zip archive"), (_OLE, "an OLE file"), (_PARQUET, "Parquet")):
+    """Return the code of the text that names the format of the content."""
+    for magic, code in ((_ZIP, "content_zip"), (_OLE, "content_ole"), (_PARQUET, "content_parquet")):
         if head.startswith(magic):
-            return kind
+            return code
     # UTF-16 has zeros in every second byte at most; text of no encoding has two in a row.
-    return "text" if b"\0\0" not in head else "binary data"
+    return "content_text" if b"\0\0" not in head else "content_binary"
 
 
 def _is_encrypted(path: Path) -> bool:

@@ -15,6 +15,7 @@ from agent.datasets.numbers import Mark
 from agent.datasets.text_file import CellFile
 from agent.datasets.workspace import Workspace, quote_identifier
 from agent.errors import FileEmpty, FileUnreadable
+from agent.messages import Message
 
 _MAX_LINE = 1_000_000
 """In bytes; DuckDB allocates a buffer of sixteen times this size."""
@@ -193,6 +194,6 @@ def _check_nesting(path: Path, loading: Loading) -> None:
             try:
                 json.loads(line, object_pairs_hook=check_width)
             except RecursionError:
-                raise FileUnreadable(loading.file, "its values are nested too deeply") from None
+                raise FileUnreadable(loading.file, Message("nested_too_deeply")) from None
             except ValueError as error:
-                raise FileUnreadable(loading.file, f"a line is not valid JSON ({error})") from error
+                raise FileUnreadable(loading.file, Message("line_not_json", error=str(error))) from error

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from agent.datasets.limits import Loading
 from agent.errors import DriverMissing, FileUnreadable
+from agent.messages import Message
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -145,12 +146,12 @@ def _lines(path: Path, encoding: str, name: str) -> list[str]:
         with path.open(encoding=encoding, newline="") as file:
             text = file.read(_HEAD_CHARS)
     except UnicodeError as error:
-        raise FileUnreadable(name, f"it is no text in {encoding}") from error
+        raise FileUnreadable(name, Message("not_text_in_encoding", encoding=encoding)) from error
     lines = list(io.StringIO(text, newline=""))
     if len(text) == _HEAD_CHARS:
         lines.pop()
         if not lines:
-            raise FileUnreadable(name, f"its first line has more than {_HEAD_CHARS} characters")
+            raise FileUnreadable(name, Message("first_line_too_long", limit=_HEAD_CHARS))
     return lines
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.embedded.weights import embedded_weights
 from agent.errors import DriverMissing, EmbeddedModelUnavailable
+from agent.messages import Message
 
 EMBEDDED_MODEL_NAME = "smollm2-135m-instruct"
 """The name of the model; the server accepts any name."""
@@ -47,7 +48,7 @@ def embedded_endpoint(cache_dir: Path, *, adapter: bool = True) -> str:
         if adapter not in _servers:
             library = _library()
             if adapter and not ADAPTER.is_file():
-                raise EmbeddedModelUnavailable(f"{ADAPTER} is missing; install the package datasphinx again.")
+                raise EmbeddedModelUnavailable(Message("adapter_missing", file=str(ADAPTER)))
             _servers[adapter] = _start(library, embedded_weights(cache_dir), ADAPTER if adapter else None)
         return f"{_servers[adapter].listening_address}/v1"
 
@@ -68,8 +69,8 @@ def _start(library: ModuleType, weights: Path, adapter: Path | None) -> Any:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
         return server
     except Exception as error:
-        advice = f"Delete {weights} to download it again, and update xllamacpp."
-        raise EmbeddedModelUnavailable(f"llama.cpp did not start ({error}). {advice}") from error
+        reason = Message("model_server_not_started", error=str(error), file=str(weights))
+        raise EmbeddedModelUnavailable(reason) from error
 
 
 def _parameters(library: ModuleType, weights: Path, adapter: Path | None) -> Any:

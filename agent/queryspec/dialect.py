@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from sqlglot import exp
 
 from agent.errors import ConfigurationError
+from agent.messages import Message
 from agent.queryspec import sqlite
 from agent.queryspec.spec import Period
 from agent.schema.catalog import Column, TypeClass
@@ -55,7 +56,9 @@ def spec_dialect(dialect: str) -> SpecDialect:
     """
     supported = next((name for name in DIALECTS if name == dialect), None)
     if supported is None:
-        raise ConfigurationError("DATASPHINX_SOURCES", f"query specs run on {', '.join(DIALECTS)}, not on {dialect}")
+        raise ConfigurationError(
+            "DATASPHINX_SOURCES", Message("spec_engine_not_supported", supported=", ".join(DIALECTS), engine=dialect)
+        )
     return supported
 
 

@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.mysql import LONGTEXT
 
+from agent.messages import Message
 from agent.record.events import BEGINNING
 
 Migration = Callable[[Connection], None]
@@ -97,7 +98,7 @@ def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS, applie
         applied.create(connection, checkfirst=True)
         last = _last_applied(connection, applied)
         if last > len(migrations):
-            raise StoreTooNew(f"its tables have version {last}, but this datasphinx supports up to {len(migrations)}")
+            raise StoreTooNew(Message("tables_too_new", version=last, supported=len(migrations)))
         due = list(enumerate(migrations[last:], last + 1))
         for number, migration in due:
             migration(connection)
@@ -127,7 +128,7 @@ def _exclusive_lock(connection: Connection) -> Iterator[None]:
     locked = connection.execute(text(f"SELECT GET_LOCK('datasphinx_record', {_LOCK_WAIT_S})")).scalar()
     connection.commit()
     if locked != 1:
-        raise TimeoutError("another process is migrating its tables")
+        raise TimeoutError(Message("migration_running"))
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from agent.core.cancellation import Cancellation
 from agent.errors import BudgetExceeded
+from agent.messages import Message
 from agent.record.events import Kind
 from agent.record.recorder import Recorder
 from agent.settings import Settings
@@ -115,15 +116,15 @@ class Step:
         cost = sum(call["cost_usd"] or 0 for call in calls)
         seconds = self.previous_audit["latency_ms"] / 1000 + time.perf_counter() - self.started
         limits: list[tuple[float, str, str]] = [
-            (len(calls), "max_llm_calls", "model calls"),
-            (tokens, "max_llm_tokens", "tokens"),
-            (cost, "max_cost_usd", "US dollars"),
-            (seconds, "max_question_s", "seconds"),
+            (len(calls), "max_llm_calls", "limit_model_calls"),
+            (tokens, "max_llm_tokens", "limit_tokens"),
+            (cost, "max_cost_usd", "limit_dollars"),
+            (seconds, "max_question_s", "limit_seconds"),
         ]
         for used, setting, unit in limits:
             limit = getattr(settings, setting)
             if used >= limit:
-                raise BudgetExceeded(f"{limit:g} {unit}", f"DATASPHINX_{setting.upper()}")
+                raise BudgetExceeded(Message(unit, count=f"{limit:g}"), f"DATASPHINX_{setting.upper()}")
 
     def record(self) -> Audit:
         """Return this step as an audit of its own, to be merged into that of the question."""

@@ -32,6 +32,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from agent.core.canonical import canonical
 from agent.core.redact import without_password
 from agent.errors import RecordUnavailable, TraceUnknown
+from agent.messages import Message, message_of
 from agent.record.events import Event, StoredEvent, chained_hash
 from agent.record.migrations import StoreTooNew, is_current, migrate
 from agent.settings import Settings
@@ -151,9 +152,9 @@ class Store:
         with self._transaction() as connection:
             matches = list(connection.execute(ids).scalars())
         if not trace_id or not matches:
-            raise TraceUnknown(trace_id, "no run has it")
+            raise TraceUnknown(trace_id, Message("no_run"))
         if len(matches) > 1 and matches[0] != trace_id:
-            raise TraceUnknown(trace_id, "several runs begin with it")
+            raise TraceUnknown(trace_id, Message("several_runs"))
         return self._select(select(_events).where(_events.c.trace_id == matches[0]).order_by(_events.c.sequence))
 
     def newest(self, limit: int) -> list[tuple[StoredEvent, StoredEvent | None]]:
@@ -290,9 +291,12 @@ def _sqlite(url: URL) -> Engine:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the first line of the database's error message."""
+    """Return our own message, or the first line of the database's."""
     if isinstance(error, ArgumentError):
         # The message of the error contains the URL with the password.
-        return "DATASPHINX_RECORD_URL is not a URL of an engine supported by SQLAlchemy"
-    text = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+        return Message("record_url_invalid")
+    text = message_of(getattr(error, "orig", None) or error)
+    if isinstance(text, Message):
+        return text
+    text = text.strip() or type(error).__name__
     return text.splitlines()[0][:300].rstrip(".")

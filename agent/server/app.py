@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent.conversation.threads import open_threads
 from agent.errors import ConfigurationError, DriverMissing
+from agent.messages import Message
 from agent.record.store import open_store
 from agent.services import Services
 from agent.settings import Settings
@@ -101,8 +102,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     from agent.server.loopback import is_loopback
 
     if not services.settings.api_keys and not is_loopback(host):
-        reason = f"without keys only this machine has access, and {host} is not loopback; see `datasphinx key new`"
-        raise ConfigurationError("DATASPHINX_API_KEYS", reason)
+        raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_required", host=host))
     # Fail at start-up, not with the first question.
     if services.settings.record:
         open_store(services.settings).head()

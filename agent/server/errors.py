@@ -15,7 +15,7 @@ from starlette.types import Scope
 from agent.core.failure import client_failure, error_info
 from agent.core.redact import without_paths
 from agent.errors import DatasphinxError, InputInvalid, InternalError, KeyMissing, LimitReached
-from agent.messages import LANGUAGES, Language
+from agent.messages import LANGUAGES, Language, Message
 from agent.server.headers import security_headers
 from agent.server.metrics import Metrics
 from agent.settings import Settings
@@ -78,7 +78,7 @@ async def _handle_invalid_input(request: Request, error: Exception) -> JSONRespo
     assert isinstance(error, RequestValidationError)
     errors = [{key: item.get(key) for key in ("type", "loc", "msg")} for item in error.errors()]
     name = ".".join(map(str, errors[0]["loc"])) if errors else "body"
-    invalid = InputInvalid(name, str(errors[0]["msg"]) if errors else "it is wrong")
+    invalid = InputInvalid(name, str(errors[0]["msg"]) if errors else Message("value_invalid"))
     return _response(422, invalid.code, invalid.message(_language(request.scope)), request.scope, errors=errors)
 
 

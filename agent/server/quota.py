@@ -17,6 +17,7 @@ from sqlalchemy import column, func, table, update
 from sqlalchemy.dialects.postgresql import insert
 
 from agent.errors import LimitReached, ThreadsUnavailable
+from agent.messages import Message
 from agent.record.step import ModelCall
 from agent.settings import TenantSettings
 from agent.storage.database import SharedDatabase
@@ -70,7 +71,7 @@ class UsageCounter:
             # no wait suffices.
             expiring = min(len(self.asked), max(len(self.asked) + questions - limit, 1))
             until = self.asked[expiring - 1] + _MINUTE_S if expiring else now + _MINUTE_S
-            raise _limit_reached(f"{limit} questions a minute", until - now)
+            raise _limit_reached(Message("limit_questions_per_minute", count=limit), until - now)
         self.asked += [now] * questions
 
     def spend(self, call: ModelCall) -> None:
@@ -80,9 +81,9 @@ class UsageCounter:
 
     def _check_day(self, allowed: TenantSettings, tomorrow: float) -> None:
         if allowed.tokens_per_day is not None and self.tokens >= allowed.tokens_per_day:
-            raise _limit_reached(f"{allowed.tokens_per_day} tokens a day", tomorrow)
+            raise _limit_reached(Message("limit_tokens_per_day", count=allowed.tokens_per_day), tomorrow)
         if allowed.usd_per_day is not None and self.usd >= Decimal(str(allowed.usd_per_day)):
-            raise _limit_reached(f"{allowed.usd_per_day:g} US dollars a day", tomorrow)
+            raise _limit_reached(Message("limit_dollars_per_day", count=f"{allowed.usd_per_day:g}"), tomorrow)
 
 
 def _limit_reached(limit: str, seconds: float) -> LimitReached:

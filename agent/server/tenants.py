@@ -15,6 +15,7 @@ from agent.conversation.threads import Threads, open_threads
 from agent.errors import ConfigurationError
 from agent.graph import build_graph
 from agent.llm.client import ModelClient
+from agent.messages import Message
 from agent.record.credentials import secrets_of
 from agent.record.recorder import Recorder
 from agent.record.store import Store
@@ -143,7 +144,9 @@ def settings_for(settings: Settings, name: str, allowed: TenantSettings) -> Sett
     names = tuple(settings.sources) if allowed.sources is None else allowed.sources
     unknown = [source for source in names if source not in settings.sources]
     if unknown:
-        raise ConfigurationError("DATASPHINX_TENANTS", f"{name}: there is no source {', '.join(unknown)}")
+        raise ConfigurationError(
+            "DATASPHINX_TENANTS", Message("tenant_sources_unknown", name=name, sources=", ".join(unknown))
+        )
     sources = {
         source: settings.sources[source].model_copy(
             update={"row_parameters": {**settings.sources[source].row_parameters, **allowed.row_parameters}}
@@ -178,14 +181,14 @@ class Tenants:
         self._tenants_by_source: dict[str, list[str]] = {}
         for name, hashes in settings.api_keys.items():
             if settings.tenants and name not in settings.tenants:
-                raise ConfigurationError("DATASPHINX_TENANTS", f"{name} has a key but no entry here")
+                raise ConfigurationError("DATASPHINX_TENANTS", Message("tenant_without_entry", name=name))
             self._allowed[name] = settings.tenants.get(name, TenantSettings())
             for source in Services(settings_for(settings, name, self._allowed[name])).choices:
                 self._tenants_by_source.setdefault(source, []).append(name)
             for key_hash in hashes:
                 if key_hash in self._names:
                     other = self._names[key_hash]
-                    raise ConfigurationError("DATASPHINX_API_KEYS", f"{other} and {name} have the same key")
+                    raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_equal", first=other, second=name))
                 self._names[key_hash] = name
 
     def of_key(self, key: str) -> Tenant | None:

@@ -5,6 +5,7 @@ from pydantic import SecretStr
 from agent.core.failure import server_directories
 from agent.core.redact import without_password, without_paths
 from agent.errors import SourceNotFound
+from agent.messages import Message
 from agent.settings import Settings, SourceSettings
 
 SAMPLE = "sample"
@@ -26,10 +27,10 @@ def source_settings(name: str, settings: Settings, *, any_source: bool) -> Sourc
     if name in sources:
         return sources[name]
     if ":***@" in name:
-        raise SourceNotFound(name, "its password is not stored with the thread; give the source again")
+        raise SourceNotFound(name, Message("password_not_stored"))
     choices = ", ".join([*sources, SAMPLE])
     if "://" not in name:
-        raise SourceNotFound(without_password(name), f"it is neither a URL nor a configured source; known: {choices}")
+        raise SourceNotFound(without_password(name), Message("neither_url_nor_source", choices=choices))
     if not any_source and name != settings.source:
-        raise SourceNotFound(without_password(name), f"only configured sources are allowed here: {choices}")
+        raise SourceNotFound(without_password(name), Message("only_configured_sources", choices=choices))
     return SourceSettings(url=SecretStr(name), allow_writable_account=settings.allow_writable_account)

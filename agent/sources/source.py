@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from agent.core.cancellation import Cancellation
 from agent.errors import AccountCanWrite, ConfigurationError
+from agent.messages import Message
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.semantic import Embedder
 from agent.retrieval.value_index import ValueIndex
@@ -150,7 +151,7 @@ def open_source(
     catalog = entry.catalog if entry else loader.reflect(progress)
     misspelt = unmatched_patterns(settings.secret_columns, catalog) if settings.secret_columns else []
     if misspelt:
-        raise ConfigurationError("DATASPHINX_SOURCES", f"secret_columns: there is no column {', '.join(misspelt)}")
+        raise ConfigurationError("DATASPHINX_SOURCES", Message("secret_columns_unknown", columns=", ".join(misspelt)))
     access = loader.access(catalog)
     if entry is None:
         catalog = loader.profile(catalog, profile_budget_s)
@@ -165,5 +166,7 @@ def _require_read_only(database: Database) -> None:
     rights = grants_of(database).beyond_reading
     if rights:
         shown = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
-        more = f" and {len(rights) - _MAX_SHOWN_RIGHTS} more" if len(rights) > _MAX_SHOWN_RIGHTS else ""
-        raise AccountCanWrite(database.name, f"{shown}{more}")
+        further = len(rights) - _MAX_SHOWN_RIGHTS
+        raise AccountCanWrite(
+            database.name, Message("rights_and_more", rights=shown, count=further) if further > 0 else shown
+        )

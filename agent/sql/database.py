@@ -15,6 +15,7 @@ from sqlalchemy.pool import NullPool
 
 from agent.core.redact import without_paths
 from agent.errors import SourceBusy, SourceNotFound, SourceUnreachable
+from agent.messages import Message
 from agent.sql.engines import EngineKind, parse_url
 from agent.sql.read_only import LOCKED_CONFIG, connect_read_only
 from agent.sql.result_cache import ResultCache
@@ -110,7 +111,7 @@ class Database:
 def _file_engine(url: URL) -> Engine:
     path = Path(url.database or "")
     if not path.is_file():
-        raise SourceNotFound(str(url), "the file does not exist")
+        raise SourceNotFound(str(url), Message("source_file_missing"))
     if url.drivername == "sqlite":
         return create_engine("sqlite://", creator=lambda: connect_read_only(str(path)), poolclass=NullPool)
     options = {"read_only": True, "config": LOCKED_CONFIG}

@@ -10,6 +10,7 @@ from sqlalchemy.exc import ArgumentError
 from agent.core.redact import without_password
 from agent.core.text import valid_text
 from agent.errors import ConfigurationError, DriverMissing, SourceNotFound
+from agent.messages import Message
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,17 @@ def parse_url(text: str) -> tuple[URL, EngineKind]:
         DriverMissing: the driver of this engine is not installed.
     """
     if valid_text(text) != text:
-        raise SourceNotFound(without_password(valid_text(text)), "its URL is not valid Unicode text")
+        raise SourceNotFound(without_password(valid_text(text)), Message("url_not_unicode"))
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
-        raise SourceNotFound(without_password(text), "it is not a URL such as sqlite:///shop.db") from error
+        raise SourceNotFound(without_password(text), Message("not_a_url")) from error
     scheme = url.drivername.partition("+")[0]
     kind = ENGINES.get(_OTHER_SCHEMES.get(scheme, scheme))
     if kind is None:
         supported = ", ".join(ENGINES)
         raise ConfigurationError(
-            "DATASPHINX_SOURCE", f"the engine {scheme} is not supported; supported engines: {supported}"
+            "DATASPHINX_SOURCE", Message("engine_not_supported", engine=scheme, supported=supported)
         )
     for package in kind.packages:
         if find_spec(package) is None:

@@ -10,6 +10,7 @@ from os.path import commonprefix
 from typing import Literal
 
 from agent.errors import DatasphinxError, PermissionDenied, SourceUnreachable, StatementFailed, StatementTooCostly
+from agent.messages import Message
 
 Kind = Literal["unknown name", "type", "syntax", "permission", "timeout", "connection", "resource", "other"]
 
@@ -79,45 +80,45 @@ _QUOTED = re.compile(r"""(?<!\w)'.*'|"[^"]*"|`[^`]*`""", re.DOTALL)
 
 
 _STATE_CAUSES: tuple[tuple[str, str], ...] = (
-    ("22012", "a number was divided by zero"),
-    ("22003", "a number is out of range"),
-    ("22P02", "a value could not be converted"), ("22018", "a value could not be converted"),
-    ("22007", "a date or time is invalid"), ("22008", "a date or time is invalid"),
-    ("2201B", "a regular expression is invalid"),
-    ("22025", "a LIKE pattern is invalid"), ("22019", "a LIKE pattern is invalid"),
-    ("2203", "a JSON value or path is invalid"),
-    ("21000", "a subquery returned more than one row"),
-    ("22", "a function received an invalid argument"),
+    ("22012", "division_by_zero"),
+    ("22003", "number_out_of_range"),
+    ("22P02", "value_not_converted"), ("22018", "value_not_converted"),
+    ("22007", "date_invalid"), ("22008", "date_invalid"),
+    ("2201B", "regex_invalid"),
+    ("22025", "like_invalid"), ("22019", "like_invalid"),
+    ("2203", "json_invalid"),
+    ("21000", "subquery_rows"),
+    ("22", "argument_invalid"),
 )  # fmt: skip
 _ERRNO_CAUSES: dict[int, str] = {
-    1365: "a number was divided by zero",
-    **dict.fromkeys((1264, 1690), "a number is out of range"),
-    **dict.fromkeys((1292, 1366, 1367, 1411), "a value could not be converted"),
-    **dict.fromkeys((1139, *range(3685, 3700)), "a regular expression is invalid"),
-    **dict.fromkeys((*range(3140, 3160), *range(4035, 4043)), "a JSON value or path is invalid"),
-    **dict.fromkeys((1242,), "a subquery returned more than one row"),
-    **dict.fromkeys((1210, 1367, 1416, 3037, 3055, 4079), "a function received an invalid argument"),
+    1365: "division_by_zero",
+    **dict.fromkeys((1264, 1690), "number_out_of_range"),
+    **dict.fromkeys((1292, 1366, 1367, 1411), "value_not_converted"),
+    **dict.fromkeys((1139, *range(3685, 3700)), "regex_invalid"),
+    **dict.fromkeys((*range(3140, 3160), *range(4035, 4043)), "json_invalid"),
+    **dict.fromkeys((1242,), "subquery_rows"),
+    **dict.fromkeys((1210, 1367, 1416, 3037, 3055, 4079), "argument_invalid"),
 }
 _WORD_CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("a number was divided by zero", re.compile(r"divi(sion|de) by zero|divided by zero|divide_by_zero")),
-    ("a subquery returned more than one row", re.compile(r"more than one row|more than 1 row|multiple rows")),
-    ("a number is out of range", re.compile(r"^out of range error|out of range|overflow")),
+    ("division_by_zero", re.compile(r"divi(sion|de) by zero|divided by zero|divide_by_zero")),
+    ("subquery_rows", re.compile(r"more than one row|more than 1 row|multiple rows")),
+    ("number_out_of_range", re.compile(r"^out of range error|out of range|overflow")),
     (
-        "a value could not be converted",
+        "value_not_converted",
         re.compile(r"^conversion error|cannot parse|cannot cast|cast_invalid|malformed"),
     ),
-    ("a regular expression is invalid", re.compile(r"regexp?\b|regular expression")),
-    ("a function received an invalid argument", re.compile(r"^invalid input error|invalid argument|^bad ")),
+    ("regex_invalid", re.compile(r"regexp?\b|regular expression")),
+    ("argument_invalid", re.compile(r"^invalid input error|invalid argument|^bad ")),
 )
 _KIND_CAUSES: dict[Kind, str] = {
-    "unknown name": "a table, column or function does not exist",
-    "type": "a function or operator does not accept the types of its arguments",
-    "syntax": "it has a syntax error",
-    "permission": "the account lacks a privilege",
-    "timeout": "it was stopped",
-    "connection": "the database does not answer",
-    "resource": "it exceeds the limit of memory or disk space",
-    "other": "it could not be evaluated",
+    "unknown name": "name_missing",
+    "type": "types_not_accepted",
+    "syntax": "syntax_error",
+    "permission": "privilege_missing",
+    "timeout": "statement_stopped",
+    "connection": "database_silent",
+    "resource": "resources_exceeded",
+    "other": "not_evaluated",
 }
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\w+|\S")
 _CARET = re.compile(r"(LINE \d+: )(.*)\n( *)\^")
@@ -163,12 +164,13 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
         return error
     if isinstance(error, StatementFailed):
         position = _position(cause, sql, sent)
-        where = f" (position {position})" if position else ""
-        return StatementFailed(f"{_cause(cause, error.kind)}{where}", error.kind)
+        reason = _cause(cause, error.kind)
+        reason = Message("at_position", reason=reason, position=position) if position else reason
+        return StatementFailed(reason, error.kind)
     if isinstance(error, PermissionDenied):
-        return PermissionDenied(error.source, _KIND_CAUSES["permission"])
+        return PermissionDenied(error.source, Message(_KIND_CAUSES["permission"]))
     if isinstance(error, SourceUnreachable):
-        return SourceUnreachable(error.source, _KIND_CAUSES["connection"])
+        return SourceUnreachable(error.source, Message(_KIND_CAUSES["connection"]))
     return error
 
 
@@ -180,18 +182,19 @@ def driver_text(error: DatasphinxError) -> str:
     return str(getattr(driver_error, "orig", None) or driver_error).strip()
 
 
-def _cause(driver_error: Exception, kind: str) -> str:
+def _cause(driver_error: Exception, kind: str) -> Message:
     original = getattr(driver_error, "orig", None) or driver_error
     first = original.args[0] if original.args else None
     cause: str | None = None
     if isinstance(first, int):
         cause = _ERRNO_CAUSES.get(first)
     elif isinstance(state := getattr(original, "sqlstate", None), str):
-        cause = next((text for start, text in _STATE_CAUSES if state.startswith(start)), None)
+        cause = next((code for start, code in _STATE_CAUSES if state.startswith(start)), None)
     else:
         message = _QUOTED.sub("", str(original)).lower()
-        cause = next((text for text, pattern in _WORD_CAUSES if pattern.search(message)), None)
-    return cause or next((text for name, text in _KIND_CAUSES.items() if name == kind), _KIND_CAUSES["other"])
+        cause = next((code for code, pattern in _WORD_CAUSES if pattern.search(message)), None)
+    by_kind = next((code for name, code in _KIND_CAUSES.items() if name == kind), _KIND_CAUSES["other"])
+    return Message(cause or by_kind)
 
 
 def _position(driver_error: Exception, sql: str, sent: str) -> int | None:

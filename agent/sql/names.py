@@ -15,6 +15,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from agent.errors import NamesUnknown
+from agent.messages import Message
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.guard import parse
 
@@ -218,7 +219,7 @@ def resolve(sql: str, catalog: Catalog) -> ResolvedQuery | None:
         checked = qualify_names(tree, catalog, expand_stars=True)
     unknown = [_explain(column, scope, catalog) for scope, column in unresolved_columns(checked)] if checked else []
     if unknown:
-        raise NamesUnknown("; ".join(dict.fromkeys(unknown)))
+        raise NamesUnknown(Message("several", problems=tuple(dict.fromkeys(unknown))))
     return query if checked else None
 
 
@@ -280,10 +281,12 @@ def _is_tolerated(column: exp.Column, dialect: str) -> bool:
     return as_string or column.name.lower() in _ROW_IDS
 
 
-def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> str:
+def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> Message:
     sources = [name for name, source in scope.sources.items() if column.name.lower() in columns_of(source, catalog)]
     if not column.table and len(sources) > 1:
-        return f"the column {column.name} is ambiguous: it is in {', '.join(sources)}"
+        return Message("column_ambiguous", column=column.name, tables=", ".join(sources))
     nearest = nearest_names(column.name, catalog)
-    hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
-    return f"there is no column {column.sql(dialect=catalog.dialect)}{hint}"
+    name = column.sql(dialect=catalog.dialect)
+    if nearest:
+        return Message("column_unknown_nearest", column=name, nearest=", ".join(nearest))
+    return Message("column_unknown", column=name)

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
+from agent.messages import Message
 from agent.schema.catalog import IGNORES_CASE, Catalog, Table
 from agent.sql.dialects import print_statement
 from agent.sql.guard import check, parse
@@ -53,11 +54,11 @@ def _parse_predicate(text: str, table: Table, catalog: Catalog) -> exp.Expr:
     query = exp.select("1").from_(_name(table)).where(harmless)
     findings = check(print_statement(query, catalog.dialect), catalog.dialect, catalog.readable)
     if findings:
-        raise _invalid(table, f"the guard rejects it ({findings[0]})")
+        raise _invalid(table, Message("rule_refused", error=str(findings[0])))
     for inner in predicate.find_all(exp.Table):
         if not inner.args.get("db"):
             if not catalog.default_schema:
-                raise _invalid(table, f"it must name the schema of {inner.name}")
+                raise _invalid(table, Message("rule_needs_schema", table=inner.name))
             inner.set("db", exp.to_identifier(catalog.default_schema))
     return predicate
 
@@ -66,19 +67,19 @@ def _parse_rule(text: str, table: Table, dialect: str) -> exp.Expr:
     try:
         trees = parse(f"SELECT 1 FROM t WHERE ({text}\n)", dialect)
     except ValueError as error:
-        raise _invalid(table, f"it cannot be parsed: {error}") from error
+        raise _invalid(table, Message("not_parsed", error=str(error))) from error
     where = trees[0].args.get("where") if len(trees) == 1 else None
     parts = {name for name, value in trees[0].args.items() if value}
     if where is None or parts != {"expressions", "from_", "where"} or not isinstance(where.this, exp.Paren):
-        raise _invalid(table, "it is not one expression")
+        raise _invalid(table, Message("rule_not_one_expression"))
     predicate = where.this.this
     beyond_one_row = predicate.find_all(exp.AggFunc, exp.Window)
     if not isinstance(predicate, _BOOLEAN) or any(node.find_ancestor(exp.Query) is trees[0] for node in beyond_one_row):
-        raise _invalid(table, "it is not a condition on a single row")
+        raise _invalid(table, Message("rule_not_condition"))
     if any(not isinstance(node.this, str) for node in predicate.find_all(exp.Placeholder)) or predicate.find(
         exp.Parameter
     ):
-        raise _invalid(table, "its parameters must have the form :name")
+        raise _invalid(table, Message("rule_parameters_malformed"))
     return predicate.copy()
 
 
@@ -88,7 +89,7 @@ def _check_columns(predicate: exp.Expr, table: Table) -> None:
         if column.find_ancestor(exp.Query):
             continue
         if column.name.lower() not in names or column.table.lower() not in {"", table.name.lower()}:
-            raise _invalid(table, f"it names {column.sql()}, which is not a column of the table")
+            raise _invalid(table, Message("rule_column_unknown", column=column.sql()))
         column.set("table", None)
 
 
@@ -96,8 +97,8 @@ def _name(table: Table) -> exp.Table:
     return exp.table_(table.name, db=table.schema, quoted=True)
 
 
-def _invalid(table: Table, reason: str) -> ConfigurationError:
-    return ConfigurationError(_SETTING, f"the row rule of {table.key} cannot be used: {reason}")
+def _invalid(table: Table, reason: Message) -> ConfigurationError:
+    return ConfigurationError(_SETTING, Message("row_rule_invalid", table=table.key, reason=reason))
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class RowRules:
         for name, text in rules.items():
             key = self._keys.configured(name)
             if key in self._rules:
-                raise ConfigurationError(_SETTING, f"two row rules name the table {key}")
+                raise ConfigurationError(_SETTING, Message("row_rule_repeated", table=key))
             predicate = (
                 None if text.strip().lower() in _CLOSED else _parse_predicate(text, catalog.tables[key], catalog)
             )
@@ -200,7 +201,7 @@ class RowRules:
                 inside.update(id(node) for node in subquery.walk())
         for table, rule in self._references(tree):
             if id(table) not in inside:
-                raise RowRuleNotApplied(rule.key, "a reference is not filtered")
+                raise RowRuleNotApplied(rule.key, Message("reference_not_filtered"))
 
     def parameters_of(self, tree: exp.Expr) -> dict[str, str]:
         """Return the parameters needed by the rules of the tables in `tree`, each with the table."""
@@ -221,7 +222,9 @@ class RowRules:
             keys = self._keys.of(table, self.dialect)
             ruled = [self._rules[key] for key in keys if key in self._rules]
             if ruled and len(keys) > 1:
-                raise RowRuleNotApplied(ruled[0].key, f"{table.sql()} may mean {' or '.join(sorted(keys))}")
+                raise RowRuleNotApplied(
+                    ruled[0].key, Message("reference_ambiguous", name=table.sql(), candidates=", ".join(sorted(keys)))
+                )
             if ruled and not ruled[0].is_open:
                 yield table, ruled[0]
 
@@ -230,7 +233,7 @@ class RowRules:
         extra = {name for name, value in table.args.items() if value} - _MOVED_ARGUMENTS - {"this", "db", "catalog"}
         extra |= {"FINAL"} if isinstance(table.parent, exp.Final) else set()
         if extra:
-            raise RowRuleNotApplied(rule.key, f"it is read with {', '.join(sorted(extra))}")
+            raise RowRuleNotApplied(rule.key, Message("reference_modified", modifiers=", ".join(sorted(extra))))
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
         rows = self._permitted(table, rule, cte, needs_barrier=needs_barrier)
         moved = {name: table.args[name] for name in _MOVED_ARGUMENTS - {"alias"} if table.args.get(name)}
@@ -301,9 +304,12 @@ class _Keys:
         if len(keys) == 1:
             return keys.pop()
         if keys:
-            raise ConfigurationError(_SETTING, f"{name} may mean {' or '.join(sorted(keys))}: name it with its schema")
-        hint = f"; it has {' and '.join(sorted(close))}, and case matters" if close else ""
-        raise ConfigurationError(_SETTING, f"the table {name} is not in the catalog{hint}")
+            candidates = ", ".join(sorted(keys))
+            raise ConfigurationError(_SETTING, Message("rule_table_ambiguous", name=name, candidates=candidates))
+        if close:
+            reason = Message("rule_table_case", name=name, candidates=", ".join(sorted(close)))
+            raise ConfigurationError(_SETTING, reason)
+        raise ConfigurationError(_SETTING, Message("rule_table_unknown", name=name))
 
 
 def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -323,9 +329,7 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
             raise RowRuleParameterMissing(table, name)
     if needed and any(map(_has_values_of_data, tree.find_all(exp.Pivot))):
         table = next(iter(needed.values()))
-        raise RowRuleNotApplied(
-            table, "with parameters in a rule, PIVOT must list its values: ON column IN (value, ...)"
-        )
+        raise RowRuleNotApplied(table, Message("pivot_values_missing"))
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
     with_markers = rules.with_markers(markers)
     needs_barrier = rules.needs_barrier(tree, parameters)
@@ -350,7 +354,7 @@ def _checked_text(tree: exp.Expr, rules: RowRules, *, needs_barrier: bool) -> st
         text = print_statement(tree, rules.dialect)
         (reparsed,) = parse(text, rules.dialect)
     except (SqlglotError, ValueError) as error:
-        raise RowRuleNotApplied("?", f"it cannot be printed: {error}") from error
+        raise RowRuleNotApplied("?", Message("not_printable", error=str(error))) from error
     rules.verify(reparsed, needs_barrier=needs_barrier)
     return text
 

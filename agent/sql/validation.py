@@ -18,6 +18,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from agent.errors import StatementError, StatementRefused, StatementUnsound
+from agent.messages import Message
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
 from agent.sql.guard import parse, sanitize
@@ -92,7 +93,7 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
     query = resolve(sql, catalog)
     if query is None and catalog.dialect == "postgres":
         # On PostgreSQL a name that is not a column may call a function of the row.
-        raise StatementUnsound(("its names cannot be resolved; write it with simpler subqueries and aliases",))
+        raise StatementUnsound((Message("names_unresolved"),))
     problems = problems_of(query)
     if problems:
         raise StatementUnsound(problems)
@@ -125,7 +126,9 @@ def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
             values = reference.column.examples or query.catalog.values.get(column_key, ())
             holds_numbers = bool(values) and all(_DIGIT.search(value) for value in values)
             if query.dialect in _STRICT or not holds_numbers:
-                text = f"{call.key.upper()} of {reference}, which is text ({reference.column.type})"
+                text = Message(
+                    "aggregate_of_text", function=call.key.upper(), column=str(reference), type=reference.column.type
+                )
                 yield Remark(text, query.dialect in _STRICT)
 
 
@@ -137,7 +140,9 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
             for reference, literal in _compared(node, query, scope):
                 if _is_impossible(reference.column.type_class, literal, query.dialect):
                     shown = literal.sql(dialect=query.dialect)
-                    yield Remark(f"{reference} ({reference.column.type}) is compared with {shown}", is_strict)
+                    kind = reference.column.type
+                    text = Message("comparison_impossible", column=str(reference), type=kind, value=shown)
+                    yield Remark(text, is_strict)
 
 
 def _compared(node: exp.Expr, query: ResolvedQuery, scope: Scope) -> Iterator[tuple[ColumnReference, exp.Literal]]:
@@ -173,9 +178,11 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
             f"{column.table}.{column.name}" for column in ungrouped if not _is_determined(column, grouped, scope, query)
         ]
         for name in dict.fromkeys(names):
-            text = f"{name} is neither in GROUP BY nor aggregated"
-            more = "" if query.dialect in _STRICT_GROUPING else ", so that any row of its group may give the value"
-            yield Remark(text + more, query.dialect in _STRICT_GROUPING)
+            text = Message("column_not_grouped", column=name)
+            if query.dialect in _STRICT_GROUPING:
+                yield Remark(text, is_problem=True)
+            else:
+                yield Remark(f"{text}, so that any row of its group may give the value")
 
 
 def _is_special(group: exp.Group | None) -> bool:

@@ -26,6 +26,7 @@ from agent.errors import (
     StatementFailed,
     StatementTimeout,
 )
+from agent.messages import Message
 from agent.sql.failures import kind_of_text
 from agent.types import Limits, Result
 
@@ -116,8 +117,7 @@ class Workers:
         except (EOFError, OSError) as error:
             if cancellation and cancellation.requested:
                 raise StatementCancelled() from None
-            reason = f"the worker process ended, most likely at its memory limit of {self._memory_mb} MB"
-            raise StatementFailed(reason, "resource") from error
+            raise StatementFailed(Message("worker_ended", limit=self._memory_mb), "resource") from error
         if "error" in message:
             raise self._failure(message, file, request["timeout_s"]) from WorkerError(message.get("reason", ""))
         return Result(columns=message["columns"], types=message["types"], rows=rows, truncated=message["truncated"])
@@ -126,7 +126,7 @@ class Workers:
         if message["error"] == "timeout":
             return StatementTimeout(timeout_s)
         if message["error"] == "memory":
-            return StatementFailed(f"it needs more than {self._memory_mb} MB of memory", "resource")
+            return StatementFailed(Message("memory_needed", limit=self._memory_mb), "resource")
         reason = without_paths(message["reason"].splitlines()[0], (os.path.dirname(file.path),))
         if message["error"] == "unreachable":
             return SourceUnreachable(file.name, reason)

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert
 
 from agent.errors import ThreadsUnavailable
+from agent.messages import Message
 from agent.storage.database import SharedDatabase
 
 _PART_BYTES = 1 << 20
@@ -72,7 +73,7 @@ class SharedFiles:
             if stored is None:
                 return False
             if self._write(connection, file_id, stored.bytes, target) != stored.sha256:
-                raise ThreadsUnavailable(self._database.name, f"{file_id} is damaged")
+                raise ThreadsUnavailable(self._database.name, Message("file_damaged", file=file_id))
         return True
 
     def delete(self, file_id: str) -> bool:

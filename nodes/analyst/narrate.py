@@ -22,7 +22,8 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     output = compose_answer(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
-        services,
+        services.roles.text_writer,
+        max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
         sql=state["results"][ids[0]]["sql"],
         charts=[drawing["chart"] for drawing in state["drawn"]],

@@ -10,6 +10,7 @@ from agent.analysis.workbench import rejected_update, workbench
 from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, InvalidOutputType, Retryable
 from agent.llm.schemas import AnalystStep
+from agent.messages import Message
 from agent.services import Services
 from agent.settings import Settings
 from agent.state import AnalystState, ToolCall
@@ -23,12 +24,17 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     results so far.
     """
     if not state.get("heard"):
-        return _next_pending(start_analysis(state, services))
+        max_chars, any_path = services.settings.max_question_chars, services.any_source
+        open_source = services.source_with_tables
+        return _next_pending(
+            start_analysis(state, services.registry, open_source, any_path=any_path, max_chars=max_chars)
+        )
     if state["pending"]:
         return _next_pending({"pending": state["pending"]})
+    bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
     if not services.roles.calls_tools:
-        return embedded_step(state, services)
-    tools = [*Toolbox(workbench(state, services), None).schemas(), *control_schemas(state, services.settings)]
+        return embedded_step(state, bench, services.model, services.today())
+    tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, services.settings)]
     step = services.model.ask(AnalystStep, step_messages(state, services.settings, services.today()), tools)
     if step.tool in CONTROLS:
         return _controlled(step, state, services.settings)
@@ -44,7 +50,9 @@ def _next_pending(update: dict[str, Any]) -> dict[str, Any]:
 
 
 def _out_of_steps(settings: Settings) -> dict[str, Any]:
-    return {"failure": failure_of(BudgetExceeded(f"{settings.max_steps} steps", "DATASPHINX_MAX_STEPS"))}
+    return {
+        "failure": failure_of(BudgetExceeded(Message("limit_steps", count=settings.max_steps), "DATASPHINX_MAX_STEPS"))
+    }
 
 
 def _controlled(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:

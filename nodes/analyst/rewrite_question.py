@@ -10,5 +10,7 @@ from agent.state import AnalystState
 
 def rewrite_question(state: AnalystState, services: Services) -> dict[str, Any]:
     """Rewrite `question` using the last turns."""
-    question = clean_question(state.get("question"), services.settings.max_question_chars)
-    return {"question": rewrite_standalone(question, state["turns"][-services.settings.memory_size :], services)}
+    settings = services.settings
+    question = clean_question(state.get("question"), settings.max_question_chars)
+    turns = state["turns"][-settings.memory_size :]
+    return {"question": rewrite_standalone(question, turns, services.roles.text_writer, settings.max_question_chars)}

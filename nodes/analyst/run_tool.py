@@ -21,10 +21,9 @@ def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:
         raise ValueError("there is no call to make")
     timeout_s = None if call["is_given"] else services.settings.tool_timeout_s
     past_calls = [(observation["tool"], observation["arguments"]) for observation in state["observations"]]
+    bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
     try:
-        called = Toolbox(workbench(state, services), timeout_s, past_calls=past_calls).call(
-            call["tool"], call["arguments"]
-        )
+        called = Toolbox(bench, timeout_s, past_calls=past_calls).call(call["tool"], call["arguments"])
     except (NotPermitted, PermissionDenied) as error:
         return {**denied_update(call, error, state), "call": None}
     update = {**call_update(called, state), "call": None}

@@ -14,6 +14,7 @@ from agent.errors import DatasetInvalid
 from agent.evals.datasets import Question, read_lines
 from agent.evals.experiments.log import QuestionLog, log_from_json
 from agent.evals.options import MatchRule
+from agent.messages import Message
 from agent.services import Services
 
 _RECORDED_SETTINGS = (
@@ -75,12 +76,12 @@ class ExperimentFolder:
             if (path / SETTINGS).exists():
                 _check_settings(path, read_settings(path), json.loads(json.dumps(settings)))
             elif (path / QUESTIONS).exists():
-                raise DatasetInvalid(str(path), f"it has {QUESTIONS} but no {SETTINGS}")
+                raise DatasetInvalid(str(path), Message("settings_file_missing", present=QUESTIONS, missing=SETTINGS))
             else:
                 self._replace(SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False).encode())
             self._drop_partial_line()
         except OSError as error:
-            raise DatasetInvalid(str(path), f"it cannot be written ({error.strerror})") from error
+            raise DatasetInvalid(str(path), Message("not_writable", error=error.strerror)) from error
 
     def append(self, log: QuestionLog) -> None:
         """Append the log of a finished question; it is on disk when this returns."""
@@ -118,11 +119,11 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         settings = json.loads((path / SETTINGS).read_bytes())
     except FileNotFoundError as error:
-        raise DatasetInvalid(str(path), f"it contains no experiment: {SETTINGS} is missing") from error
+        raise DatasetInvalid(str(path), Message("no_experiment", file=SETTINGS)) from error
     except (OSError, ValueError) as error:
-        raise DatasetInvalid(str(path / SETTINGS), f"it cannot be read ({error})") from error
+        raise DatasetInvalid(str(path / SETTINGS), Message("not_readable", error=str(error))) from error
     if not isinstance(settings, dict):
-        raise DatasetInvalid(str(path / SETTINGS), "it is not a JSON object")
+        raise DatasetInvalid(str(path / SETTINGS), Message("not_json_object"))
     return settings
 
 
@@ -140,7 +141,7 @@ def _read(record: dict[str, Any]) -> QuestionLog:
     try:
         return log_from_json(record)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"it is not the log of a question ({error})") from error
+        raise ValueError(Message("log_invalid", error=str(error))) from error
 
 
 def _check_settings(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any]) -> None:
@@ -150,4 +151,4 @@ def _check_settings(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any
             ", ".join(f"{name} {json.dumps(settings.get(name), ensure_ascii=False)}" for name in names)
             for settings in (stored, new)
         )
-        raise DatasetInvalid(str(path), f"its experiment was started with {was}, but this run has {now}")
+        raise DatasetInvalid(str(path), Message("experiment_differs", was=was, now=now))

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from agent.core.cancellation import Cancellation
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, FileTooLarge, FileUnknown
+from agent.messages import Message
 from agent.server.background import cancellable
 from agent.server.tenants import current_tenant
 from agent.services import Services
@@ -37,7 +38,7 @@ async def upload(
     registry, limit = services.registry, services.settings.max_upload_bytes
     name = _clean_name(file.filename or "file")
     if (file.size or 0) > limit:
-        raise FileTooLarge(name, "bytes", limit, "DATASPHINX_MAX_UPLOAD_BYTES")
+        raise FileTooLarge(name, Message("unit_bytes"), limit, "DATASPHINX_MAX_UPLOAD_BYTES")
     return await cancellable(lambda stop: _create(registry, file, name, sheet or None, header_row, stop))
 
 

@@ -21,6 +21,7 @@ from agent.errors import (
     RecordUnavailable,
     RowRuleParameterMissing,
 )
+from agent.messages import Message
 from agent.server.background import run_in_thread
 from agent.server.tenants import Tenant, Tenants, current_tenant, has_tenant
 from agent.services import Services
@@ -85,10 +86,10 @@ def _reach_model(settings: Settings) -> None:
     """Raise an error if the embedded model is not installed, or the endpoint does not respond or has server errors."""
     if settings.uses_embedded_model:
         if find_spec("xllamacpp") is None:
-            raise EmbeddedModelUnavailable("it is not installed: pip install 'datasphinx[local]'")
+            raise EmbeddedModelUnavailable(Message("embedded_model_not_installed"))
         return
     if not settings.llm_model:
-        raise ConfigurationError("DATASPHINX_LLM_MODEL", "it is not set")
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("setting_missing"))
     import httpx
 
     from agent.connect import OPENAI_URL, is_this_machine
@@ -106,7 +107,7 @@ def _reach_model(settings: Settings) -> None:
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise ModelUnreachable(shown, without_secrets(str(error), (key,)) or type(error).__name__) from None
     if response.status_code in _BROKEN:
-        raise ModelUnreachable(shown, f"it responds with status {response.status_code}")
+        raise ModelUnreachable(shown, Message("http_status", status=response.status_code))
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from agent.conversation.reply import reply_of, status_of
 from agent.errors import InputInvalid, RunUnknown, ThreadUnknown
+from agent.messages import Message
 from agent.server.runnable import PlainJSON, ServedGraph
 from agent.server.tenants import Tenant, current_tenant
 from agent.types import Feedback
@@ -45,7 +46,7 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
         """Accept or reject the last answer; a rejection returns another answer or a clarifying question."""
         thread = await _read(thread_id, lambda _, graph, __: {"graph": graph})
         if thread["graph"] != agent.graph:
-            raise InputInvalid("feedback", "answers about files accept none; rephrase the question")
+            raise InputInvalid("feedback", Message("no_feedback_on_files"))
         await current_tenant().admit(1)
         output = await agent.ainvoke({"feedback": dict(feedback), "thread_id": thread_id})
         plain: dict[str, Any] = PlainJSON().dumpd(output)

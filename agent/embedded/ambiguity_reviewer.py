@@ -1,0 +1,70 @@
+"""Ambiguity review with the embedded model, which writes a statement for each reading of a detected ambiguity."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import cast
+
+from agent.embedded.sql_writer import write_statement
+from agent.errors import ModelAnswerUnreadable
+from agent.llm.client import ModelClient
+from agent.llm.schemas import AmbiguityReview, ReadingOption
+from agent.messages import language_of, render
+from agent.sources.source import Source
+from agent.state import State
+from agent.types import Ambiguity, EmbeddedOptions
+
+_MAX_OPTIONS = 3
+
+
+@dataclass(frozen=True)
+class EmbeddedAmbiguityReviewer:
+    """Reviews ambiguities with the embedded model, which can only write statements."""
+
+    model: ModelClient
+    options: EmbeddedOptions
+
+    def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
+        """Return a review of the first ambiguous value or column of a type that was not settled.
+
+        Each of its first three candidates is a reading: the question with the candidate in place of the ambiguous
+        phrase, for which the model writes one statement. Other types are never asked about: the model's default reading
+        applies. See `agent.clarify.review.AmbiguityReviewer.review`.
+        """
+        settled = {clarification.get("ambiguity_type", "") for clarification in state.get("clarifications") or ()}
+        for ambiguity in ambiguities:
+            if ambiguity["type"] in ("AmbValue", "AmbTableColumn") and ambiguity["type"] not in settled:
+                candidates = ambiguity["candidates"][:_MAX_OPTIONS]
+                readings = [
+                    self._reading(candidate, ambiguity["phrase"], state, source, today) for candidate in candidates
+                ]
+                return AmbiguityReview(
+                    summary="",
+                    no_ambiguity=False,
+                    ambiguity_type=ambiguity["type"],
+                    question=render("what_is_meant", language_of(state["question"]), phrase=ambiguity["phrase"]),
+                    options=[reading for reading in readings if reading],
+                )
+        return AmbiguityReview(summary="", no_ambiguity=True)
+
+    def _reading(self, candidate: str, phrase: str, state: State, source: Source, today: date) -> ReadingOption | None:
+        """Return the reading for `candidate`, "table.column" or "table.column = 'value'"; None without a statement."""
+        column_key, _, value = candidate.partition(" = ")
+        table, _, column = column_key.rpartition(".")
+        name = value.strip("'\"") or column.replace("_", " ")
+        question = _replace_phrase(state["question"], phrase, name)
+        reading_state = cast(State, {**state, "question": question, "clarifications": []})
+        try:
+            written = write_statement(reading_state, source, self.model, replace(self.options, candidates=1), today)
+        except ModelAnswerUnreadable:
+            return None
+        label = f"{name} ({column_key if value else table})"
+        return ReadingOption(label=label, reading=question, sql=written.sql) if written.sql else None
+
+
+def _replace_phrase(question: str, phrase: str, replacement: str) -> str:
+    """Replace the first occurrence of `phrase`, preferably one at word boundaries."""
+    as_word = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", question)
+    start = as_word.start() if as_word else question.find(phrase)
+    return question if start < 0 else f"{question[:start]}{replacement}{question[start + len(phrase) :]}"

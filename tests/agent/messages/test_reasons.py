@@ -1,0 +1,174 @@
+"""Errors in Russian and Chinese: the whole text is in that language, with the reason and with its own facts."""
+
+import ast
+import copy
+import pickle
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from agent.core.failure import client_failure, error_info, error_of, failure_of, full_text
+from agent.errors import BY_CODE, DatasphinxError, ExampleInvalid, FileUnreadable, SqlNotGenerated, StatementFailed
+from agent.messages import LANGUAGES, TEXTS, Language, Message, render
+from agent.settings import Settings
+
+ROOT = Path(__file__).parents[3]
+SOURCES = [path for folder in ("agent", "nodes", "prompts", "datasphinx") for path in (ROOT / folder).rglob("*.py")]
+TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
+"""Facts of errors that are texts, not names or numbers."""
+
+PROPER_NAMES = {
+    "Authorization", "Bearer", "DataFrame", "Excel", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy", "Unicode", "csv",
+    "datasphinx", "false", "install", "jsonl", "llama.cpp", "localhost", "parquet", "pip", "true", "wheel",
+    "xllamacpp", "xlsx",
+}  # fmt: skip
+SQL_WORDS = re.compile(r"[A-Z][A-Z_*-]+$")
+QUOTATION = re.compile(r"«[^»]*»|“[^”]*”|`[^`]*`|'[^']*'|\{[^{}]*\}")
+WORD = re.compile(r"(?<!\d)[A-Za-z][A-Za-z_.*-]*")
+
+
+def english_words(text: str) -> list[str]:
+    """Words of English prose in `text`, outside of quotations, identifiers and settings."""
+    words = WORD.findall(QUOTATION.sub(" ", text))
+    return [
+        word
+        for word in (word.strip(".-") for word in words)
+        if word and not SQL_WORDS.match(word) and "_" not in word and word not in PROPER_NAMES
+    ]
+
+
+def facts_of(code: str, **known: object) -> dict[str, object]:
+    names = {name for _, name, _, _ in string.Formatter().parse(TEXTS["en"][code]) if name is not None}
+    return {name: known.get(name, 7) for name in names}
+
+
+def calls(name: str | None = None) -> Iterator[tuple[ast.Call, str, str]]:
+    """Calls of a plain name in the source, with the name and the place."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and name in (None, node.func.id):
+                yield node, node.func.id, f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+REASONS = [code for code in TEXTS["en"] if code not in BY_CODE]
+"""Codes of all texts that are not those of an error: any of them may be a reason."""
+
+
+@pytest.mark.parametrize("language", ["ru", "zh"])
+def test_every_reason_has_no_english_words(language: Language) -> None:
+    english = {}
+    for code in REASONS:
+        words = english_words(render(code, language, **facts_of(code, reason=Message("empty"), error="it broke")))
+        if words:
+            english[code] = words
+
+    assert english == {}
+
+
+@pytest.mark.parametrize("language", ["ru", "zh"])
+@pytest.mark.parametrize("error", list(BY_CODE.values()), ids=lambda error: error.code)
+def test_every_error_with_every_reason_has_no_english_words(error: type[DatasphinxError], language: Language) -> None:
+    reasons = tuple(Message(code, **facts_of(code, reason="it broke", error="it broke")) for code in REASONS)
+    has_number = re.search(r"\{limit:", TEXTS["en"][error.code])
+    facts = facts_of(error.code, **{name: reasons for name in TEXT_FACTS if not (has_number and name == "limit")})
+
+    assert english_words(render(error.code, language, **facts)) == []
+
+
+@pytest.mark.parametrize("language", ["ru", "zh"])
+def test_text_of_a_database_is_quoted(language: Language) -> None:
+    error = StatementFailed("no such column: spend")
+
+    assert english_words(error.message(language)) == []
+    assert "no such column: spend" in error.message(language)
+    assert error.message() == "The database refused the statement: no such column: spend"
+
+
+def test_english_words_are_seen() -> None:
+    assert english_words("Не удалось: it is empty") == ["it", "is", "empty"]
+    assert english_words("Не удалось: «it is empty», GROUP BY, DATASPHINX_URL, `select`") == []
+
+
+def test_reasons_of_the_source_are_messages() -> None:
+    """A reason that is written in the source is a message; a string that is computed there is a quotation."""
+    index_by_class = {
+        error.__name__: [index for index, field in enumerate(fields(error)) if field.name in TEXT_FACTS]  # type: ignore[arg-type]
+        for error in BY_CODE.values()
+        if hasattr(error, "__dataclass_fields__")
+    }
+    literal = [
+        place
+        for call, name, place in calls()
+        for index in index_by_class.get(name, ())
+        if index < len(call.args) and isinstance(call.args[index], ast.Constant | ast.JoinedStr)
+    ]
+
+    # The text of an unexpected exception is a quotation.
+    assert [place for place in literal if "node_runner" not in place] == []
+
+
+def test_source_uses_messages_that_exist() -> None:
+    unknown = []
+    for call, _, place in calls("Message"):
+        choices = [call.args[0].body, call.args[0].orelse] if isinstance(call.args[0], ast.IfExp) else call.args[:1]
+        unknown += [place for code in choices if isinstance(code, ast.Constant) and code.value not in TEXTS["en"]]
+
+    assert unknown == []
+
+
+def test_message_is_its_english_text_and_can_be_copied() -> None:
+    message = Message("at_line", line=3, reason=Message("empty"))
+
+    assert message == "line 3: it is empty"
+    for same in (copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+        assert [same.in_language(language) for language in LANGUAGES] == [
+            "line 3: it is empty",
+            "строка 3: нет содержимого",
+            "第 3 行：内容为空",
+        ]
+
+
+def test_failure_as_json_keeps_the_reason_in_every_language() -> None:
+    error = SqlNotGenerated(StatementFailed(Message("division_by_zero")).as_message())
+    failure = failure_of(error)
+
+    assert failure["facts"] == {"reason": "The database refused the statement: a number was divided by zero"}
+    assert type(failure["facts"]["reason"]) is str
+    assert full_text(failure, "ru") == (
+        "Не получилось сгенерировать SQL запрос: База данных отклонила запрос: деление на ноль"
+    )
+    assert str(error_of(failure)) == str(error)
+    assert error_of(failure).message("zh") == error.message("zh")
+
+
+def test_failure_without_messages_has_only_code_and_facts() -> None:
+    assert failure_of(StatementFailed("boom")) == {
+        "code": "statement_failed",
+        "facts": {"reason": "boom", "kind": "other"},
+    }
+
+
+def test_client_sees_reasons_without_paths_in_every_language(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    place = Message("place_of_line", file=f"{tmp_path}/secret place/pairs.jsonl", line=2)
+    failure = client_failure(ExampleInvalid(place, Message("not_json", error=f"{tmp_path}/x.json is bad")), settings)
+
+    for language in LANGUAGES:
+        text = error_info(failure, language)["message"]
+        assert "pairs.jsonl" in text
+        assert str(tmp_path) not in text
+    assert str(tmp_path) not in str(failure)
+
+
+def test_message_of_an_unreadable_file_in_russian() -> None:
+    error = FileUnreadable(
+        "orders.xls", Message("content_differs", expected=Message("content_ole"), actual=Message("content_zip"))
+    )
+
+    assert error.message("ru").startswith(
+        "Файл orders.xls не удаётся прочитать: по имени это файл OLE, а по содержимому архив ZIP."
+    )
