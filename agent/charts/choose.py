@@ -1,6 +1,7 @@
 """Choose a chart for a result if none was specified."""
 
 import re
+from itertools import chain
 
 from agent.charts.cells import NUMERIC, are_periods, column, type_of_column
 from agent.charts.plot_spec import MAX_SERIES, ChartType, PlotSpec, check_plot_spec
@@ -26,7 +27,9 @@ def suitable_spec(result: Result, title: str, wording: str) -> PlotSpec | None:
     measure, up to 12. A result with fewer than two rows has no chart. Columns that share a name are ignored.
     """
     names = [name for name in result["columns"] if result["columns"].count(name) == 1]
-    x = _axis(result, names)
+    periods = (name for name in names if _has_periods(result, name))
+    categories = (name for name in names if type_of_column(result, name) not in NUMERIC)
+    x = next(chain(periods, categories, names), None)
     if x is None or len(result["rows"]) < 2:
         return None
     measures = [name for name in names if type_of_column(result, name) in NUMERIC and name != x][:MAX_SERIES]
@@ -46,13 +49,6 @@ def _fits(spec: PlotSpec, result: Result) -> bool:
     except PlotSpecInvalid:
         return False
     return True
-
-
-def _axis(result: Result, names: list[str]) -> str | None:
-    periods = next((name for name in names if _has_periods(result, name)), None)
-    if periods is not None:
-        return periods
-    return next((name for name in names if type_of_column(result, name) not in NUMERIC), names[0] if names else None)
 
 
 def _has_periods(result: Result, name: str) -> bool:

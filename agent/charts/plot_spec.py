@@ -20,14 +20,10 @@ MAX_SERIES = 12
 _Several = Annotated[list[str], Field(min_length=1, max_length=MAX_SERIES)]
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 _Measures = Annotated[
     tuple[str, ...],
     Field(min_length=1, max_length=MAX_SERIES),
-    BeforeValidator(_as_list, json_schema_input_type=str | _Several),
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=str | _Several),
 ]
 
 

@@ -90,7 +90,9 @@ def ambiguous_columns(question: str, catalog: Catalog, selection: Selection) -> 
         matches = [
             _column_match(table, column, question_words)
             for table in tables
-            for column in _non_key_columns(table, selection, word)
+            for column in table.columns
+            if word in words(column.name) and column.name in selection[table.key]
+            if column.name not in table.key_columns
         ]
         best_score = max((match.score for match in matches), default=0.0)
         best = [match for match in matches if match.score == best_score]
@@ -108,12 +110,6 @@ def ambiguous_columns(question: str, catalog: Catalog, selection: Selection) -> 
         seen.add(names)
         candidates = [f"{match.table.key}.{match.column.name}" for match in best][:_MAX_CANDIDATES]
         yield Ambiguity(type="AmbTableColumn", phrase=_original_word(word, question), candidates=candidates)
-
-
-def _non_key_columns(table: Table, selection: Selection, word: str) -> list[Column]:
-    """Return the selected columns of `table` that have `word` in their name and are not keys."""
-    names = set(selection[table.key]) - set(table.key_columns)
-    return [column for column in table.columns if column.name in names and word in words(column.name)]
 
 
 def _column_match(table: Table, column: Column, question_words: Set[str]) -> _ColumnMatch:
@@ -196,7 +192,10 @@ def ambiguous_wording(question: str, catalog: Catalog, selection: Selection) -> 
     columns are ambiguous if the question names no column and asks to show rows of several tables, or who or where
     several people are.
     """
-    named = _named_column_words(question, catalog, selection)
+    table_words = {word for key in selection for word in words(key)}
+    tables = selection.keys() & catalog.tables.keys()
+    column_words = {word for key in tables for name in selection[key] for word in words(name)}
+    named = (words(question) & column_words) - table_words - _NOT_MEASURES
     vague = _VAGUE.search(_CLEAR_SUPERLATIVE.sub(" ", question))
     if vague and not named and not _BY.search(question):
         yield _wording_ambiguity("AmbQuestion", vague[0], "several measures or orders may be meant by it")
@@ -227,13 +226,6 @@ def _output_is_unclear(question: str, catalog: Catalog, selection: Selection) ->
     question_words = words(question)
     tables = sum(words(catalog.tables[key].name) <= question_words for key in selection if key in catalog.tables)
     return tables > 1 and bool(_ASKS_TO_SHOW.search(question)) or bool(_ASKS_WHO_OF_SEVERAL.search(question))
-
-
-def _named_column_words(question: str, catalog: Catalog, selection: Selection) -> frozenset[str]:
-    """Return the stems of `question` that occur in column names and in no table name."""
-    tables = {word for key in selection for word in words(key)}
-    columns = {word for key in selection if key in catalog.tables for name in selection[key] for word in words(name)}
-    return (words(question) & columns) - tables - _NOT_MEASURES
 
 
 def _wording_ambiguity(kind: str, phrase: str, *candidates: str) -> Ambiguity:

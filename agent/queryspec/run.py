@@ -30,19 +30,19 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
     result = source.execute(compiled.sql, cancellation, parameters=compiled.parameters)
     limit = spec.limit or DEFAULT_LIMIT
     classes = [output.type_class for output in compiled.columns]
+    # Engines that lack these types return truth values as integers, and dates and times as text.
+    stored_as = {"boolean": "integer", **dict.fromkeys(TIMES, "string")}
+    types = [
+        kind if engine_type == stored_as.get(kind) else engine_type
+        for kind, engine_type in zip(classes, result["types"], strict=True)
+    ]
     return {
         **result,
         "columns": [output.name for output in compiled.columns],
-        "types": list(map(_type, classes, result["types"])),
+        "types": types,
         "rows": [list(map(_value, row, classes)) for row in result["rows"][:limit]],
         "truncated": result["truncated"] or len(result["rows"]) > limit,
     }
-
-
-def _type(kind: TypeClass, engine_type: str) -> str:
-    if kind == "boolean" and engine_type == "integer":
-        return "boolean"
-    return kind if kind in TIMES and engine_type == "string" else engine_type
 
 
 def _value(value: Any, kind: TypeClass) -> Any:

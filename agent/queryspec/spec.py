@@ -116,11 +116,10 @@ class Bucket(_Part):
     by: Period
 
 
-def _kind_of_group(value: Any) -> str:
-    return "bucket" if isinstance(value, dict | Bucket) else "name"
-
-
-Group = Annotated[Annotated[Name, Tag("name")] | Annotated[Bucket, Tag("bucket")], Discriminator(_kind_of_group)]
+Group = Annotated[
+    Annotated[Name, Tag("name")] | Annotated[Bucket, Tag("bucket")],
+    Discriminator(lambda value: "bucket" if isinstance(value, dict | Bucket) else "name"),
+]
 
 
 class Aggregation(_Part):

@@ -61,7 +61,11 @@ class UsageCounter:
         Raises:
             LimitReached: a limit is reached.
         """
-        self._check_day(allowed, _DAY_S - now % _DAY_S)
+        until_tomorrow = _DAY_S - now % _DAY_S
+        if allowed.tokens_per_day is not None and self.tokens >= allowed.tokens_per_day:
+            raise _limit_reached(f"{allowed.tokens_per_day} tokens a day", until_tomorrow)
+        if allowed.usd_per_day is not None and self.usd >= Decimal(str(allowed.usd_per_day)):
+            raise _limit_reached(f"{allowed.usd_per_day:g} US dollars a day", until_tomorrow)
         limit = allowed.questions_per_minute
         if limit is None:
             return
@@ -77,12 +81,6 @@ class UsageCounter:
         """Count the tokens and the cost of a model call."""
         self.tokens += call["prompt_tokens"] + call["completion_tokens"]
         self.usd += Decimal(str(call["cost_usd"] or 0))
-
-    def _check_day(self, allowed: TenantSettings, tomorrow: float) -> None:
-        if allowed.tokens_per_day is not None and self.tokens >= allowed.tokens_per_day:
-            raise _limit_reached(f"{allowed.tokens_per_day} tokens a day", tomorrow)
-        if allowed.usd_per_day is not None and self.usd >= Decimal(str(allowed.usd_per_day)):
-            raise _limit_reached(f"{allowed.usd_per_day:g} US dollars a day", tomorrow)
 
 
 def _limit_reached(limit: str, seconds: float) -> LimitReached:
