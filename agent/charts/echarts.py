@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.charts.build import figure_of
-from agent.charts.choose import suitable_spec
 from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series
-from agent.charts.plot_spec import PlotSpec, YFormat
+from agent.charts.plot_spec import PlotSpec, YFormat, suitable_spec
 from agent.messages import Language, language_of
 from agent.types import AnswerChart, Result
 

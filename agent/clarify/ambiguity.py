@@ -5,16 +5,18 @@ differ in their results; it justifies a model call that reviews the question.
 """
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+from agent.messages import Language, render
 from agent.retrieval.linked_values import LinkedValue, linked_values, named_spans
 from agent.retrieval.value_index import ValueIndex, ValueMatch
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.describe import Selection
 from agent.schema.words import content_words, normal_form, stem, words
 from agent.sources.source import Source
-from agent.types import Ambiguity
+from agent.sql.names import referenced_names
+from agent.types import Ambiguity, Clarification
 
 _MAX_CANDIDATES = 4
 _UNMENTIONED_WORD_PENALTY = 0.5
@@ -237,3 +239,48 @@ def find_ambiguities(question: str, source: Source, selection: Selection) -> lis
     by_values = ambiguous_values(question, source.values, source.catalog, selection)
     by_columns = ambiguous_columns(question, source.catalog, selection)
     return [*by_values, *by_columns, *ambiguous_wording(question, source.catalog, selection)][:_MAX_AMBIGUITIES]
+
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_MAX_ASSUMPTIONS = 5
+
+
+def assumptions_of(
+    stated: Iterable[str],
+    ambiguities: Iterable[Ambiguity],
+    clarifications: Sequence[Clarification],
+    sql: str,
+    catalog: Catalog,
+    language: Language,
+) -> list[str]:
+    """Return at most five assumptions of `sql`: those `stated` by the model, and the choices between ambiguous names.
+
+    A stated assumption with a number that the statement does not contain is dropped, since the number could be taken
+    for a result. If nothing else is assumed, words with several readings are listed without the reading. After an
+    answered clarifying question, only stated assumptions are returned.
+    """
+    numbers = set(_NUMBER.findall(sql))
+    assumptions = [text.strip() for text in stated if text.strip() and set(_NUMBER.findall(text)) <= numbers]
+    if not any(clarification["question"] for clarification in clarifications):
+        sql_names = {name.lower() for name in referenced_names(sql, catalog).columns}
+        unresolved = list(ambiguities)
+        choices = (_choice(ambiguity, sql_names, sql, language) for ambiguity in unresolved)
+        assumptions += [text for text in choices if text]
+        if not assumptions:
+            vague = [ambiguity["phrase"] for ambiguity in unresolved if ambiguity["type"] == "AmbQuestion"]
+            assumptions = [render("several_readings", language, phrase=phrase) for phrase in vague]
+    return list(dict.fromkeys(assumptions))[:_MAX_ASSUMPTIONS]
+
+
+def _choice(ambiguity: Ambiguity, sql_names: set[str], sql: str, language: Language) -> str | None:
+    """Return a message naming the candidate that the statement uses and the others; None unless it uses exactly one."""
+    candidates = ambiguity["candidates"]
+    used = []
+    for candidate in candidates:
+        column, _, value = candidate.partition(" = ")
+        if column.lower() in sql_names and (not value or value.strip("'\"").lower() in sql.lower()):
+            used.append(candidate)
+    if ambiguity["type"] not in ("AmbTableColumn", "AmbValue") or len(used) != 1:
+        return None
+    others = ", ".join(candidate for candidate in candidates if candidate != used[0])
+    return render("read_as", language, phrase=ambiguity["phrase"], taken=used[0], others=others)

@@ -11,10 +11,18 @@ from sqlglot import exp
 
 from agent.queryspec.check import check
 from agent.queryspec.clauses import BoundValues, ExpressionWriter, WindowOrder, as_number, condition, order_term
-from agent.queryspec.datasets import ColumnRef, Datasets, scope_of
+from agent.queryspec.columns import (
+    ColumnRef,
+    Datasets,
+    Output,
+    outputs,
+    parse_derived,
+    row_level_names,
+    scope_of,
+    time_groups,
+)
 from agent.queryspec.dialect import SpecDialect, as_text, nullable, period, period_key
 from agent.queryspec.expressions import names_in, windows_in
-from agent.queryspec.outputs import Output, outputs, parse_derived, row_level_names, time_groups
 from agent.queryspec.spec import DEFAULT_LIMIT, Aggregation, Bucket, Filter, IsNull, Join, QuerySpec, output_name
 from agent.sql.dialects import print_statement
 from agent.sql.parameters import Value

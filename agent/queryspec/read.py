@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from agent.errors import QuerySpecInvalid, SpecProblem
 from agent.queryspec import spec as specs
-from agent.queryspec.datasets import nearest
+from agent.queryspec.columns import nearest
 from agent.queryspec.spec import QuerySpec
 
 _FILTERS = (specs.Compared, specs.In, specs.Between, specs.Contains, specs.IsNull)

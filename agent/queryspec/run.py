@@ -5,10 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from agent.core.cancellation import Cancellation
+from agent.queryspec.columns import TIMES, Datasets
 from agent.queryspec.compile import compile_spec
-from agent.queryspec.datasets import Datasets
 from agent.queryspec.dialect import spec_dialect
-from agent.queryspec.outputs import TIMES
 from agent.queryspec.spec import DEFAULT_LIMIT, QuerySpec
 from agent.schema.catalog import TypeClass
 from agent.sources.source import Source

@@ -6,8 +6,8 @@ from pydantic import Field, field_validator
 
 from agent.core.cancellation import Cancellation
 from agent.errors import QuerySpecInvalid, SpecProblem
+from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import compile_spec
-from agent.queryspec.datasets import Datasets
 from agent.queryspec.dialect import spec_dialect
 from agent.queryspec.read import read_spec
 from agent.queryspec.run import run

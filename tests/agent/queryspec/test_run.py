@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.errors import ConfigurationError, QuerySpecInvalid
-from agent.queryspec.datasets import Datasets
+from agent.queryspec.columns import Datasets
 from agent.queryspec.read import read_spec
 from agent.queryspec.run import run
 from agent.sources.source import Source
