@@ -17,7 +17,7 @@ from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
 from agent.llm.formats import function_schema
 from agent.llm.schemas import AnalystStep
 from agent.messages import language_of
-from agent.queryspec.read import path_of
+from agent.queryspec.spec import path_of
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings

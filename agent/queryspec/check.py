@@ -11,7 +11,6 @@ from agent.queryspec.columns import (
     Scope,
     base_outputs,
     filterable_names,
-    nearest,
     outputs,
     parse_derived,
     row_level_names,
@@ -30,6 +29,7 @@ from agent.queryspec.spec import (
     IsNull,
     Join,
     QuerySpec,
+    nearest,
     output_name,
 )
 from agent.schema.catalog import TypeClass

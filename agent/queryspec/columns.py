@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 from agent.queryspec.expressions import Node, names_in, parse
 from agent.queryspec.spec import Bucket, QuerySpec, output_name
-from agent.schema import spelling
 from agent.schema.catalog import Column, Table, TypeClass
-
-_CUTOFF = 50.0
-_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -71,12 +67,6 @@ class Scope:
 def scope_of(spec: QuerySpec, datasets: Datasets) -> Scope:
     """Return the scope of the datasets that `spec` reads."""
     return Scope(datasets, (join.dataset for join in spec.joins))
-
-
-def nearest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three of `candidates` with a spelling similar to `name`; the first twelve if none is similar."""
-    names = list(candidates)
-    return spelling.nearest(name, names, _CUTOFF) or tuple(names[:_SHOWN])
 
 
 TIMES: tuple[TypeClass, ...] = ("date", "datetime")

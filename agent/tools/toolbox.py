@@ -31,7 +31,7 @@ from agent.errors import (
     ToolTimeout,
 )
 from agent.llm.formats import function_schema
-from agent.queryspec.read import path_of
+from agent.queryspec.spec import path_of
 from agent.record.step import current_step
 from agent.schema import spelling
 from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows

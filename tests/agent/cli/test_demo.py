@@ -14,7 +14,7 @@ from agent import errors
 from agent.cli.demo import SHEETS, SHOP, ShopQuestion, run_demo
 from agent.llm.scripted import ScriptedModel
 from agent.queryspec.columns import Datasets
-from agent.queryspec.run import run as run_spec
+from agent.queryspec.compile import run as run_spec
 from agent.queryspec.spec import QuerySpec
 from agent.sample.spreadsheets import RETURNS, STORES
 from agent.services import Services
