@@ -113,11 +113,14 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
     )
     names = " ".join(readable(name) for table in tables for name in table.result["columns"])
     known = f"{cells} {names} {question}"
+    # A change of the values is no cause, as in "after the rise".
+    events = (words.up, words.down, words.highest, words.lowest, words.event)
     for match in words.cause.finditer(text):
+        behind = _WORD.findall(text[match.end() :])[:1]
         missing = (
             words.missing.match(text, match.end())
             or words.unknown.search(text)
-            or any(_is_event(part, words) for part in (match.group(), *_WORD.findall(text[match.end() :])[:1]))
+            or any(pattern.fullmatch(part.split()[-1]) for part in (match.group(), *behind) for pattern in events)
         )
         if (
             not missing
@@ -139,12 +142,6 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
 
 
 _WORD = re.compile(r"^\s*([^\W\d_]+)")
-
-
-def _is_event(cause: str, words: Vocabulary) -> bool:
-    """Return whether what looks like a cause is a change of the values, as in "after the rise"."""
-    patterns = (words.up, words.down, words.highest, words.lowest, words.event)
-    return any(pattern.fullmatch(cause.split()[-1]) for pattern in patterns)
 
 
 def _is_schedule(text: str, match: re.Match[str], words: Vocabulary, tables: Sequence[Table]) -> bool:
