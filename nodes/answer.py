@@ -4,7 +4,7 @@ from typing import Any
 
 from agent.answers.outputs import clarification_output, compose_answer, failure_output
 from agent.charts.echarts import chart_of
-from agent.clarify.assumptions import assumptions_of
+from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated

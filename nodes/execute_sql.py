@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.answers.output_type import output_type_problem
+from agent.answers.outputs import output_type_problem
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated
 from agent.record.step import note

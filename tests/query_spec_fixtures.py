@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.queryspec.compile import Compiled, compile_spec
 from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.read import read_spec
+from agent.queryspec.spec import read_spec
 from tests.agent.queryspec.naive import rows_of
 from tests.agent.queryspec.tables import datasets
 

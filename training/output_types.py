@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.answers.output_type import choose_output_type
+from agent.answers.outputs import choose_output_type
 from agent.charts.echarts import chart_of
 from agent.embedded.prompts import output_type_messages
 from agent.errors import StatementError

@@ -16,7 +16,6 @@ from agent.errors import QueryNotWritten
 from agent.llm.client import ModelClient
 from agent.record.step import note
 from agent.retrieval.linked_values import linked_values
-from agent.schema.catalog import Table
 from agent.schema.words import words
 from agent.sources.source import Source
 from agent.state import AnalystState, Conclusion, ToolCall
@@ -47,15 +46,11 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
     question_words = words(state["question"])
     source, dataset_id = max(
         ((bench.open_source([name]), name) for name in state["dataset_ids"]),
-        key=lambda pair: len(question_words & _column_words(pair[0].catalog.tables[pair[1]])),
+        key=lambda pair: len(question_words & words(" ".join(pair[0].catalog.tables[pair[1]].column_names))),
     )
     query = _generate_query(dataset_id, source, state["question"], model, today)
     arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
     return {"call": ToolCall(tool="run_query", arguments=arguments, is_given=False), "step_count": 1}
-
-
-def _column_words(table: Table) -> set[str]:
-    return {word for name in table.column_names for word in words(name)}
 
 
 def _generate_query(dataset_id: str, source: Source, question: str, model: ModelClient, today: date) -> str:

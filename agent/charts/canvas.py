@@ -105,7 +105,8 @@ def families_for(text: str) -> tuple[list[str], set[str]]:
 
     A character is drawn with the first family that has it: the shipped fonts, then installed fonts by name.
     """
-    _register_chinese_font()
+    if _SHIPPED_FONTS[1] not in font_manager.get_font_names():
+        font_manager.fontManager.addfont(pylopdf_fonts_zh_cn.sans_path())
     families = list(_SHIPPED_FONTS)
     missing = {char for char in text if char.isprintable() and not char.isspace()}
     for family in _SHIPPED_FONTS:
@@ -116,11 +117,6 @@ def families_for(text: str) -> tuple[list[str], set[str]]:
             families.append(family)
             missing -= covered
     return families, missing
-
-
-@cache
-def _register_chinese_font() -> None:
-    font_manager.fontManager.addfont(pylopdf_fonts_zh_cn.sans_path())
 
 
 @cache

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.charts.build import figure_of
-from agent.charts.choose import suitable_spec
 from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series
-from agent.charts.plot_spec import PlotSpec, YFormat
+from agent.charts.plot_spec import PlotSpec, YFormat, suitable_spec
 from agent.messages import Language, language_of
 from agent.types import AnswerChart, Result
 
@@ -212,13 +211,11 @@ def _read_heatmap(option: Option, categories: tuple[str, ...]) -> ChartData:
 
 def _read_boxes(option: Option, categories: tuple[str, ...]) -> ChartData:
     boxes, outliers = (series["data"] for series in option["series"])
-    by_box = [tuple(value for x, value in outliers if x == at) for at in range(len(boxes))]
-    return ChartData(categories, boxes=tuple(map(_read_box, boxes, by_box)))
-
-
-def _read_box(ends: list[Any], outliers: tuple[Any, ...]) -> Box | None:
-    low, lower, middle, upper, high = ends
-    return None if low is None else Box(low, lower, middle, upper, high, outliers)
+    drawn = []
+    for at, ends in enumerate(boxes):
+        beyond = tuple(value for x, value in outliers if x == at)
+        drawn.append(None if ends[0] is None else Box(*[*ends, beyond]))
+    return ChartData(categories, boxes=tuple(drawn))
 
 
 _READERS = {"pie": _read_pie, "scatter": _read_scatter, "heatmap": _read_heatmap, "box": _read_boxes}

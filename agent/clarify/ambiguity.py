@@ -5,16 +5,18 @@ differ in their results; it justifies a model call that reviews the question.
 """
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+from agent.messages import Language, render
 from agent.retrieval.linked_values import LinkedValue, linked_values, named_spans
 from agent.retrieval.value_index import ValueIndex, ValueMatch
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.describe import Selection
 from agent.schema.words import content_words, normal_form, stem, words
 from agent.sources.source import Source
-from agent.types import Ambiguity
+from agent.sql.names import referenced_names
+from agent.types import Ambiguity, Clarification
 
 _MAX_CANDIDATES = 4
 _UNMENTIONED_WORD_PENALTY = 0.5
@@ -90,7 +92,9 @@ def ambiguous_columns(question: str, catalog: Catalog, selection: Selection) -> 
         matches = [
             _column_match(table, column, question_words)
             for table in tables
-            for column in _non_key_columns(table, selection, word)
+            for column in table.columns
+            if word in words(column.name) and column.name in selection[table.key]
+            if column.name not in table.key_columns
         ]
         best_score = max((match.score for match in matches), default=0.0)
         best = [match for match in matches if match.score == best_score]
@@ -108,12 +112,6 @@ def ambiguous_columns(question: str, catalog: Catalog, selection: Selection) -> 
         seen.add(names)
         candidates = [f"{match.table.key}.{match.column.name}" for match in best][:_MAX_CANDIDATES]
         yield Ambiguity(type="AmbTableColumn", phrase=_original_word(word, question), candidates=candidates)
-
-
-def _non_key_columns(table: Table, selection: Selection, word: str) -> list[Column]:
-    """Return the selected columns of `table` that have `word` in their name and are not keys."""
-    names = set(selection[table.key]) - set(table.key_columns)
-    return [column for column in table.columns if column.name in names and word in words(column.name)]
 
 
 def _column_match(table: Table, column: Column, question_words: Set[str]) -> _ColumnMatch:
@@ -196,7 +194,10 @@ def ambiguous_wording(question: str, catalog: Catalog, selection: Selection) -> 
     columns are ambiguous if the question names no column and asks to show rows of several tables, or who or where
     several people are.
     """
-    named = _named_column_words(question, catalog, selection)
+    table_words = {word for key in selection for word in words(key)}
+    tables = selection.keys() & catalog.tables.keys()
+    column_words = {word for key in tables for name in selection[key] for word in words(name)}
+    named = (words(question) & column_words) - table_words - _NOT_MEASURES
     vague = _VAGUE.search(_CLEAR_SUPERLATIVE.sub(" ", question))
     if vague and not named and not _BY.search(question):
         yield _wording_ambiguity("AmbQuestion", vague[0], "several measures or orders may be meant by it")
@@ -229,13 +230,6 @@ def _output_is_unclear(question: str, catalog: Catalog, selection: Selection) ->
     return tables > 1 and bool(_ASKS_TO_SHOW.search(question)) or bool(_ASKS_WHO_OF_SEVERAL.search(question))
 
 
-def _named_column_words(question: str, catalog: Catalog, selection: Selection) -> frozenset[str]:
-    """Return the stems of `question` that occur in column names and in no table name."""
-    tables = {word for key in selection for word in words(key)}
-    columns = {word for key in selection if key in catalog.tables for name in selection[key] for word in words(name)}
-    return (words(question) & columns) - tables - _NOT_MEASURES
-
-
 def _wording_ambiguity(kind: str, phrase: str, *candidates: str) -> Ambiguity:
     return Ambiguity(type=kind, phrase=phrase, candidates=list(candidates))
 
@@ -245,3 +239,48 @@ def find_ambiguities(question: str, source: Source, selection: Selection) -> lis
     by_values = ambiguous_values(question, source.values, source.catalog, selection)
     by_columns = ambiguous_columns(question, source.catalog, selection)
     return [*by_values, *by_columns, *ambiguous_wording(question, source.catalog, selection)][:_MAX_AMBIGUITIES]
+
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_MAX_ASSUMPTIONS = 5
+
+
+def assumptions_of(
+    stated: Iterable[str],
+    ambiguities: Iterable[Ambiguity],
+    clarifications: Sequence[Clarification],
+    sql: str,
+    catalog: Catalog,
+    language: Language,
+) -> list[str]:
+    """Return at most five assumptions of `sql`: those `stated` by the model, and the choices between ambiguous names.
+
+    A stated assumption with a number that the statement does not contain is dropped, since the number could be taken
+    for a result. If nothing else is assumed, words with several readings are listed without the reading. After an
+    answered clarifying question, only stated assumptions are returned.
+    """
+    numbers = set(_NUMBER.findall(sql))
+    assumptions = [text.strip() for text in stated if text.strip() and set(_NUMBER.findall(text)) <= numbers]
+    if not any(clarification["question"] for clarification in clarifications):
+        sql_names = {name.lower() for name in referenced_names(sql, catalog).columns}
+        unresolved = list(ambiguities)
+        choices = (_choice(ambiguity, sql_names, sql, language) for ambiguity in unresolved)
+        assumptions += [text for text in choices if text]
+        if not assumptions:
+            vague = [ambiguity["phrase"] for ambiguity in unresolved if ambiguity["type"] == "AmbQuestion"]
+            assumptions = [render("several_readings", language, phrase=phrase) for phrase in vague]
+    return list(dict.fromkeys(assumptions))[:_MAX_ASSUMPTIONS]
+
+
+def _choice(ambiguity: Ambiguity, sql_names: set[str], sql: str, language: Language) -> str | None:
+    """Return a message naming the candidate that the statement uses and the others; None unless it uses exactly one."""
+    candidates = ambiguity["candidates"]
+    used = []
+    for candidate in candidates:
+        column, _, value = candidate.partition(" = ")
+        if column.lower() in sql_names and (not value or value.strip("'\"").lower() in sql.lower()):
+            used.append(candidate)
+    if ambiguity["type"] not in ("AmbTableColumn", "AmbValue") or len(used) != 1:
+        return None
+    others = ", ".join(candidate for candidate in candidates if candidate != used[0])
+    return render("read_as", language, phrase=ambiguity["phrase"], taken=used[0], others=others)

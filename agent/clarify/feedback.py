@@ -101,7 +101,7 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
     option = _selected_option(answer, question)
     clarification = Clarification(
         question=question["question"],
-        answer=_option_answer(option) if option else answer,
+        answer=describe_option(option) if option else answer,
         ambiguity_type=question["ambiguity_type"],
         options=[option["label"] for option in question["options"]],
     )
@@ -140,8 +140,14 @@ def _selected_option(answer: str, question: ClarifyingQuestion) -> Mapping[str, 
     return options[int(answer) - 1]
 
 
-def _option_answer(option: Mapping[str, Any]) -> str:
-    return option["label"] if option["label"] == option["reading"] else f"{option['label']}: {option['reading']}"
+def describe_option(option: Mapping[str, Any]) -> str:
+    """Return the label and the reading of an option, or the label alone if they are equal.
+
+    >>> describe_option({"label": "Net", "reading": "revenue without tax"})
+    'Net: revenue without tax'
+    """
+    label, reading = option["label"], option.get("reading") or ""
+    return label if reading in ("", label) else f"{label}: {reading}"
 
 
 def _text(value: Any, name: str) -> str:

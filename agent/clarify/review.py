@@ -183,7 +183,8 @@ def distinct_readings(options: Sequence[ReadingOption], source: Source, rejected
     readings = [reading for option in options if (reading := _execute_reading(option, limited))]
     distinct: list[Reading] = []
     for reading in sorted(readings, key=lambda reading: reading.order is None):
-        if not any(_have_equal_rows(reading, other) for other in distinct):
+        equal = (other for other in distinct if reading.content is not None and other.content == reading.content)
+        if not any(reading.order is None or other.order in (None, reading.order) for other in equal):
             distinct.append(reading)
     dialect = source.catalog.dialect
     rejected_forms = {canonical_sql(sql, dialect) for sql in rejected}
@@ -212,12 +213,6 @@ def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
         return reading
     order = comparison_key(result, ordered=True) if is_ordered(sql, source.catalog.dialect) else None
     return replace(reading, content=comparison_key(result, ordered=False), order=order)
-
-
-def _have_equal_rows(one: Reading, other: Reading) -> bool:
-    if one.content is None or one.content != other.content:
-        return False
-    return one.order is None or other.order is None or one.order == other.order
 
 
 def _preview(result: Result) -> Preview:

@@ -252,7 +252,9 @@ def ask(
     gc.disable()
     inputs = valid_json(input_of(context, question, thread, answer, reject, accept))
     if files and source:
-        raise _not_together(source, files[0])
+        from agent.core.redact import without_password
+
+        raise SourcesNotTogether(without_password(source), str(files[0]))
     settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
     options = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
     target = _Target(thread, tuple(files or ()), source, validation)
@@ -312,12 +314,6 @@ def _refused(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
     output = refusal(failure_of(error), inputs, thread)
     _print(output, as_json=True)
     return output
-
-
-def _not_together(source: str, file: Path) -> SourcesNotTogether:
-    from agent.core.redact import without_password
-
-    return SourcesNotTogether(without_password(source), str(file))
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from agent.datasets.dataset import Dataset
 from agent.errors import DriverMissing
 from agent.evals.match import matches
 from agent.graph import build_graph
-from agent.queryspec.datasets import Datasets
-from agent.queryspec.run import run
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import run
 from agent.queryspec.spec import QuerySpec
 from agent.sample.spreadsheets import RETURNS, STORES
 from agent.services import Services

@@ -253,7 +253,8 @@ def clarification(
     dataset = read_labeled_questions(questions)
     with progress_bar() as advance:
         report, table = run_clarification(dataset, databases, settings, plan, advance, embedded)
-    summary = ", ".join(f"{title} {_percent(report['asking'][name])}" for name, title in _ASKING.items())
+    shares = {title: report["asking"][name] for name, title in _ASKING.items()}
+    summary = ", ".join(f"{title} {'–' if share is None else f'{share:.2%}'}" for title, share in shares.items())
     _print_figures(report, f"{table}\n{summary}", as_json)
 
 
@@ -292,7 +293,3 @@ def _print_report(report: "Report", as_json: bool) -> None:
             err=True,
         )
     sys.stdout.write(json_text(report.as_json()) + "\n")
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.2%}"

@@ -53,7 +53,10 @@ class EmbeddedAmbiguityReviewer:
         column_key, _, value = candidate.partition(" = ")
         table, _, column = column_key.rpartition(".")
         name = value.strip("'\"") or column.replace("_", " ")
-        question = _replace_phrase(state["question"], phrase, name)
+        # Replace the phrase as a word if the question has it as one.
+        as_word = rf"(?<!\w){re.escape(phrase)}(?!\w)"
+        pattern = as_word if re.search(as_word, state["question"]) else re.escape(phrase)
+        question = re.sub(pattern, lambda _: name, state["question"], count=1)
         reading_state = cast(State, {**state, "question": question, "clarifications": []})
         try:
             written = write_statement(reading_state, source, self.model, replace(self.options, candidates=1), today)
@@ -61,10 +64,3 @@ class EmbeddedAmbiguityReviewer:
             return None
         label = f"{name} ({column_key if value else table})"
         return ReadingOption(label=label, reading=question, sql=written.sql) if written.sql else None
-
-
-def _replace_phrase(question: str, phrase: str, replacement: str) -> str:
-    """Replace the first occurrence of `phrase`, preferably one at word boundaries."""
-    as_word = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", question)
-    start = as_word.start() if as_word else question.find(phrase)
-    return question if start < 0 else f"{question[:start]}{replacement}{question[start + len(phrase) :]}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agent.queryspec.outputs import TIMES
+from agent.queryspec.columns import TIMES
 from agent.queryspec.spec import MAX_LIMIT, Bucket, Period
 from agent.schema.catalog import Column, Table
 from agent.schema.words import han_runs, spelt_words, stem, words

@@ -7,10 +7,9 @@ from agent.embedded.candidates import with_short_limits
 from agent.embedded.constraints import QuestionConstraints
 from agent.embedded.voting import ExecutedCandidate, executed_candidate, is_decided, winners
 from agent.errors import PermissionDenied, QuerySpecInvalid, StatementError
-from agent.queryspec.datasets import Datasets
-from agent.queryspec.read import read_spec
-from agent.queryspec.run import run
-from agent.queryspec.spec import QuerySpec, output_name
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import run
+from agent.queryspec.spec import QuerySpec, output_name, read_spec
 from agent.record.step import note
 from agent.sources.source import Source
 

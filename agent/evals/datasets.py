@@ -270,11 +270,7 @@ def _question(record: Record) -> LabeledQuestion:
     kind, matters = text_field(record, "type"), record.get("differs")
     if kind not in _TYPES or not isinstance(matters, bool):
         raise ValueError(Message("label_invalid", types=", ".join(_TYPES)))
-    return LabeledQuestion(*fields, _intended_sql(record), type=kind, matters=matters)
-
-
-def _intended_sql(record: Record) -> str:
     readings, meant = record.get("readings"), record.get("meant", 0)
     if not isinstance(readings, list) or type(meant) is not int or not 0 <= meant < len(readings):
         raise ValueError(Message("meant_invalid"))
-    return text_field(readings[meant], "sql")
+    return LabeledQuestion(*fields, text_field(readings[meant], "sql"), type=kind, matters=matters)

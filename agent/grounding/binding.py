@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, islice, product
 from statistics import fmean
 
 from agent.grounding.facts import Column, bits
@@ -73,6 +73,10 @@ _ALONE = re.compile(r"\s*(?:$|[.,;:)]|(?:in|among|on|at|during|since)\b)", re.IG
 _VALUED = re.compile(r"value|amount|worth|sum|price|cost|total|сумм|стоимост|цен|руб|额|值|价|金", re.IGNORECASE)
 _SCALED = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
 MOST_ROWS = 400
+_MOST_COMBINATIONS = 24
+
+_Choices = list[tuple[int, frozenset[int]]]
+"""Rows, as bits, and columns of a period, none for all."""
 
 
 @dataclass(frozen=True)
@@ -202,66 +206,17 @@ class Binding:
         self, start: int, end: int, figure: Figure | None = None, without: frozenset[int] = frozenset()
     ) -> Iterator[tuple[int, frozenset[int], bool]]:
         """Yield the rows that a place may be of, the columns of its period, and whether the sentence names rows."""
-        options: list[list[tuple[int, frozenset[int]]]] = []
+        options: list[_Choices] = []
         inherited: list[int] = []
-        named = False
         for dimension in self.reading.dimensions:
-            if dimension in without:
-                continue
-            groups = self.reading.governing(start, end, dimension, figure)
+            groups = self._groups_for(start, end, dimension, figure) if dimension not in without else []
+            if groups and not self._in_segment(groups, start):
+                inherited.append(len(options))
             if groups:
-                named = True
-                if (
-                    figure is not None
-                    and self.reading.paired(figure)
-                    and not any(self._beside(group, figure) for group in groups)
-                ):
-                    groups = self.reading.in_dimension(dimension)
-                    every = [Group((member,)) for group in groups for member in group.members]
-                    alone = len(every) == 1 and self.reading.figures.index(figure) > 0
-                    groups = [*groups, *every]
-                else:
-                    alone = False
-                near = any(self.reading.segment(group.start) == self.reading.segment(start) for group in groups)
-                ahead = (
-                    not near
-                    and all(group.start >= end for group in groups)
-                    and groups[0] is not self.reading.following(end, groups)
-                )
-                chosen = [(self._range_rows(group), group.columns) for group in groups]
-                if alone or ahead:
-                    chosen.append((self.table.all, frozenset()))
-                if (
-                    dimension < 0
-                    and figure is not None
-                    and self.reading.paired(figure)
-                    and not any(self._beside(group, figure) for group in groups)
-                ):
-                    chosen.append((self.table.all, frozenset()))
-                if not near:
-                    inherited.append(len(options))
-                part = self.reading.part(start)
-                moved = (
-                    dimension < 0
-                    and (self.words.up.search(part) or self.words.down.search(part) or self.words.since.search(part))
-                    and not any(self.reading.segment(group.start) == self.reading.segment(start) for group in groups)
-                )
-                if dimension == -1 and self.words.previous.search(self.text):
-                    chosen += [(mask, frozenset()) for group in groups for mask in self._before(group.rows)]
-                if moved or (dimension < 0 and self.words.previous.search(self.text)):
-                    chosen.append((self.table.all, frozenset()))
-                options.append(chosen)
-        before = self.reading.before
-        if before is not None:
-            pronoun = bool(self.words.pronoun.match(self.text))
-            for dimension in before.dimensions:
-                if dimension in self.reading.dimensions or dimension in without:
-                    continue
-                carried = [(self._range_rows(group), group.columns) for group in before.in_dimension(dimension)]
-                if carried and (pronoun or dimension < 0):
-                    named = named or pronoun
-                    options.append(carried if pronoun and dimension >= 0 else [*carried, (self.table.all, frozenset())])
-        for combination in list(product(*options))[:24]:
+                options.append(self._choices(start, end, groups, figure))
+        carried = self._choices_before(without)
+        named = bool(options) or (bool(carried) and self.words.pronoun.match(self.text) is not None)
+        for combination in islice(product(*options, *carried), _MOST_COMBINATIONS):
             rows, columns = self.table.all, frozenset[int]()
             for mask, family in combination:
                 rows &= mask
@@ -272,6 +227,63 @@ class Binding:
                     rows &= self.table.all if at in inherited else mask
             if rows:
                 yield rows, columns, named
+
+    def _groups_for(self, start: int, end: int, dimension: int, figure: Figure | None) -> Sequence[Group]:
+        """Return the groups of a column that a place may be of: of a list, all groups and each of their names."""
+        groups = self.reading.governing(start, end, dimension, figure)
+        if not groups or figure is None or not self._is_apart(groups, figure):
+            return groups
+        groups = self.reading.in_dimension(dimension)
+        return [*groups, *(Group((member,)) for group in groups for member in group.members)]
+
+    def _is_apart(self, groups: Sequence[Group], figure: Figure) -> bool:
+        """Return whether a figure is paired with names by their order, and no group is beside it."""
+        return self.reading.paired(figure) and not any(self._beside(group, figure) for group in groups)
+
+    def _in_segment(self, groups: Sequence[Group], start: int) -> bool:
+        """Return whether one of `groups` stands in the same part of the sentence as `start`."""
+        return any(self.reading.segment(group.start) == self.reading.segment(start) for group in groups)
+
+    def _choices(self, start: int, end: int, groups: Sequence[Group], figure: Figure | None) -> _Choices:
+        """Return the rows and columns of the groups of one column that a place may be of, and all rows if it may."""
+        dimension = groups[0].dimension
+        near = self._in_segment(groups, start)
+        apart = figure is not None and self._is_apart(groups, figure)
+        ahead = (
+            not near
+            and all(group.start >= end for group in groups)
+            and groups[0] is not self.reading.following(end, groups)
+        )
+        choices: _Choices = [(self._range_rows(group), group.columns) for group in groups]
+        members = {member for group in groups for member in group.members}
+        alone = apart and len(members) == 1 and figure is not self.reading.figures[0]
+        every: _Choices = [(self.table.all, frozenset())]
+        if alone or ahead or (apart and dimension < 0):
+            choices += every
+        previous = dimension < 0 and self.words.previous.search(self.text)
+        if dimension == -1 and previous:
+            choices += [(mask, frozenset()) for group in groups for mask in self._before(group.rows)]
+        part = self.reading.part(start)
+        moved = any(pattern.search(part) for pattern in (self.words.up, self.words.down, self.words.since))
+        return choices + every if previous or (dimension < 0 and moved and not near) else choices
+
+    def _choices_before(self, without: frozenset[int]) -> list[_Choices]:
+        """Return the choices of the sentence before: its periods, and its names if a pronoun refers to them."""
+        before = self.reading.before
+        if before is None:
+            return []
+        pronoun = self.words.pronoun.match(self.text)
+        options: list[_Choices] = []
+        for dimension in before.dimensions:
+            groups = before.in_dimension(dimension)
+            if dimension in self.reading.dimensions or dimension in without or not groups:
+                continue
+            choices: _Choices = [(self._range_rows(group), group.columns) for group in groups]
+            if dimension < 0:
+                options.append([*choices, (self.table.all, frozenset())])
+            elif pronoun:
+                options.append(choices)
+        return options
 
     def _beside(self, group: Group, figure: Figure) -> bool:
         """Return whether a name stands right before or behind a figure."""
@@ -302,16 +314,15 @@ class Binding:
 
     def _scale(self, figure: Figure, fact: Fact, unit: str | None) -> list[float]:
         """Return by what a figure is to be multiplied to be a value like that of `fact`; nothing where it cannot be."""
-        if fact.kind == "percent":
-            return [1.0] if figure.kind == "percent" else []
-        if fact.kind == "points":
-            return [1.0] if figure.kind == "points" else []
-        if fact.kind == "ratio":
-            fraction = figure.kind == "times" or (figure.kind == "plain" and self._says_ratio())
-            return [1.0] if fraction else []
-        if fact.kind == "count":
-            return [1.0] if figure.kind == "plain" and figure.factor == 1 and unit is None else []
         column = fact.column
+        if fact.kind != "value":
+            fits = {
+                "percent": figure.kind == "percent",
+                "points": figure.kind == "points",
+                "ratio": figure.kind == "times" or (figure.kind == "plain" and self._says_ratio()),
+                "count": figure.kind == "plain" and figure.factor == 1 and unit is None,
+            }
+            return [1.0] if fits[fact.kind] else []
         if column is not None and figure.kind == "times" and figure.value < 1 and column.is_rate and not fact.compares:
             return [100.0 if scale == 1 else 1.0 for scale in self._percent_scale(column)]
         if column is None or figure.kind == "ordinal" or (figure.kind == "times" and not self._is_frequency(figure)):
@@ -320,6 +331,11 @@ class Binding:
             return [1.0, 0.01] if column.is_rate else []
         if figure.kind in {"percent", "points"}:
             return self._percent_scale(column)
+        ratios = self._unit_ratio(unit, column)
+        return [factor * ratio for factor in self._factors(figure, column, unit) for ratio in ratios]
+
+    def _factors(self, figure: Figure, column: Column, unit: str | None) -> list[float]:
+        """Return the ratios of the scale of a figure, such as 1e6, to those that the values of a column may have."""
         factors = [figure.factor / factor for factor in column.factors] or [
             *(figure.factor / factor for factor in column.question_factors),
             figure.factor,
@@ -329,15 +345,8 @@ class Binding:
         scaled = re.search(rf"[万亿千]{counted}(?![\u3400-\u9fff])", names) if _CHINESE.match(counted) else None
         if scaled and not column.factors and figure.factor == 1:
             factors = factors[:-1]
-        if (
-            column.factors
-            and figure.factor == 1
-            and unit not in CURRENCIES
-            and not scaled
-            or figure.factor in column.question_factors
-        ):
-            factors.append(1.0)
-        return [factor * ratio for factor in factors for ratio in self._unit_ratio(unit, column)]
+        plain = column.factors and figure.factor == 1 and unit not in CURRENCIES and not scaled
+        return [*factors, 1.0] if plain or figure.factor in column.question_factors else factors
 
     def _is_frequency(self, figure: Figure) -> bool:
         """Return whether "times" counts how often something was and compares nothing."""
@@ -428,79 +437,54 @@ class Binding:
         self, start: int, end: int, rows: int, figure: Figure | None = None
     ) -> Iterator[tuple[int, int, str]]:
         """Yield later and earlier rows that a change may be between."""
-        steps = self.table.time_steps
+        steps = [mask for _, mask in self.table.time_steps]
         if len(steps) < 2:
             return
         base = next((mask for mask, _, _ in self.rows_for(start, end, None, frozenset({-1}))), self.table.all)
-        base_steps = [mask & base for _, mask in steps if mask & base]
-        mentions = self._in_time(
-            {
-                member.rows
-                for group in self.reading.in_dimension(-1)
-                for member in group.members
-                if member.rows and member.rows & base
-            }
-        )
-        carried = False
-        if not mentions and self.reading.before is not None:
-            mentions = self._in_time(
-                {
-                    member.rows
-                    for group in self.reading.before.in_dimension(-1)
-                    for member in group.members
-                    if member.rows
-                }
-            )
-            carried = True
-        mentions = [mask for mask in mentions if mask != self.table.all]
-        governing = {member.rows for group in self.reading.governing(start, end, -1) for member in group.members}
-        if len(mentions) > 1:
-            for at, early in enumerate(mentions):
-                for late in mentions[at + 1 :]:
-                    if base & late and base & early and not late & early:
-                        yield base & late, base & early, "time"
+        periods = self._periods_of(self.reading, base)
+        carried = not periods and self.reading.before is not None
+        if not periods and self.reading.before is not None:
+            periods = self._periods_of(self.reading.before)
+        periods = [mask for mask in periods if mask != self.table.all]
+        pairs = [(late, early) for early, late in combinations(periods, 2) if not late & early]
         ranges = [group for group in self.reading.in_dimension(-1) if group.is_range and len(group.members) == 2]
-        if len(mentions) == 2 and ranges and figure is None:
-            return
-        for mask in mentions:
-            if len(mentions) > 1 and mask not in governing and not self.words.previous.search(self.text):
-                continue
-            for earlier in self._before(mask):
-                if base & mask and base & earlier:
-                    yield base & mask, base & earlier, "time"
-            if self.words.following.search(self.text):
-                for later in self._after(mask):
-                    if base & mask and base & later:
-                        yield base & later, base & mask, "time"
-            if len(mentions) > 1:
-                continue
-            last, first = steps[-1][1], steps[0][1]
-            if (
-                base & last
-                and not last & mask
-                and base & mask
-                and (
-                    figure is not None
-                    or not any(base & earlier for earlier in self._before(mask))
-                    or self.words.since.search(self.text[: end + 16])
-                )
-            ):
-                yield base & last, base & mask, "time"
-            if (
-                figure
-                and base & first
-                and base & mask
-                and not first & mask
-                and not self.words.previous.search(self.text)
-            ):
-                yield base & mask, base & first, "time"
-            inside = [step & mask for step in base_steps if step & mask]
-            if len(inside) > 1:
-                yield inside[-1], inside[0], "time"
-        if (not mentions or carried) and len(base_steps) > 1:
-            yield base_steps[-1], base_steps[0], "time"
+        is_range = len(periods) == 2 and bool(ranges) and figure is None
+        if not is_range:
+            pairs += self._pairs_beside(periods, start, end)
+        if len(periods) == 1:
+            pairs += self._pairs_with_ends(periods[0], base, end, figure)
+        base_steps = [mask & base for mask in steps if mask & base]
+        if (not periods or (carried and not is_range)) and len(base_steps) > 1:
+            pairs.append((base_steps[-1], base_steps[0]))
             if not self.words.always.search(self.text):
-                yield base_steps[-1], base_steps[-2], "time"
+                pairs.append((base_steps[-1], base_steps[-2]))
+        yield from ((base & late, base & early, "time") for late, early in pairs if base & late and base & early)
+
+    def _periods_of(self, reading: Reading, base: int = -1) -> list[int]:
+        """Return the rows of the periods that a sentence names, in order of time, those that share rows with `base`."""
+        members = [member for group in reading.in_dimension(-1) for member in group.members]
+        return self._in_time({member.rows for member in members if member.rows & base})
+
+    def _pairs_beside(self, periods: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield each period and the one before it, and the one after it where the sentence speaks of that."""
+        governing = {member.rows for group in self.reading.governing(start, end, -1) for member in group.members}
+        for mask in periods:
+            if len(periods) == 1 or mask in governing or self.words.previous.search(self.text):
+                yield from ((mask, earlier) for earlier in self._before(mask))
+                if self.words.following.search(self.text):
+                    yield from ((later, mask) for later in self._after(mask))
+
+    def _pairs_with_ends(self, mask: int, base: int, end: int, figure: Figure | None) -> Iterator[tuple[int, int]]:
+        """Yield the only period of the sentence with the first and the last of the table, and its own ends."""
+        steps = [step for _, step in self.table.time_steps]
+        since = self.words.since.search(self.text[: end + 16])
+        if not steps[-1] & mask and (figure or since or not any(base & earlier for earlier in self._before(mask))):
+            yield steps[-1], mask
+        if figure and not steps[0] & mask and not self.words.previous.search(self.text):
+            yield mask, steps[0]
+        inside = [step & mask for step in steps if step & mask & base]
+        if len(inside) > 1:
+            yield inside[-1], inside[0]
 
     def _in_time(self, masks: set[int]) -> list[int]:
         """Return sets of rows by the time of their first."""

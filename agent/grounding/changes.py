@@ -183,63 +183,66 @@ class Changes(Counts):
         return 0 if len(low) != 1 else -side // 2 if low.pop() else side // 2
 
     def _moves(self, match: re.Match[str], sign: int) -> bool:
-        reading, table, words = self.reading, self.table, self.words
-        moved = self._from_to(match)
-        if moved is not None:
-            return moved * sign > 0 and not self._reversed(match)
-        ends = [
-            each
-            for each in reading.figure_groups
-            if len(each) == 2
-            and words.ranges.fullmatch(re.sub(r"[$€£¥₽]", "", self.text[each[0].end : each[1].start]))
-            and reading.segment(each[0].start) == reading.segment(match.start())
-        ]
-        if ends:
-            first, last = ends[0]
-            if first.kind == last.kind and first.readings and last.readings:
-                factor = (
-                    last.factor
-                    if first.factor == 1
-                    and first.value < last.value / last.factor * 1000
-                    and last.factor > 1
-                    and first.value < 1000
-                    else 1.0
-                )
-                return (last.value - first.value * factor) * sign > 0
+        """Return whether the values that a word of a rise or fall is said of move as `sign` says."""
+        delta = self._from_to(match)
+        if delta is not None:
+            return delta * sign > 0 and not self._reversed(match)
+        delta = self._of_range(match)
+        if delta is not None:
+            return delta * sign > 0
         columns = self._superlative_columns(match.start(), match.end())
-        changes = [column for column in table.metrics if column.is_change and column.index in columns] or [
-            column for column in table.metrics if column.is_change
-        ]
-        timed = len(table.time_steps) > 1 or table.families
-        options = list(self.rows_for(match.start(), match.end()))
-        if not options:
+        changes = [column for column in self.table.metrics if column.is_change]
+        changes = [column for column in changes if column.index in columns] or changes
+        timed = len(self.table.time_steps) > 1 or bool(self.table.families)
+        options = [rows for rows, _, _ in self.rows_for(match.start(), match.end())]
+        if not options or (not timed and not changes and self.table.is_ordered):
             return True
-        part = self.reading.part(match.start())
-        always = bool(words.always.search(part))
-        both = words.up.search(self.text) and words.down.search(self.text)
-        for rows, _, _ in options:
+        always = timed and self.words.always.search(self.reading.part(match.start())) is not None
+        both = self.words.up.search(self.text) and self.words.down.search(self.text)
+        for rows in options:
             if both and any(self._some_step(rows, at, sign) for at in columns):
                 return True
-            for column in changes:
-                if any(value * sign > 0 for value in table.values(rows, column.index)):
-                    return True
-            if always and timed:
+            if any(value * sign > 0 for column in changes for value in self.table.values(rows, column.index)):
+                return True
+            if always:
                 return self._always(match, columns, rows, sign)
-            for late, early, _ in self._time_pairs(match.start(), match.end(), rows):
-                for at in columns:
-                    one, two = self._one_value(late, table.columns[at]), self._one_value(early, table.columns[at])
-                    if one is not None and two is not None and self._moves_so(one, two, sign):
-                        return True
-            for family in table.families:
-                for before, after in self._column_pairs(None, family):
-                    one, two = self._one_value(rows, after), self._one_value(rows, before)
-                    if one is not None and two is not None and self._moves_so(one, two, sign):
-                        return True
-        if not timed and not changes and table.is_ordered:
-            return True
-        if not timed and not changes:
-            return False
+            if any(self._moves_so(late, early, sign) for late, early in self._values_in_time(match, columns, rows)):
+                return True
         return False
+
+    def _of_range(self, match: re.Match[str]) -> float | None:
+        """Return the difference of the ends of a range of figures such as "41-12", None where there is none."""
+        segment = self.reading.segment(match.start())
+        for figures in self.reading.figure_groups:
+            if len(figures) != 2 or self.reading.segment(figures[0].start) != segment:
+                continue
+            first, last = figures
+            between = re.sub(r"[$€£¥₽]", "", self.text[first.end : last.start])
+            if not self.words.ranges.fullmatch(between):
+                continue
+            if first.kind != last.kind or not first.readings or not last.readings:
+                return None
+            # The scale of "from 900 to 1,200 thousand" is that of both ends.
+            scaled = first.factor == 1 < last.factor and first.value < min(1000, last.value / last.factor * 1000)
+            return last.value - first.value * (last.factor if scaled else 1.0)
+        return None
+
+    def _values_in_time(
+        self, match: re.Match[str], columns: frozenset[int], rows: int
+    ) -> Iterator[tuple[float, float]]:
+        """Yield later and earlier values of the columns, in rows of two periods or in columns of two periods."""
+        metrics = [self.table.columns[at] for at in columns]
+        pairs = [
+            (self._one_value(late, column), self._one_value(early, column))
+            for late, early, _ in self._time_pairs(match.start(), match.end(), rows)
+            for column in metrics
+        ]
+        pairs += [
+            (self._one_value(rows, late), self._one_value(rows, early))
+            for family in self.table.families
+            for early, late in self._column_pairs(None, family)
+        ]
+        yield from ((late, early) for late, early in pairs if late is not None and early is not None)
 
     def _moves_so(self, late: float, early: float, sign: int) -> bool:
         """Return whether a value rose or fell, as `sign` says; a loss grows as its value falls."""

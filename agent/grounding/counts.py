@@ -1,7 +1,9 @@
 """Numbers of rows: "three regions", "four of the six months exceeded 100", "all regions"."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from math import isfinite
 from statistics import fmean
@@ -12,6 +14,25 @@ from agent.grounding.measures import measures_of
 from agent.grounding.numbers import Figure, hedge_of
 
 _MOST_NAMES = 200
+
+_Predicate = Callable[[float], bool]
+
+
+@dataclass(frozen=True)
+class _Count:
+    """A figure that may be a number of rows, names or periods."""
+
+    figure: Figure
+    value: int
+    labels: Sequence[Column]
+    """The columns whose names are counted, by the words behind the figure."""
+    is_named: bool
+    """Whether the words behind the figure name a column or rows in general."""
+    is_size: bool
+    """Whether there are as many rows, names or periods, in the table or in the rows that the sentence names."""
+    names: int
+    periods: int
+    """The numbers of names and periods that the sentence mentions."""
 
 
 class Counts(Binding):
@@ -83,92 +104,77 @@ class Counts(Binding):
                 found.append(("near" if hedged else "equal", figure.value, figure.kind))
         return found
 
-    @staticmethod
-    def _meets(value: float, operator: str, limit: float) -> bool:
-        if operator == "near":
-            return abs(value - limit) <= 0.08 * abs(limit)
-        return {
-            "equal": value == limit,
-            "over": value > limit,
-            "at_least": value >= limit,
-            "under": value < limit,
-            "at_most": value <= limit,
-        }[operator]
-
     def _condition_sets(
         self, columns: frozenset[int], rows: int, conditions: Sequence[tuple[str, float, str]]
     ) -> list[int]:
         """Return the rows that meet the conditions of the sentence, once for each column that they may be of."""
         sets: list[int] = []
-        words = self.words
         for at in columns:
             column = self.table.columns[at]
-            values = {row: column.values[row] for row in bits(rows) if column.values[row] is not None}
-            for operator, limit, kind in conditions:
-                scales = [1.0, *(1 / factor for factor in column.factors)]
-                if kind == "percent":
-                    scales = self._percent_scale(column) or [1.0]
-                elif kind == "times":
-                    scales = [100.0 if scale == 1 else 1.0 for scale in self._percent_scale(column)]
-                for scale in scales:
-                    sets.append(
-                        _mask(row for row, value in values.items() if self._meets(value or 0, operator, limit * scale))
-                    )
-            if len(conditions) == 2:
-                sets.append(
-                    _mask(
-                        row
-                        for row, value in values.items()
-                        if all(self._meets(value or 0, *each[:2]) for each in conditions)
-                    )
-                )
-            beside = any(
-                match.end() <= average.start() <= match.end() + 10
-                for average in words.average.finditer(self.text)
-                for pattern in (words.than, words.exceeds, words.trails, words.more, words.less)
-                for match in pattern.finditer(self.text)
-            )
-            if beside and values:
-                mean = fmean(value or 0 for value in values.values())
-                if words.more.search(self.text) or words.exceeds.search(self.text):
-                    sets.append(_mask(row for row, value in values.items() if (value or 0) > mean))
-                if words.less.search(self.text) or words.trails.search(self.text):
-                    sets.append(_mask(row for row, value in values.items() if (value or 0) < mean))
-            if words.negative.search(self.text):
-                sets.append(_mask(row for row, value in values.items() if (value or 0) < 0))
-            if words.positive.search(self.text):
-                sets.append(_mask(row for row, value in values.items() if (value or 0) > 0))
-            if words.negation.search(self.text) and not conditions:
-                sets.append(_mask(row for row, value in values.items() if value == 0))
-            if column.is_change:
-                if words.up.search(self.text):
-                    sets.append(_mask(row for row, value in values.items() if (value or 0) > 0))
-                if words.down.search(self.text):
-                    sets.append(_mask(row for row, value in values.items() if (value or 0) < 0))
-                if words.steady.search(self.text):
-                    sets.append(_mask(row for row, value in values.items() if value == 0))
-        for family in self.table.families:
-            for early, late in self._column_pairs(None, family):
-                compared = ((words.more, 1), (words.less, -1)) if not conditions else ()
-                if words.judged.search(self.text):
-                    compared = ((words.judged, 1), (words.judged, -1))
-                for pattern, sign in ((words.up, 1), (words.down, -1), *compared):
-                    if pattern.search(self.text):
-                        sets.append(
-                            _mask(
-                                row
-                                for row in bits(rows)
-                                if ((late.values[row] or 0) - (early.values[row] or 0)) * sign > 0
-                            )
-                        )
-        if not conditions and any(p.search(self.text) for p in (words.than, words.exceeds, words.trails)):
-            mentioned = list(dict.fromkeys(at for metric in self.reading.metrics for at in metric.columns))[:4]
-            for one, two in permutations(mentioned, 2):
-                first, second = self.table.columns[one].values, self.table.columns[two].values
-                sets.append(_mask(row for row in bits(rows) if (first[row] or 0) > (second[row] or 0)))
+            values = {row: value for row in bits(rows) if (value := column.values[row]) is not None}
+            predicates = self._limits(column, conditions)
+            predicates += self._signs(column, list(values.values()), has_limits=bool(conditions))
+            sets += [_mask(row for row, value in values.items() if meets(value)) for meets in predicates]
+        sets += self._sets_by_columns(rows, has_limits=bool(conditions))
         if len(self.table.time_steps) > 1 and not conditions:
             sets += self._sets_by_direction(columns)
         return sets
+
+    def _limits(self, column: Column, conditions: Sequence[tuple[str, float, str]]) -> list[_Predicate]:
+        """Return the comparisons with the limits that the sentence states, and both of two limits together."""
+        predicates: list[_Predicate] = []
+        for operator, limit, kind in conditions:
+            scales = [1.0, *(1 / factor for factor in column.factors)]
+            if kind == "percent":
+                scales = self._percent_scale(column) or [1.0]
+            elif kind == "times":
+                scales = [100.0 if scale == 1 else 1.0 for scale in self._percent_scale(column)]
+            predicates += [partial(_meets, operator, limit * scale) for scale in scales]
+        if len(conditions) == 2:
+            predicates.append(lambda value: all(_meets(operator, limit, value) for operator, limit, _ in conditions))
+        return predicates
+
+    def _signs(self, column: Column, values: Sequence[float], *, has_limits: bool) -> list[_Predicate]:
+        """Return the conditions in words: above or below the average, positive, negative, zero, rising, falling."""
+        words, text = self.words, self.text
+        beside = bool(values) and any(
+            match.end() <= average.start() <= match.end() + 10
+            for average in words.average.finditer(text)
+            for pattern in (words.than, words.exceeds, words.trails, words.more, words.less)
+            for match in pattern.finditer(text)
+        )
+        mean = fmean(values) if beside else 0.0
+        above = words.more.search(text) or words.exceeds.search(text)
+        below = words.less.search(text) or words.trails.search(text)
+        rules: list[tuple[object, _Predicate]] = [
+            (beside and above, lambda value: value > mean),
+            (beside and below, lambda value: value < mean),
+            (words.negative.search(text), lambda value: value < 0),
+            (words.positive.search(text), lambda value: value > 0),
+            (words.negation.search(text) and not has_limits, lambda value: value == 0),
+            (column.is_change and words.up.search(text), lambda value: value > 0),
+            (column.is_change and words.down.search(text), lambda value: value < 0),
+            (column.is_change and words.steady.search(text), lambda value: value == 0),
+        ]
+        return [meets for applies, meets in rules if applies]
+
+    def _sets_by_columns(self, rows: int, *, has_limits: bool) -> list[int]:
+        """Return the rows where one column exceeds another: a later period an earlier one, or as the sentence says."""
+        words = self.words
+        pairs: list[tuple[Column, Column]] = []
+        compared = ((words.more, 1), (words.less, -1)) if not has_limits else ()
+        if words.judged.search(self.text):
+            compared = ((words.judged, 1), (words.judged, -1))
+        for pattern, sign in ((words.up, 1), (words.down, -1), *compared):
+            if pattern.search(self.text):
+                families = [pair for family in self.table.families for pair in self._column_pairs(None, family)]
+                pairs += [(late, early) if sign > 0 else (early, late) for early, late in families]
+        if not has_limits and any(p.search(self.text) for p in (words.than, words.exceeds, words.trails)):
+            mentioned = list(dict.fromkeys(at for metric in self.reading.metrics for at in metric.columns))[:4]
+            pairs += permutations([self.table.columns[at] for at in mentioned], 2)
+        return [
+            _mask(row for row in bits(rows) if (high.values[row] or 0) > (low.values[row] or 0)) for high, low in pairs
+        ]
 
     def _sets_by_direction(self, columns: frozenset[int]) -> list[int]:
         """Return the rows of names that rose or fell, and the periods with a rise or fall, as the sentence says."""
@@ -197,92 +203,93 @@ class Counts(Binding):
         """Return whether a figure is a number of rows or names that is right."""
         share = figure.value * len(self.table.rows) if figure.kind == "times" and figure.is_word else 0.0
         if 0 < share < len(self.table.rows) and abs(share - round(share)) < 1e-6:
-            every = frozenset(column.index for column in self.table.metrics)
-            sets = self._condition_sets(every, self.table.all, self._conditions())
+            sets = self._condition_sets(self.table.metric_indexes, self.table.all, self._conditions())
             return any(one.bit_count() == round(share) for one in sets)
-        if not figure.is_whole:
-            return False
-        count = int(figure.value)
         labels = self._labels_behind(figure)
-        if count < 0 or (not labels and self.reading.unit_of(figure) not in {None, "year", "month", "d", "week"}):
+        countable = bool(labels) or self.reading.unit_of(figure) in {None, "year", "month", "d", "week"}
+        if not figure.is_whole or figure.value < 0 or not countable or self._is_code(figure):
             return False
-        table = self.table
-        masks = {rows for rows, _, _ in contexts} | {table.all}
-        wholes = {len(table.rows), table.all.bit_count()}
-        for rows in masks:
-            wholes.add(rows.bit_count())
-            for label in labels or table.labels:
-                wholes.add(
-                    len(
-                        {
-                            str(table.rows[at][label.index])
-                            for at in bits(rows)
-                            if table.rows[at][label.index] is not None
-                        }
-                    )
-                )
-        wholes |= {len(table.time_steps), len(table.years)}
-        before, after = self.text[: figure.start], self.text[figure.end :]
-        if self._is_code(figure):
-            return False
-        named = len({member.text for group in self.reading.groups for member in group.members if group.dimension >= 0})
-        periods = len({member.text for group in self.reading.groups for member in group.members if group.dimension < 0})
-        whole = count in wholes and not (table.truncated and not self.words.shown.search(self.text))
-        generic = self.words.generic.match(after.lstrip()) is not None
-        if self.words.rest.search(self.text) and count in {len(table.rows) - named, *(w - named for w in wholes)}:
+        masks = {rows for rows, _, _ in contexts} | {self.table.all}
+        sizes = {size for rows in masks for size in self._sizes_of(rows, labels or self.table.labels)}
+        sizes |= {len(self.table.rows), len(self.table.time_steps), len(self.table.years)}
+        after = self.text[figure.end :]
+        members = [member for group in self.reading.groups for member in group.members]
+        count = _Count(
+            figure,
+            int(figure.value),
+            labels,
+            is_named=bool(labels) or self.words.generic.match(after.lstrip()) is not None,
+            is_size=figure.value in sizes and (not self.table.truncated or bool(self.words.shown.search(self.text))),
+            names=len({member.text for member in members if member.dimension >= 0}),
+            periods=len({member.text for member in members if member.dimension < 0}),
+        )
+        rest = {len(self.table.rows) - count.names, *(size - count.names for size in sizes)}
+        if self.words.rest.search(self.text) and count.value in rest:
             return True
-        columns = frozenset(column.index for column in table.metrics)
-        metrics = {metric.columns for metric in self.reading.metrics}
-        if metrics:
-            columns = frozenset(at for each in metrics for at in each) | {c.index for c in table.metrics if c.is_change}
-        sets = self._condition_sets(columns, table.all, self._conditions())
+        meets_conditions = self._counts_conditions(count, masks)
+        return self._counts_table(count) if meets_conditions is None else meets_conditions
+
+    def _sizes_of(self, rows: int, labels: Sequence[Column]) -> set[int]:
+        """Return the number of rows in a set, and of the different names in each of `labels`."""
+        cells = [[self.table.rows[at][label.index] for at in bits(rows)] for label in labels]
+        return {rows.bit_count(), *(len({str(cell) for cell in names if cell is not None}) for names in cells)}
+
+    def _counts_conditions(self, count: _Count, masks: Collection[int]) -> bool | None:
+        """Return whether as many rows meet a condition of the sentence; None where it counts by no condition."""
+        table, figure = self.table, count.figure
+        columns = table.metric_indexes
+        if self.reading.metrics:
+            mentioned = frozenset(at for metric in self.reading.metrics for at in metric.columns)
+            columns = mentioned | {column.index for column in table.metrics if column.is_change}
         equal = self._condition_sets(columns, table.all, self._near_values())
-        if any(count in {one.bit_count(), *((one & mask).bit_count() for mask in masks)} for one in equal):
+        if any(count.value in {one.bit_count(), *((one & mask).bit_count() for mask in masks)} for one in equal):
             return True
-        if sets and (labels or generic or figure.is_word or re.match(r"[\s]*(?:of|из|个|家|的)", after)):
-            counts = {one.bit_count() for one in sets}
-            for mask in masks:
-                counts |= {(one & mask).bit_count() for one in sets}
-            for label in labels:
-                counts |= {len({str(table.rows[at][label.index]) for at in bits(one)}) for one in sets}
-            if count in counts or (count == named > 1):
-                return True
-            others = (other for other in self.reading.figures if other is not figure and self._counts_names(other))
-            if any(other.value == len(table.rows) != count for other in others):
-                return False
-            return whole and bool(
-                self.words.existence.search(before)
-                or self.words.part_of.search(before)
-                or self.words.total.search(self.text)
-                or re.match(r"[^\s，。]{0,8}[中里]", after)
-            )
+        sets = self._condition_sets(columns, table.all, self._conditions())
+        before, after = self.text[: figure.start], self.text[figure.end :]
+        if not sets or not (count.is_named or figure.is_word or re.match(r"[\s]*(?:of|из|个|家|的)", after)):
+            return None
+        counts = {size for one in sets for size in self._sizes_of(one, count.labels)}
+        counts |= {(one & mask).bit_count() for one in sets for mask in masks}
+        if count.value in counts or count.value == count.names > 1:
+            return True
+        others = (other for other in self.reading.figures if other is not figure and self._counts_names(other))
+        if any(other.value == len(table.rows) != count.value for other in others):
+            return False
+        return count.is_size and bool(
+            self.words.existence.search(before)
+            or self.words.part_of.search(before)
+            or self.words.total.search(self.text)
+            or re.match(r"[^\s，。]{0,8}[中里]", after)
+        )
+
+    def _counts_table(self, count: _Count) -> bool:
+        """Return whether a number is that of all rows, of the rows of a name, of missing values, or of the mentions."""
+        table, figure = self.table, count.figure
+        before, after = self.text[: figure.start], self.text[figure.end :]
         measured = (
-            named == 1
-            and not labels
-            and not generic
+            count.names == 1
+            and not count.is_named
             and not table.families
+            and not any(pattern.search(after) for pattern in (self.words.more, self.words.less))
             and self.words.difference.search(self.text) is None
-            and not self.words.more.search(after)
-            and not self.words.less.search(after)
             and self.reading.owned(figure.number_end)
         )
-        if whole and (figure.is_word or not measured):
+        if count.is_size and (figure.is_word or not measured):
             return True
-        if (labels or generic) and count in {
-            mask.bit_count() for each in table.labels for mask in table.groups(each.index).values()
-        } - {1}:
+        of_names = {mask.bit_count() for label in table.labels for mask in table.groups(label.index).values()} - {1}
+        if count.is_named and count.value in of_names:
             return True
         nulls = {sum(row[column.index] is None for row in table.rows) for column in table.columns}
         present = {len(table.rows) - size for size in nulls if size}
-        if count in present or (self.words.negation.search(self.text) and count in nulls):
+        if count.value in present or (self.words.negation.search(self.text) and count.value in nulls):
             return True
-        if (labels or generic) and not self.words.existence.search(before):
-            if named > 1 or periods > 1:
-                return count in {named, periods}
-            return count < len(table.rows) and not named
-        return bool(figure.is_word and (named > 1 and count == named or periods > 1 and count == periods))
+        mentions = {count.names, count.periods}
+        if count.is_named and not self.words.existence.search(before):
+            return count.value in mentions if max(mentions) > 1 else count.value < len(table.rows) and not count.names
+        return figure.is_word and count.value > 1 and count.value in mentions
 
     def _is_code(self, figure: Figure) -> bool:
+        """Return whether a number is part of a code such as "Q-7", and counts nothing."""
         return bool(
             re.search(
                 r"(?<![^\W\d_])(?!(?:USD|EUR|GBP|RUB|CNY|RMB)$)[^\W\d_\u3400-\u9fff]+-?$",
@@ -362,7 +369,25 @@ class Counts(Binding):
             yield self._objection(match.start(), match.end(), "this does not hold of the rows")
 
 
-def _mask(rows: Iterator[int]) -> int:
+def _meets(operator: str, limit: float, value: float) -> bool:
+    """Return whether `value` compares with `limit` as `operator` says, such as "at_least"."""
+    if operator == "near":
+        return abs(value - limit) <= 0.08 * abs(limit)
+    return {
+        "equal": value == limit,
+        "over": value > limit,
+        "at_least": value >= limit,
+        "under": value < limit,
+        "at_most": value <= limit,
+    }[operator]
+
+
+def _mask(rows: Iterable[int]) -> int:
+    """Return a set of rows as an integer with a bit for each.
+
+    >>> _mask([0, 2])
+    5
+    """
     mask = 0
     for row in rows:
         mask |= 1 << row

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from statistics import fmean, median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agent.grounding.dates import Period, part_named, periods_of, periods_of_row, years_alone, years_of
 from agent.grounding.measures import kinds_of, measures_of
@@ -15,6 +15,8 @@ from agent.grounding.vocabulary import Vocabulary, all_vocabularies
 from agent.types import Result
 
 _LARGEST = 1e300
+_LONGEST_NAME = 80
+_LONGEST_CHINESE_NAME = 40
 _MOST_ROWS = 2_000
 """Rows that are read. A result with more counts as cut off, so that a check stays fast."""
 _TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
@@ -174,6 +176,8 @@ _LATE = re.compile(
 Kind = Literal["label", "period", "metric", "other"]
 
 
+_GAP = re.compile(r"[^,;:!?()]{0,3}")
+"""What may stand between two words of a name."""
 _ENDING = re.compile(
     "(?:[аяыиеуюоьй]|о[йм]|е[йм]|а[мх]|я[мх]|ами|ями|ов|ев|[иы]й|ая|яя|ое|ее|ые|ие|[ое]го|[ое]му|[иы][мх]|[ую]ю|ью|и[яиюей]|ией|ыми|ими|цы|цев|цам|ца|цу|цем|ок|ка|ки|ку|ком|"
     ")"
@@ -294,6 +298,16 @@ class Mention:
     order: tuple[int, ...] = ()
 
 
+class _Name(NamedTuple):
+    """A name of rows, or a part of one by which a text may call it: its words, column, rows and whole text."""
+
+    words: tuple[str, ...]
+    column: int
+    rows: int
+    text: str
+    is_part: bool
+
+
 class Table:
     """One result with its columns and rows. Sets of rows are integers with a bit for each."""
 
@@ -349,7 +363,8 @@ class Table:
             )
             dated = bool(part) and all(isinstance(cell, int) and low <= cell <= high for cell in present)
             year_like = all(isinstance(cell, int) and 1900 <= cell <= 2100 for cell in present) and len(present) > 1
-            if dated or (year_like and not _metric_like(name)):
+            is_metric = measures_of(words) and not ORDERED.search(words)
+            if dated or (year_like and not is_metric):
                 kind = "period"
             else:
                 kind = "label" if _IDENTIFIER.search(words) else "metric"
@@ -414,59 +429,62 @@ class Table:
     # Rows by their names and periods
 
     @cached_property
-    def _names(self) -> dict[str, list[tuple[tuple[str, ...], int, int, str, bool]]]:
-        """Names of rows by the stem of their first word: stems, column, rows, text, whether it is a part of a name."""
-        found: dict[tuple[tuple[str, ...], int], tuple[int, str, bool]] = {}
+    def _names(self) -> dict[str, list[_Name]]:
+        """Names of rows by the first three letters of their first word, the longest names first."""
+        index: dict[str, list[_Name]] = {}
         for column in self.labels:
-            rows_of: dict[str, int] = {}
-            for at, row in enumerate(self.rows):
-                cell = row[column.index]
-                if cell is not None and len(str(cell)) <= 80:
-                    rows_of[str(cell)] = rows_of.get(str(cell), 0) | 1 << at
-            aliases: dict[tuple[str, ...], list[tuple[str, int]]] = {}
-            for name, rows in rows_of.items():
-                stems = tuple(_plain(token) for token in _TOKEN.findall(name))
-                if stems and not _CHINESE.search(name):
-                    known = found.get((stems, column.index), (0, name, False))
-                    found[(stems, column.index)] = (known[0] | rows, known[1], False)
-                    for alias in _aliases(name, stems):
-                        if len(alias) == 1 and stem(alias[0]) in column.stems | set(stems_of(readable(column.name))):
-                            continue
-                        aliases.setdefault(alias, []).append((name, rows))
-            for alias, owners in aliases.items():
-                if len(owners) == 1 and (alias, column.index) not in found:
-                    found[(alias, column.index)] = (owners[0][1], owners[0][0], True)
-        index: dict[str, list[tuple[tuple[str, ...], int, int, str, bool]]] = {}
-        for (stems, column_index), (rows, name, part) in found.items():
-            index.setdefault(stems[0][:3], []).append((stems, column_index, rows, name, part))
-        for entries in index.values():
-            entries.sort(key=lambda entry: (-len(entry[0]), entry[4]))
+            for name in self._names_of(column):
+                index.setdefault(name.words[0][:3], []).append(name)
+        for names in index.values():
+            names.sort(key=lambda name: (-len(name.words), name.is_part))
         return index
+
+    def _names_of(self, column: Column) -> Iterable[_Name]:
+        """Return the names of a column without Chinese characters, and the parts that belong to one name only."""
+        names: dict[tuple[str, ...], _Name] = {}
+        parts: dict[tuple[str, ...], list[_Name]] = {}
+        own = column.stems | set(stems_of(readable(column.name)))
+        for text, rows in self._rows_by_cell(column, _LONGEST_NAME).items():
+            words = tuple(_plain(token) for token in _TOKEN.findall(text))
+            if not words or _CHINESE.search(text):
+                continue
+            known = names.get(words, _Name(words, column.index, 0, text, False))
+            names[words] = known._replace(rows=known.rows | rows)
+            for part in _aliases(text, words):
+                if len(part) > 1 or stem(part[0]) not in own:
+                    parts.setdefault(part, []).append(_Name(part, column.index, rows, text, True))
+        for part, owners in parts.items():
+            if len(owners) == 1:
+                names.setdefault(part, owners[0])
+        return names.values()
+
+    def _rows_by_cell(self, column: Column, longest: int) -> dict[str, int]:
+        """Return the rows of each text of a column that has at most `longest` characters."""
+        rows: dict[str, int] = {}
+        for at, row in enumerate(self.rows):
+            text = str(row[column.index])
+            if row[column.index] is not None and len(text) <= longest:
+                rows[text] = rows.get(text, 0) | 1 << at
+        return rows
 
     @cached_property
     def _chinese_names(self) -> list[tuple[str, int, int, str]]:
         """Names with Chinese characters and their short forms, the longest first: form, column, rows, name."""
-        found: dict[tuple[str, int], tuple[int, str]] = {}
+        entries: list[tuple[str, int, int, str]] = []
         for column in self.labels:
-            names: dict[str, int] = {}
-            for at, row in enumerate(self.rows):
-                cell = row[column.index]
-                if isinstance(cell, str) and len(cell) <= 40 and _CHINESE.search(cell):
-                    names[cell] = names.get(cell, 0) | 1 << at
-            short: dict[str, list[str]] = {}
+            cells = self._rows_by_cell(column, _LONGEST_CHINESE_NAME)
+            names = {name: rows for name, rows in cells.items() if _CHINESE.search(name)}
+            owners: dict[str, list[str]] = {}
             for name in names:
-                for suffix in _SUFFIXES:
+                for suffix in _SUFFIXES if not name.startswith("第") else ():
                     if name.endswith(suffix) and len(name) - len(suffix) >= 2:
-                        if not name.startswith("第"):
-                            short.setdefault(name[: -len(suffix)], []).append(name)
-            for name, rows in names.items():
-                found[(name.lower(), column.index)] = (rows, name)
-            for form, owners in short.items():
-                if len(owners) == 1:
-                    found.setdefault((form.lower(), column.index), (names[owners[0]], owners[0]))
-        return sorted(
-            ((form, at, rows, name) for (form, at), (rows, name) in found.items()), key=lambda each: -len(each[0])
-        )
+                        owners.setdefault(name[: -len(suffix)], []).append(name)
+            forms = {name.lower(): name for name in names}
+            for form, named in owners.items():
+                if len(named) == 1:
+                    forms.setdefault(form.lower(), named[0])
+            entries += [(form, column.index, names[name], name) for form, name in forms.items()]
+        return sorted(entries, key=lambda entry: -len(entry[0]))
 
     def names_in(self, text: str) -> list[Mention]:
         """Return the names of rows in `text`, the longest reading of each word, without those that are metrics."""
@@ -489,16 +507,14 @@ class Table:
             step = 1
             hits = self._matches(at, tokens, stems, text) or self._by_beginning(tokens[at][0], stems[at])
             if hits:
-                step = max(len(hit[0]) for hit in hits)
+                step = max(len(hit.words) for hit in hits)
                 for words, column, rows, name, _ in hits:
                     if len(words) == step and rows & self.all:
                         found.append(Mention(tokens[at][1], tokens[at + step - 1][2], column, rows & self.all, name))
             at += step
         return sorted(found, key=lambda mention: (mention.start, mention.dimension))
 
-    def _matches(
-        self, at: int, tokens: list[tuple[str, int, int]], stems: list[str], text: str
-    ) -> list[tuple[tuple[str, ...], int, int, str, bool]]:
+    def _matches(self, at: int, tokens: list[tuple[str, int, int]], stems: list[str], text: str) -> list[_Name]:
         hits = []
         word, start, _ = tokens[at]
         for entry in self._names.get(stems[at][:3], ()):
@@ -514,28 +530,26 @@ class Table:
                 and not self._number_is_name(start, last[2], column, text)
             ):
                 continue
-            if any(
-                _far(text[one[2] : two[1]])
-                for one, two in zip(tokens[at:], tokens[at + 1 : at + len(form)], strict=False)
-            ):
+            pairs = zip(tokens[at:], tokens[at + 1 : at + len(form)], strict=False)
+            if any(_GAP.fullmatch(text, one[2], two[1]) is None for one, two in pairs):
                 continue
             if len(form) == 1 and not self._is_name(word, start, name, part, column, text):
                 continue
             hits.append(entry)
         if len(hits) > 1:
-            longest = max(len(hit[0]) for hit in hits)
-            hits = [hit for hit in hits if len(hit[0]) == longest]
-            exact = [hit for hit in hits if hit[3].lower() == text[start : start + len(hit[3])].lower()]
+            longest = max(len(hit.words) for hit in hits)
+            hits = [hit for hit in hits if len(hit.words) == longest]
+            exact = [hit for hit in hits if hit.text.lower() == text[start : start + len(hit.text)].lower()]
             hits = exact or hits
         return hits
 
-    def _by_beginning(self, word: str, root: str) -> list[tuple[tuple[str, ...], int, int, str, bool]]:
+    def _by_beginning(self, word: str, root: str) -> list[_Name]:
         """Return the only name that begins as a word does, such as Mathematics for "Maths"."""
         if len(root) < 4 or any(alike(root, own) for own in self.metric_stems):
             return []
         if adjective := _ADJECTIVE.fullmatch(root):
             beginning = adjective[1][: max(4, len(adjective[1]) - 2)]
-            towns = [entry for entry in self._names.get(root[:3], ()) if entry[0][0].startswith(beginning)]
+            towns = [entry for entry in self._names.get(root[:3], ()) if entry.words[0].startswith(beginning)]
             return towns if len(towns) == 1 else []
         if any(same_word(root, own) for column in self.labels for own in map(_plain, _TOKEN.findall(column.name))):
             return []
@@ -545,20 +559,27 @@ class Table:
         entries = [
             entry
             for entry in self._names.get(root[:3], ())
-            if len(entry[0]) == 1
-            and (word[0].isupper() or not entry[3][0].isupper() or _same_beginning(word.lower(), entry[0][0]))
+            if len(entry.words) == 1
+            and (word[0].isupper() or not entry.text[0].isupper() or _same_beginning(word.lower(), entry.words[0]))
             and (
-                entry[0][0].startswith(root)
-                or _same_beginning(word.lower(), entry[0][0])
-                or (len(entry[0][0]) == 3 and root.startswith(entry[0][0]) and self._is_short(entry[1]))
-                or (len(entry[0][0]) >= 4 and root.startswith(entry[0][0]) and len(root) - len(entry[0][0]) <= 3)
+                entry.words[0].startswith(root)
+                or _same_beginning(word.lower(), entry.words[0])
+                or (
+                    len(entry.words[0]) == 3 and root.startswith(entry.words[0]) and entry.column in self._short_columns
+                )
+                or (
+                    len(entry.words[0]) >= 4
+                    and root.startswith(entry.words[0])
+                    and len(root) - len(entry.words[0]) <= 3
+                )
             )
         ]
         return entries if len(entries) == 1 else []
 
-    def _is_short(self, column: int) -> bool:
-        """Return whether a column holds abbreviations, such as Mon and Tue."""
-        return all(len(str(row[column])) <= 4 for row in self.rows)
+    @cached_property
+    def _short_columns(self) -> set[int]:
+        """The columns of abbreviations, such as Mon and Tue."""
+        return {column.index for column in self.labels if all(len(str(row[column.index])) <= 4 for row in self.rows)}
 
     def _number_is_name(self, start: int, end: int, column: int, text: str) -> bool:
         """Return whether a number stands for a row: behind the word of its column, as in "store 12"."""
@@ -757,14 +778,6 @@ def said_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
     }
 
 
-def _metric_like(name: str) -> bool:
-    return bool(measures_of(readable(name))) and not ORDERED.search(readable(name))
-
-
-def _far(between: str) -> bool:
-    return len(between) > 3 or bool(re.search(r"[,;:!?()]", between))
-
-
 def _aliases(name: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the parts of a name of several words by which a text may call it."""
     words = _TOKEN.findall(name)
@@ -822,6 +835,20 @@ _PREFIXES = {
     "百万": 1e6,
     "亿": 1e8,
 }
+_CHINESE_UNITS = {
+    "元": "cny",
+    "万元": "cny",
+    "公斤": "kg",
+    "千克": "kg",
+    "吨": "t",
+    "分钟": "min",
+    "小时": "h",
+    "天": "d",
+    "公里": "km",
+    "美元": "usd",
+    "欧元": "eur",
+}
+"""Units at the end of the name of a column, which no space separates."""
 _PREFIXED_UNITS = {"元": "cny", "yuan": "cny", "руб": "rub", "美元": "usd", "欧元": "eur"}
 
 
@@ -840,12 +867,17 @@ def _unit_named(token: str) -> str | None:
 
 
 def _unit_of(words: str) -> str | None:
-    """Return the unit of measure that the name of a column has, such as "kg" for `weight_kg`."""
+    """Return the unit of measure that the name of a column has, such as "kg" for `weight_kg`.
+
+    >>> _unit_of("weight kg"), _unit_of("price usd per kg"), _unit_of("city")
+    ('kg', 'usd', None)
+    """
     words = re.split(r"(?<![^\W_])(?:per|на|за)(?![^\W_])|每", words)[0]
-    for token in re.split(r"[\s_/,()（）]+", words):
-        if found := _PREFIXED.fullmatch(token):
-            return _PREFIXED_UNITS.get(found["unit"].lower(), found["unit"].lower())
     tokens = re.split(r"[\s_/,()（）]+", words)
+    prefixed = next((match for token in tokens if (match := _PREFIXED.fullmatch(token))), None)
+    if prefixed:
+        unit = prefixed["unit"].lower()
+        return _PREFIXED_UNITS.get(unit, unit)
     if len(tokens) > 1 and tokens[-1].lower() in _LETTERS:
         scaled = next((unit for token in tokens[:-1] if (unit := _unit_named(token))), None)
         if scaled:
@@ -854,27 +886,13 @@ def _unit_of(words: str) -> str | None:
         return only if only in {"t", "kg", "km", "mi", "l", "h", "min", "usd", "eur", "rub"} else None
     for vocabulary in all_vocabularies():
         for pattern, unit in unit_patterns(vocabulary):
-            for token in tokens[1:]:
-                if pattern.fullmatch(token):
-                    return unit
-    tail = re.search(r"(?<![^\W_])([cf])$", words, re.IGNORECASE)
-    if tail:
-        return tail[1].lower()
-    for token in re.findall(r"[（(_]?(元|万元|公斤|千克|吨|分钟|小时|天|公里|美元|欧元)[)）]?$", words):
-        return {
-            "元": "cny",
-            "万元": "cny",
-            "公斤": "kg",
-            "千克": "kg",
-            "吨": "t",
-            "分钟": "min",
-            "小时": "h",
-            "天": "d",
-            "公里": "km",
-            "美元": "usd",
-            "欧元": "eur",
-        }[token]
-    return None
+            if any(pattern.fullmatch(token) for token in tokens[1:]):
+                return unit
+    degrees = re.search(r"(?<![^\W_])([cf])$", words, re.IGNORECASE)
+    if degrees:
+        return degrees[1].lower()
+    chinese = re.search(rf"[（(_]?({'|'.join(_CHINESE_UNITS)})[)）]?$", words)
+    return _CHINESE_UNITS[chinese[1]] if chinese else None
 
 
 @lru_cache(maxsize=10)

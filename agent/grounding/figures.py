@@ -1,10 +1,10 @@
 """Figures: whether the rows that a sentence names have them, or they can be computed from those."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import combinations, permutations
-from statistics import fmean
+from statistics import fmean, median
 
 from agent.grounding.binding import CURRENCIES, MOST_ROWS, Fact
 from agent.grounding.counts import Counts
@@ -24,6 +24,8 @@ _PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$"
 _MOST_MEANT = 3
 _DAILY = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суточн|日均|月均|每日", re.IGNORECASE)
 """Averages over time, which add up over names."""
+_BEHIND = 3
+"""How much farther a word behind a figure counts than one before it, in characters."""
 _FARTHEST = 3
 """How many times a value may be what it is said to be over."""
 _MOST_IN_RUNS = 24
@@ -36,12 +38,6 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def _scales_of_ratio(one: Column, two: Column) -> set[float]:
-    """Return the scales of a ratio of two columns: as the values stand, and in base units."""
-    above, below = max(one.factors, default=1.0), max(two.factors, default=1.0)
-    return {1.0, above / below}
 
 
 class Figures(Counts):
@@ -118,6 +114,7 @@ class Figures(Counts):
         return False
 
     def _needs_no_fact(self, figure: Figure) -> bool:
+        """Return whether a figure repeats the question, or is a place, a period or a unit instead of a value."""
         before = self.text[: figure.start]
         kinds = {figure.kind, "plain"} if figure.kind == "ordinal" else {figure.kind}
         counts = figure.is_word and not self.reading.unit_of(figure)
@@ -136,36 +133,32 @@ class Figures(Counts):
             return True
         if figure.value in {10, 100, 1000, 10_000} and _PER_MANY.search(before):
             return True
+        rows = len(self.table.rows)
         if figure.kind == "ordinal":
-            rows = len(self.table.rows)
             return bool(figure.readings) and 1 <= figure.readings[0][0] <= max(rows, 1)
-        if (
-            figure.kind == "times"
-            and figure.is_word
-            and figure.value <= len(self.table.rows)
-            and self._is_frequency(figure)
-        ):
+        if figure.kind == "times" and figure.is_word and figure.value <= rows and self._is_frequency(figure):
             return True
         dated = self.words.dated.search(before) or self.words.dated_after.match(self.text, figure.end)
         if figure.is_whole and dated and self.table.years and 1900 <= figure.value <= 2100:
             return True
-        if figure.is_whole and 1 <= figure.value <= len(self.table.rows):
-            behind = self.text[figure.end : figure.end + 24].lstrip(" 个家名")
-            extremes = (self.words.highest, self.words.lowest, self.words.best, self.words.worst, self.words.first_last)
-            if any(pattern.match(behind) for pattern in extremes):
-                return True
-            if self.words.top.search(before) or self.words.bottom.search(before):
-                return True
-            unit = self.reading.unit_of(figure)
-            steps = len(self.table.time_steps) or max((len(family) for family in self.table.families), default=0)
-            years = len(self.table.years)
-            if (
-                unit in {"year", "month", "week", "d"}
-                and not self._conditions()
-                and (figure.value in {steps, steps - 1, years, years - 1})
-            ):
-                return True
-        return False
+        return figure.is_whole and 1 <= figure.value <= rows and self._is_size_of_list(figure)
+
+    def _is_size_of_list(self, figure: Figure) -> bool:
+        """Return whether a number is that of the first rows, as in "top 3", or of all periods of the table."""
+        before = self.text[: figure.start]
+        behind = self.text[figure.end : figure.end + 24].lstrip(" 个家名")
+        extremes = (self.words.highest, self.words.lowest, self.words.best, self.words.worst, self.words.first_last)
+        if any(pattern.match(behind) for pattern in extremes):
+            return True
+        if self.words.top.search(before) or self.words.bottom.search(before):
+            return True
+        steps = len(self.table.time_steps) or max((len(family) for family in self.table.families), default=0)
+        years = len(self.table.years)
+        return (
+            self.reading.unit_of(figure) in {"year", "month", "week", "d"}
+            and not self._conditions()
+            and figure.value in {steps, steps - 1, years, years - 1}
+        )
 
     def _supports(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> bool:
         falls = bool(
@@ -194,8 +187,8 @@ class Figures(Counts):
                     limit = figure.readings[0][0] * factor
                     over = hedge in {"over", "at_least"}
                     near = limit < fact.value <= _FARTHEST * limit if over else limit > fact.value >= limit / _FARTHEST
-                    of_only = self._is_of(fact, columns) and ((fact.value > limit) if over else (fact.value < limit))
-                    if near or of_only:
+                    beyond = fact.value > limit if over else fact.value < limit
+                    if near or (beyond and fact.column.index in columns and len(columns) <= 2):
                         return True
         return False
 
@@ -209,11 +202,6 @@ class Figures(Counts):
                     return [(low, high)]
         return []
 
-    @staticmethod
-    def _is_of(fact: Fact, columns: frozenset[int]) -> bool:
-        """Return whether a value is of the only column that a figure may be of."""
-        return fact.column is not None and fact.column.index in columns and len(columns) <= 2
-
     def _op(self, figure: Figure) -> str:
         """Return "total", "average" or "median" where the sentence says that a figure is one."""
         best: tuple[int, str] = (40, "")
@@ -226,7 +214,12 @@ class Figures(Counts):
                     for other in self.reading.figures
                     if other is figure or (other.kind != "ordinal" and not self._counts_names(other))
                 ]
-                distances = {other.start: self._distance(match, other) for other in near}
+                distances = {
+                    other.start: other.start - match.end()
+                    if other.start >= match.end()
+                    else match.start() - other.end + _BEHIND
+                    for other in near
+                }
                 if not distances or self.reading.segment(match.start()) != self.reading.segment(figure.start):
                     continue
                 mine = distances.get(figure.start, 99)
@@ -234,48 +227,37 @@ class Figures(Counts):
                     best = mine, name
         return best[1]
 
-    @staticmethod
-    def _distance(match: re.Match[str], figure: Figure) -> int:
-        if figure.start >= match.end():
-            return figure.start - match.end()
-        return match.start() - figure.end + 3
-
     def facts(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> Iterator[Fact]:
         """Yield what a figure of `rows` and `columns` may be."""
         op = self._op(figure)
         several = rows & (rows - 1) != 0
         for at in columns:
-            column = self.table.columns[at]
-            yield from self._values(figure, rows, column, op, bound)
+            yield from self._values(figure, rows, self.table.columns[at], op, bound)
         if self._open_totals(rows):
             return
         named_so = op == "average" and any(self.table.columns[at].has("average") for at in columns)
-        if op and figure.kind == "plain" and not named_so:
-            if len(self.table.metrics) > 1 and (op in {"average", "total"} or several is False):
-                yield from self._across_columns(figure, rows, columns)
-            yield from self._of_top(figure, rows, columns)
-            if several and self.words.weighted.search(self.text):
-                yield from self._weighted(rows, columns)
-            if not self._difference_said(figure):
-                yield from self._ratios_of_rows(figure, rows, columns)
-                return
+        combined = op and figure.kind == "plain" and not named_so and not self._difference_said(figure)
+        if not (combined and several and op == "median"):
+            yield from self._across_columns(figure, rows, columns)
+        yield from self._ratios_of_rows(figure, rows, columns)
+        yield from self._of_top(figure, rows, columns)
+        if several and self.words.weighted.search(self.text):
+            yield from self._weighted(rows, columns)
+        if combined:
+            return
         if figure.kind in {"percent", "times"}:
             yield from self._shares(rows, columns)
-        if len(columns) > 1 or len(self.table.metrics) > 1:
-            yield from self._across_columns(figure, rows, columns)
-            yield from self._ratios_of_rows(figure, rows, columns)
         for column, subject, object_, how in self._pairs(figure, rows, columns, bound):
             yield from self._of_pair(figure, column, subject, object_, how)
         patterns = (self.words.rest, self.words.negation, self.words.complement)
         if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
-            for at in columns:
-                for value in self.table.values(rows, at):
-                    share = value if _SCALED.search(self.table.columns[at].name) else 100 * value
-                    yield Fact(100 - share, "percent")
-        if several or not bound:
-            yield from self._of_top(figure, rows, columns)
-        if several and self.words.weighted.search(self.text):
-            yield from self._weighted(rows, columns)
+            yield from self._complements(rows, columns)
+
+    def _complements(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+        """Yield what is missing to 100 %, as in "the rest"."""
+        for at in columns:
+            scale = 1 if _SCALED.search(self.table.columns[at].name) else 100
+            yield from (Fact(100 - scale * value, "percent") for value in self.table.values(rows, at))
 
     def _weighted(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the means of columns weighted by the values of another column."""
@@ -296,6 +278,7 @@ class Figures(Counts):
                 yield from self._across_columns(figure, 1 << row, columns)
 
     def _values(self, figure: Figure, rows: int, column: Column, op: str, bound: bool) -> Iterator[Fact]:
+        """Yield the values of a column, and its total, average and median as far as the sentence speaks of them."""
         values = self.table.values(rows, column.index)
         groups = [
             group
@@ -304,10 +287,9 @@ class Figures(Counts):
         ]
         listed = any(group.rows & rows == rows and rows & (rows - 1) for group in groups)
         single = len(values) == 1 or column.has("total") and op == "total" or column.has("average") and op == "average"
-        if single or not op or (op == "average" and column.is_rate and bound and not listed):
-            if not (listed and len(set(values)) > 1 and not self.words.every.search(self.text)):
-                for value in values:
-                    yield Fact(value, "value", column)
+        differ = listed and len(set(values)) > 1 and not self.words.every.search(self.text)
+        if not differ and (single or not op or (op == "average" and column.is_rate and bound and not listed)):
+            yield from (Fact(value, "value", column) for value in values)
         if len(values) > 1 and not self._open_totals(rows):
             if op == "total" or (not op and column.is_additive and (bound or listed or rows == self.table.all)):
                 yield Fact(sum(values), "value", column)
@@ -315,20 +297,21 @@ class Figures(Counts):
             if op == "average" or each or self.words.average.search(self.text) or self.words.ratio.search(self.text):
                 yield Fact(fmean(values), "value", column)
             if op == "median" or self.words.median.search(self.text):
-                ordered = sorted(values)
-                half = len(ordered) // 2
-                yield Fact(
-                    ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2, "value", column
-                )
-        for group in groups if not op and column.is_additive else ():
+                yield Fact(median(values), "value", column)
+        for group in groups if listed and not op and column.is_additive else ():
             totals = {sum(self.table.values(member.rows & rows, column.index)) for member in group.members}
-            if len(totals) == 1 and listed:
+            if len(totals) == 1:
                 yield Fact(totals.pop(), "value", column)
+        if (op or bound) and not self.reading.in_dimension(-2):
+            yield from self._over_families(rows, column, op)
+        yield from self._group_totals(figure, rows, column)
+
+    def _over_families(self, rows: int, column: Column, op: str) -> Iterator[Fact]:
+        """Yield the total or average over all columns of the metric of which `column` is the first period."""
         for family in self.table.families:
-            if column is family[0] and not self.reading.in_dimension(-2) and (op or bound):
+            if column is family[0]:
                 sums = [sum(self.table.values(rows, each.index)) for each in family]
                 yield Fact(fmean(sums) if op == "average" else sum(sums), "value", column)
-        yield from self._group_totals(figure, rows, column)
 
     def _group_totals(self, figure: Figure, rows: int, column: Column) -> Iterator[Fact]:
         """Yield what all rows of a name, a period or a run of rows have together, such as of the last three months."""
@@ -341,7 +324,8 @@ class Figures(Counts):
         ]
         for sign in signs if len(signs) == 1 else ():
             masks.append(sum(1 << at for at in bits(rows) if sign * (column.values[at] or 0.0) > 0))
-        sizes = self._sizes_said(figure)
+        others = (other for other in self.reading.figures if other is not figure and other.is_whole)
+        sizes = {int(other.value) for other in others if 2 <= other.value <= _MOST_IN_RUNS}
         order = list(bits(rows)) if self.table.is_ordered and not self._of_all() else []
         masks += [
             sum(1 << row for row in order[at : at + size]) for size in sizes for at in range(len(order) - size + 1)
@@ -352,11 +336,6 @@ class Figures(Counts):
                 if column.is_additive:
                     yield Fact(sum(values), "value", column)
                 yield Fact(fmean(values), "value", column)
-
-    def _sizes_said(self, figure: Figure) -> set[int]:
-        """Return the numbers of rows that the sentence says, as in "the last three months"."""
-        others = (other for other in self.reading.figures if other is not figure and other.is_whole)
-        return {int(other.value) for other in others if 2 <= other.value <= _MOST_IN_RUNS}
 
     def _of_all(self) -> bool:
         """Return whether the sentence says that it is of all rows, as "over the six quarters"."""
@@ -382,13 +361,23 @@ class Figures(Counts):
                     yield Fact(part / whole, "ratio")
 
     def _across_columns(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
-        """Yield ratios, shares and differences of two columns of the same rows."""
+        """Yield ratios, shares, products, sums and differences of columns of the same rows."""
         metrics = [column for column in self.table.metrics if not column.periods or column.index in columns]
         if len(metrics) > 8:
             metrics = [column for column in metrics if column.index in columns][:8]
         sums = {column.index: sum(self.table.values(rows, column.index)) for column in metrics}
+        yield from self._of_all_columns(figure, metrics, sums)
         single = rows != 0 and rows & (rows - 1) == 0
-        ratio = single or self._says_ratio()
+        for one, two in permutations(metrics, 2):
+            if one.index in columns or two.index in columns:
+                yield from self._products(figure, rows, one, two, sums)
+                if sums[two.index]:
+                    yield from self._quotients(figure, single, one, two, sums)
+                yield from self._sums_and_differences(figure, single, one, two, sums)
+
+    @staticmethod
+    def _of_all_columns(figure: Figure, metrics: Sequence[Column], sums: Mapping[int, float]) -> Iterator[Fact]:
+        """Yield the share of each column in all columns of its kind, and the total of all counts."""
         for column in metrics if figure.kind == "percent" else ():
             parts = [
                 one for one in metrics if one.is_additive and one.unit == column.unit and one.kinds == column.kinds
@@ -399,87 +388,69 @@ class Figures(Counts):
         counted = [column for column in metrics if column.is_additive and not column.unit and not column.periods]
         if len(counted) > 2 and figure.kind == "plain":
             yield Fact(sum(sums[column.index] for column in counted), "count")
-        for one, two in permutations(metrics, 2):
-            if one.index not in columns and two.index not in columns:
-                continue
-            if (
-                not single
-                and "price" in one.kinds
-                and two.is_additive
-                and self.reading.unit_of(figure) in CURRENCIES
-                and not two.unit
-            ):
-                pairs = zip(one.values, two.values, strict=True)
-                products = [(price or 0.0) * (number or 0.0) for price, number in pairs]
-                yield Fact(sum(products[at] for at in bits(rows)), "value", one)
-            if single and one.is_rate and two.is_additive and figure.kind == "plain":
-                yield from (Fact(sums[one.index] * sums[two.index] * scale, "value", two) for scale in (1.0, 0.01))
-            if sums[two.index]:
-                value = sums[one.index] / sums[two.index]
-                if figure.kind == "percent":
-                    yield Fact(100 * value, "percent")
-                    if (
-                        one.unit == two.unit
-                        and sums[one.index] + sums[two.index]
-                        and one.is_additive
-                        and two.is_additive
-                    ):
-                        yield Fact(100 * sums[one.index] / (sums[one.index] + sums[two.index]), "percent")
-                    if (
-                        one.stems & two.stems or one.kinds & two.kinds or one.unit and one.unit == two.unit
-                    ) and self._difference_said(figure):
-                        yield Fact(100 * (value - 1), "percent")
-                        yield Fact(100 * (1 - value), "percent")
-                elif (
-                    figure.kind == "times"
-                    or self._says_ratio()
-                    or (
-                        ratio
-                        and (
-                            self.reading.unit_of(figure) in CURRENCIES
-                            or any(decimals for _, decimals in figure.readings)
-                        )
-                    )
-                ):
-                    per_unit = Column(one.index, "", "metric", unit=one.unit)
-                    yield from (Fact(value * scale, "value", per_unit) for scale in _scales_of_ratio(one, two))
-                    yield Fact(value, "ratio")
-                    if (
-                        one.is_additive
-                        and two.is_additive
-                        and one.unit == two.unit
-                        and sums[one.index] >= 0 < sums[two.index]
-                    ):
-                        yield Fact(sums[one.index] / (sums[one.index] + sums[two.index]), "ratio")
-                    per = next(
-                        (each.value for each in self.reading.figures if _PER_MANY.search(self.text[: each.start])), 1
-                    )
-                    if single and per in {10, 100, 1000, 10_000}:
-                        yield Fact(per * value, "value", per_unit)
-            if (
-                single
-                and one.index < two.index
-                and one.unit == two.unit
-                and figure.kind == "plain"
-                and self._adds_up(figure)
-                and one.is_additive
-                and two.is_additive
-            ):
-                yield Fact(sums[one.index] + sums[two.index], "value", one)
-            if single and {one.unit, two.unit} & CURRENCIES and one.index < two.index and figure.kind == "plain":
-                priced = one if one.unit in CURRENCIES else two
-                yield Fact(sums[one.index] * sums[two.index], "value", priced)
-            related = any(one in family and two in family for family in self.table.families)
-            if figure.kind in {"plain", "points"} and not related and self._difference_said(figure):
-                alike = one.unit == two.unit and (
-                    one.unit or one.stems & two.stems or one.kinds & two.kinds or not (one.kinds and two.kinds)
-                )
-                if alike and not (one.is_rate ^ two.is_rate):
-                    difference = abs(sums[one.index] - sums[two.index])
-                    yield from (Fact(each, "value", one, "columns") for each in (difference, -difference))
 
-    def _adds_up(self, figure: Figure) -> bool:
-        return bool(self.words.total.search(self.text)) or self.reading.is_whole(figure)
+    def _products(
+        self, figure: Figure, rows: int, one: Column, two: Column, sums: Mapping[int, float]
+    ) -> Iterator[Fact]:
+        """Yield the product of a price, a rate or an amount of money, `one`, and the column `two`."""
+        single = rows != 0 and rows & (rows - 1) == 0
+        in_currency = self.reading.unit_of(figure) in CURRENCIES
+        if not single and "price" in one.kinds and two.is_additive and in_currency and not two.unit:
+            yield Fact(sum((one.values[at] or 0.0) * (two.values[at] or 0.0) for at in bits(rows)), "value", one)
+        if not single or figure.kind != "plain":
+            return
+        product = sums[one.index] * sums[two.index]
+        if one.is_rate and two.is_additive:
+            yield from (Fact(product * scale, "value", two) for scale in (1.0, 0.01))
+        if {one.unit, two.unit} & CURRENCIES and one.index < two.index:
+            yield Fact(product, "value", one if one.unit in CURRENCIES else two)
+
+    def _quotients(
+        self, figure: Figure, single: bool, one: Column, two: Column, sums: Mapping[int, float]
+    ) -> Iterator[Fact]:
+        """Yield the ratio of two columns, and the share of `one` in both, in the form of the figure."""
+        above, below = sums[one.index], sums[two.index]
+        value = above / below
+        parts_of_whole = one.unit == two.unit and one.is_additive and two.is_additive
+        if figure.kind == "percent":
+            yield Fact(100 * value, "percent")
+            if parts_of_whole and above + below:
+                yield Fact(100 * above / (above + below), "percent")
+            related = one.stems & two.stems or one.kinds & two.kinds or one.unit and one.unit == two.unit
+            if related and self._difference_said(figure):
+                yield Fact(100 * (value - 1), "percent")
+                yield Fact(100 * (1 - value), "percent")
+            return
+        exact = self.reading.unit_of(figure) in CURRENCIES or any(decimals for _, decimals in figure.readings)
+        if figure.kind != "times" and not self._says_ratio() and not (single and exact):
+            return
+        per_unit = Column(one.index, "", "metric", unit=one.unit)
+        base_units = max(one.factors, default=1.0) / max(two.factors, default=1.0)
+        yield from (Fact(value * scale, "value", per_unit) for scale in {1.0, base_units})
+        yield Fact(value, "ratio")
+        if parts_of_whole and above >= 0 < below:
+            yield Fact(above / (above + below), "ratio")
+        per = next((each.value for each in self.reading.figures if _PER_MANY.search(self.text[: each.start])), 1)
+        if single and per in {10, 100, 1000, 10_000}:
+            yield Fact(per * value, "value", per_unit)
+
+    def _sums_and_differences(
+        self, figure: Figure, single: bool, one: Column, two: Column, sums: Mapping[int, float]
+    ) -> Iterator[Fact]:
+        """Yield the sum and the difference of two columns of one unit, where the sentence speaks of them."""
+        if one.unit != two.unit:
+            return
+        adds_up = self.words.total.search(self.text) or self.reading.is_whole(figure)
+        additive = one.is_additive and two.is_additive
+        if single and one.index < two.index and figure.kind == "plain" and adds_up and additive:
+            yield Fact(sums[one.index] + sums[two.index], "value", one)
+        same_metric = any(one in family and two in family for family in self.table.families)
+        if figure.kind not in {"plain", "points"} or same_metric or not self._difference_said(figure):
+            return
+        alike = one.unit or one.stems & two.stems or one.kinds & two.kinds or not (one.kinds and two.kinds)
+        if alike and one.is_rate == two.is_rate:
+            difference = abs(sums[one.index] - sums[two.index])
+            yield from (Fact(each, "value", one, "columns") for each in (difference, -difference))
 
     def _difference_said(self, figure: Figure) -> bool:
         """Return whether the words around a figure say that it is a difference or a change."""
@@ -523,42 +494,35 @@ class Figures(Counts):
         sign = self._sign(figure, how)
         delta = subject - object_
         negative = bool(figure.readings) and figure.readings[0][0] < 0
-        right = (
-            sign == 0
-            or how == "any"
-            or (how == "compare" and self._is_better_low(column))
-            or delta == 0
-            or (delta > 0) == (sign > 0)
-        )
-        if not right:
+        either = how == "any" or (how == "compare" and self._is_better_low(column))
+        if not (sign == 0 or either or delta == 0 or (delta > 0) == (sign > 0)):
             return
         value = delta if negative else abs(delta)
         if figure.kind == "plain":
             yield Fact(value, "value", column, how)
-        if figure.kind == "points" and column.is_rate:
+        elif figure.kind == "points" and column.is_rate:
             scales = self._percent_scale(column) or [1.0]
             yield from (Fact(value / scale, "points") for scale in scales)
-        if figure.kind == "percent" and object_ and not self._is_change(figure):
-            yield Fact(100 * subject / object_, "percent")
-            if how == "time" and subject:
-                yield Fact(100 * object_ / subject, "percent")
         elif figure.kind == "percent" and object_:
-            change = 100 * delta / abs(object_)
             falls = sign < 0 or negative
-            if how != "any" or not sign or (abs(object_) >= abs(subject)) == falls:
+            change = 100 * delta / abs(object_)
+            if not self._is_change(figure):
+                yield Fact(100 * subject / object_, "percent")
+                if how == "time" and subject:
+                    yield Fact(100 * object_ / subject, "percent")
+            elif how != "any" or not sign or (abs(object_) >= abs(subject)) == falls:
                 yield Fact(change if negative else abs(change), "percent")
-        if figure.kind == "times" and object_ and figure.value < 1 and self._is_change(figure):
-            yield Fact(abs(delta / object_), "ratio")
-        if figure.kind == "times" and object_:
-            yield Fact(subject / object_, "ratio")
-            less = self._sign(figure, how) < 0
-            if subject and (
-                less
-                or how == "any"
-                or (how == "time" and self.words.than.search(self.text))
-                or self._distance_of(self.words.less, figure) is not None
-            ):
-                yield Fact(object_ / subject, "ratio")
+        elif figure.kind == "times" and object_:
+            yield from self._multiples(figure, subject, object_, how)
+
+    def _multiples(self, figure: Figure, subject: float, object_: float, how: str) -> Iterator[Fact]:
+        """Yield the ratio of two values, the change as a fraction, and the inverse ratio where the words allow it."""
+        if figure.value < 1 and self._is_change(figure):
+            yield Fact(abs((subject - object_) / object_), "ratio")
+        yield Fact(subject / object_, "ratio")
+        less = self._sign(figure, how) < 0 or self._distance_of(self.words.less, figure) is not None
+        if subject and (less or how == "any" or (how == "time" and self.words.than.search(self.text))):
+            yield Fact(object_ / subject, "ratio")
 
     def _sign(self, figure: Figure, how: str) -> int:
         """Return 1 or -1 by the nearest word of a rise or a fall, of more or less; 0 where there is none."""
@@ -594,75 +558,77 @@ class Figures(Counts):
         if figure.kind in {"plain", "points"} and not self._difference_said(figure):
             return
         used = [self.table.columns[at] for at in columns]
-        for mine, other, how in self._row_pairs(figure, rows, bound):
-            for column in used:
-                one, two = self._one_value(mine, column), self._one_value(other, column)
-                if one is not None and two is not None:
-                    yield column, one, two, how
-        for family in self.table.families:
-            for early, late in self._column_pairs(figure, family):
-                one, two = self._one_value(rows, late), self._one_value(rows, early)
-                if one is not None and two is not None:
-                    yield late, one, two, "time"
-        if self.words.average.search(self.text):
+        compared = [
+            (column, mine, column, other, how)
+            for mine, other, how in self._row_pairs(figure, rows, bound)
+            for column in used
+        ]
+        compared += [
+            (late, rows, early, rows, "time")
+            for family in self.table.families
+            for early, late in self._column_pairs(figure, family)
+        ]
+        for column, mine, other_column, other, how in compared:
+            one, two = self._one_value(mine, column), self._one_value(other, other_column)
+            if one is not None and two is not None:
+                yield column, one, two, how
+        if self.words.average.search(self.text) and rows != self.table.all:
             for column in used:
                 values = self.table.values(self.table.all, column.index)
                 one = self._one_value(rows, column)
-                if one is not None and values and rows != self.table.all:
+                if one is not None and values:
                     yield column, one, fmean(values), "compare"
 
     def _row_pairs(self, figure: Figure, rows: int, bound: bool) -> Iterator[tuple[int, int, str]]:
-        reading, table = self.reading, self.table
-        for dimension in reading.dimensions:
-            if dimension < 0:
-                continue
-            groups = reading.in_dimension(dimension)
-            members = list(
-                dict.fromkeys(
-                    [Group((member,)) for group in groups for member in group.members]
-                    + [g for g in groups if len(g.members) > 1]
-                )
-            )
-            if len(members) < 2:
-                continue
-            base = self._without(rows, dimension, figure)
-            for one, two in permutations(members, 2):
-                if one.rows & two.rows:
-                    continue
-                objects = reading.is_object(one), reading.is_object(two)
-                if objects == (True, False):
-                    continue
-                yield (
-                    base & one.rows or one.rows,
-                    base & two.rows or two.rows,
-                    "compare" if objects == (False, True) else "any",
-                )
+        """Yield the rows of a subject and of an object that a figure may compare, and the orientation."""
+        for dimension in self.reading.dimensions:
+            if dimension >= 0:
+                yield from self._pairs_of_names(figure, rows, dimension)
         moved = self.words.up.search(self.text) or self.words.down.search(self.text)
         for late, early, how in self._time_pairs(figure.start, figure.end, rows, figure):
             yield late, early, how
             if figure.kind == "times" and not moved:
                 yield early, late, "any"
-        names = [group for group in reading.groups if group.dimension >= 0]
-        if bound and rows != table.all:
-            if len({group.rows for group in names}) == 1 or self.words.rest.search(self.text):
-                group = names[0] if names else None
-                if group:
-                    for label_rows in self._neighbours(group, rows, figure):
-                        yield rows, label_rows, "compare"
-                    if self.words.rest.search(self.text):
-                        yield rows, table.all & ~rows, "compare"
-        elif not bound or rows == table.all:
-            for column in table.metrics:
-                ordered = sorted(bits(table.all), key=lambda at: column.values[at] or 0.0, reverse=True)
-                if len(ordered) > 1 and not self._open_totals(rows):
-                    for first, second in ((0, -1), (0, 1), (1, 2), (-2, -1)):
-                        if -len(ordered) <= second < len(ordered) and first < len(ordered):
-                            yield 1 << ordered[first], 1 << ordered[second], "any"
+        if bound and rows != self.table.all:
+            yield from self._pairs_with_others(figure, rows)
+        elif not self._open_totals(rows):
+            yield from self._pairs_in_order()
+
+    def _pairs_of_names(self, figure: Figure, rows: int, dimension: int) -> Iterator[tuple[int, int, str]]:
+        """Yield the pairs of the names of a column that the sentence mentions."""
+        groups = self.reading.in_dimension(dimension)
+        members = [Group((member,)) for group in groups for member in group.members]
+        names = list(dict.fromkeys([*members, *(group for group in groups if len(group.members) > 1)]))
+        base = self._without(dimension, figure) if len(names) > 1 else rows
+        for one, two in permutations(names, 2):
+            objects = self.reading.is_object(one), self.reading.is_object(two)
+            if not one.rows & two.rows and objects != (True, False):
+                how = "compare" if objects == (False, True) else "any"
+                yield base & one.rows or one.rows, base & two.rows or two.rows, how
+
+    def _pairs_with_others(self, figure: Figure, rows: int) -> Iterator[tuple[int, int, str]]:
+        """Yield the pairs of the only name of the sentence with names that it does not mention."""
+        names = [group for group in self.reading.groups if group.dimension >= 0]
+        rest = self.words.rest.search(self.text)
+        if not names or not (rest or len({group.rows for group in names}) == 1):
+            return
+        for other in self._neighbours(names[0], rows, figure):
+            yield rows, other, "compare"
+        if rest:
+            yield rows, self.table.all & ~rows, "compare"
+
+    def _pairs_in_order(self) -> Iterator[tuple[int, int, str]]:
+        """Yield the pairs of the first, second, third and last rows by each metric."""
+        for column in self.table.metrics:
+            ordered = sorted(bits(self.table.all), key=lambda at: column.values[at] or 0.0, reverse=True)
+            for first, second in ((0, -1), (0, 1), (1, 2), (-2, -1)) if len(ordered) > 1 else ():
+                if second < len(ordered):
+                    yield 1 << ordered[first], 1 << ordered[second], "any"
 
     def _neighbours(self, group: Group, rows: int, figure: Figure) -> Iterator[int]:
         """Yield the rows of other names that a name may be compared with where the sentence gives none."""
         words = self.words
-        base = self._without(rows, group.dimension, figure)
+        base = self._without(group.dimension, figure)
         others = [
             base & other
             for other in self.table.groups(group.dimension).values()
@@ -676,11 +642,10 @@ class Figures(Counts):
             below = ordered[: len(ordered) - len(above)]
             yield from others[:60] if every else dict.fromkeys([ordered[0], ordered[-1], *above[:1], *below[-1:]])
 
-    def _without(self, rows: int, dimension: int, figure: Figure) -> int:
+    def _without(self, dimension: int, figure: Figure) -> int:
         """Return the rows that a figure may be of when a column is left out."""
-        del rows
-        options = list(self.rows_for(figure.start, figure.end, figure, frozenset({dimension})))
-        return options[0][0] if options else self.table.all
+        options = self.rows_for(figure.start, figure.end, figure, frozenset({dimension}))
+        return next((rows for rows, _, _ in options), self.table.all)
 
     def _of_top(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield totals and shares of the first or last rows by value, where the sentence says how many they are."""
@@ -718,6 +683,21 @@ class Figures(Counts):
 
     def _is_derived(self, figure: Figure) -> bool:
         """Return whether a figure follows from two values that the sentence states near it."""
+        values = self._stated_near(figure)
+        if len(values) < 2:
+            return False
+        derived = [value for one, two in permutations(values, 2) for value in self._of_stated(figure, one, two)]
+        if figure.kind == "plain" and self._op(figure) == "total":
+            derived.append(sum(values))
+        spans = spans_of(figure, self.text, self._sign(figure, "any") < 0)
+        factor = figure.factor if figure.kind == "plain" else 1.0
+        factors = {factor, 1.0} if any(factor in column.factors for column in self.table.metrics) else {factor}
+        return any(
+            low * scale <= value <= high * scale for value in derived for low, high in spans for scale in factors
+        )
+
+    def _stated_near(self, figure: Figure) -> list[float]:
+        """Return the values that the two figures before and the two after a figure state."""
         others = [
             other
             for other in self.reading.figures
@@ -725,39 +705,31 @@ class Figures(Counts):
         ]
         before = [other for other in others if other.start < figure.start][-2:]
         after = [other for other in others if other.start > figure.start][:2]
-        values = sorted({value for other in (*before, *after) for value in self.stated[(other.start, other.end)]})
+        values = {value for other in (*before, *after) for value in self.stated[(other.start, other.end)]}
         if figure.kind == "percent":
             at = self.reading.figures.index(figure)
-            near = [
-                other
+            values |= {
+                other.value
                 for other in self.reading.figures[max(0, at - 2) : at + 3]
                 if other is not figure and other.is_whole and not other.is_word
-            ]
-            values = sorted({*values, *(other.value for other in near)})
-        if len(values) < 2:
-            return False
-        sign = self._sign(figure, "any")
-        spans = spans_of(figure, self.text, sign < 0)
-        found: list[float] = []
+            }
+        return sorted(values)
+
+    def _of_stated(self, figure: Figure, one: float, two: float) -> Iterator[float]:
+        """Yield what a figure may say of two values: a share, a change, a difference or a ratio."""
         difference = self._difference_said(figure)
-        for one, two in permutations(values, 2):
-            if figure.kind == "percent":
-                if two and difference and (sign == 0 or (abs(one) >= abs(two)) == (sign > 0)):
-                    found.append(100 * (one - two) / abs(two))
-                if two and (not difference or self.words.share.search(self.text)):
-                    found.append(100 * one / two)
-            elif figure.kind == "points":
-                found += [one - two, 100 * (one - two)]
-            elif figure.kind == "times" and two:
-                found.append(one / two)
-            elif figure.kind == "plain":
-                found += [one - two] if difference else []
-                found += [one / two] if two and self._says_ratio() else []
-        factor = figure.factor if figure.kind == "plain" else 1.0
-        factors = {factor, 1.0} if any(factor in column.factors for column in self.table.metrics) else {factor}
-        if figure.kind == "plain" and self._op(figure) == "total":
-            found.append(sum(values))
-        return any(low * scale <= value <= high * scale for value in found for low, high in spans for scale in factors)
+        if figure.kind == "percent" and two:
+            sign = self._sign(figure, "any")
+            if difference and (sign == 0 or (abs(one) >= abs(two)) == (sign > 0)):
+                yield 100 * (one - two) / abs(two)
+            if not difference or self.words.share.search(self.text):
+                yield 100 * one / two
+        elif figure.kind == "points":
+            yield from (one - two, 100 * (one - two))
+        elif figure.kind == "plain" and difference:
+            yield one - two
+        if two and (figure.kind == "times" or (figure.kind == "plain" and self._says_ratio())):
+            yield one / two
 
     def _owner(self, figure: Figure) -> str:
         """Return the row and column that a figure is of, to say so."""

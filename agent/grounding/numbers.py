@@ -108,11 +108,9 @@ def _of_word(word: NumberWord, text: str) -> Figure:
     scale = next((scale for scale in (1e9, 1e6, 1e3) if value >= scale), 1.0)
     if scale > 1 and kind == "plain" and factor == 1 and (10 * value / scale).is_integer():
         value, factor = value / scale, scale
-    return Figure(text[word.start : word.end], word.start, end, ((value, _decimals(value)),), kind, factor, True)
-
-
-def _decimals(value: float) -> int:
-    return 0 if value == int(value) else 1
+    return Figure(
+        text[word.start : word.end], word.start, end, ((value, 0 if value % 1 == 0 else 1),), kind, factor, True
+    )
 
 
 def spans_of(figure: Figure, text: str, falls: bool = False) -> list[tuple[float, float]]:
@@ -159,7 +157,8 @@ def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[floa
         about, aside = abs(stated) * 0.12, abs(stated) * (0.4 if stated < 1 else 0.45)
     else:
         half = _HALF * 10**-decimals
-        unit = 10.0 ** (-decimals if decimals else _zeros(figure.text if not figure.is_word else str(int(stated))))
+        digits = re.sub(r"\D", "", figure.text if not figure.is_word else str(int(stated)))
+        unit = 10.0 ** (-decimals if decimals else len(digits) - len(digits.rstrip("0")))
         about, aside = max(half, min(unit / 2, abs(stated) * 0.05)), max(half, min(unit, abs(stated) * 0.1))
     limit = half if figure.kind == "times" else abs(stated) * 0.005
     if hedge in {"over", "at_least"}:
@@ -167,11 +166,6 @@ def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[floa
     if hedge in {"under", "at_most"}:
         return aside, min(half, limit)
     return (about, about) if hedge == "about" else (half, half)
-
-
-def _zeros(digits: str) -> int:
-    bare = re.sub(r"\D", "", digits)
-    return len(bare) - len(bare.rstrip("0"))
 
 
 def factors_named(texts: Iterable[str]) -> set[float]:

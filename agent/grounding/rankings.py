@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from statistics import fmean
 
 from agent.grounding.binding import Binding, Objection
@@ -74,7 +75,7 @@ class Rankings(Binding):
                     continue
                 if any(rank.start() <= match.start() < rank.end() for rank in words.rank.finditer(self.text)):
                     continue
-                if self._changes_most(match, side) or self._states_extreme(match, side):
+                if self._changes_most(match) or self._states_extreme(match, side):
                     continue
                 if words.negative.search(self.text[max(0, match.start() - 24) : match.end() + 24]):
                     side = 0
@@ -121,45 +122,37 @@ class Rankings(Binding):
                         return True
         return False
 
-    def _changes_most(self, match: re.Match[str], side: int) -> bool:
+    def _changes_most(self, match: re.Match[str]) -> bool:
         """Return whether a superlative is of a change, as in "grew the most", and right or open."""
-        words, table = self.words, self.table
-        start, end = max(0, match.start() - 24), match.end() + 12
-        if not any(pattern.search(self.text[start:end]) for pattern in (words.up, words.down)):
+        near = self.text[max(0, match.start() - 24) : match.end() + 12]
+        rises = self.words.up.search(near)
+        if not rises and not self.words.down.search(near):
             return False
-        groups = [group for group in self._subjects(match.start(), match.end()) if group.dimension >= 0]
-        if not groups:
+        subject = next((group for group in self._subjects(match.start(), match.end()) if group.dimension >= 0), None)
+        if subject is None:
             return True
-        signs = [1] if words.up.search(self.text[start:end]) else [-1]
-        for group in groups:
-            changes: list[tuple[float, float, int]] = []
-            for mask in table.groups(group.dimension).values():
-                for family in table.families:
-                    for early, late in self._column_pairs(None, family):
-                        changes.append(self._change(self._one_value(mask, late), self._one_value(mask, early), mask))
-                for column in table.metrics if len(table.time_steps) > 1 else ():
-                    for late_rows, early_rows, _ in list(self._time_pairs(match.start(), match.end(), mask))[:1]:
-                        changes.append(
-                            self._change(
-                                self._one_value(late_rows & mask, column),
-                                self._one_value(early_rows & mask, column),
-                                mask,
-                            )
-                        )
-                for column in table.metrics:
-                    if column.is_change:
-                        value = self._one_value(mask, column) or 0.0
-                        changes.append((value, value, mask))
-            del side
-            return not changes or any(
-                max(changes, key=lambda each: sign * each[at])[2] & group.rows for sign in signs for at in (0, 1)
-            )
-        return False
+        groups = self.table.groups(subject.dimension).values()
+        changes = [(change, mask) for mask in groups for change in self._changes_of(mask, match)]
+        sign = 1 if rises else -1
+        return not changes or any(max(changes, key=lambda each: sign * each[0][at])[1] & subject.rows for at in (0, 1))
 
-    @staticmethod
-    def _change(late: float | None, early: float | None, mask: int) -> tuple[float, float, int]:
-        delta = (late or 0.0) - (early or 0.0)
-        return delta, delta / abs(early) if early else 0.0, mask
+    def _changes_of(self, mask: int, match: re.Match[str]) -> Iterator[tuple[float, float]]:
+        """Yield the changes of the rows of a name, absolute and relative: between columns, periods, or as stored."""
+        pairs = [
+            (self._one_value(mask, late), self._one_value(mask, early))
+            for family in self.table.families
+            for early, late in self._column_pairs(None, family)
+        ]
+        for column in self.table.metrics if len(self.table.time_steps) > 1 else ():
+            for late_rows, early_rows, _ in islice(self._time_pairs(match.start(), match.end(), mask), 1):
+                pairs.append((self._one_value(late_rows & mask, column), self._one_value(early_rows & mask, column)))
+        for late, early in pairs:
+            delta = (late or 0.0) - (early or 0.0)
+            yield delta, delta / abs(early) if early else 0.0
+        for column in self.table.metrics:
+            if column.is_change:
+                value = self._one_value(mask, column) or 0.0
+                yield value, value
 
     def ranks(self) -> Iterator[Objection]:
         """Check places in an order, such as "second"."""

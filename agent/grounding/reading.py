@@ -300,28 +300,26 @@ class Reading:
             ]
             return [following, *directly[-1:]] if directly and self.segment(following.start) == segment else [following]
         before = [group for group in same if group.end <= start]
-        after = [group for group in same if group.start >= end]
         if before:
             chosen = [before[-1]]
             if len(before) > 1 and self.is_object(before[-1]):
                 chosen.append(before[-2])
             return chosen
-        if after:
-            clear = [group for group in after if not any(end <= other.start < group.start for other in self.figures)]
-            if clear:
-                chosen = [clear[0]]
-                earlier = [group for group in groups if group.end <= start]
-                if self.is_object(clear[0]) and earlier:
-                    chosen += earlier[-1:]
-                return chosen
+        after = [
+            group
+            for group in same
+            if group.start >= end and not any(end <= other.start < group.start for other in self.figures)
+        ]
         before = [group for group in groups if group.end <= start]
+        if after:
+            return [after[0], *(before[-1:] if self.is_object(after[0]) else [])]
         if before:
             chosen = [before[-1]]
             plain = [group for group in before if not self.is_object(group)]
             if self.is_object(before[-1]) and plain:
                 chosen.append(plain[-1])
             return chosen
-        return [next(group for group in groups if group.start >= end)] if any(g.start >= end for g in groups) else []
+        return [group for group in groups if group.start >= end][:1]
 
     def following(self, end: int, groups: Sequence[Group]) -> Group | None:
         """Return the group that a figure belongs to by a preposition behind it, as in "120 in the North"."""
@@ -439,84 +437,82 @@ class Reading:
 
     def columns_for(self, start: int, end: int) -> frozenset[int] | None:
         """Return the columns that what stands at `start` may be of; None where the sentence names none."""
-        own = self.owned(end)
-        if own and len(own.columns) > 1:
-            for metric in self.metrics:
-                both = own.columns & metric.columns
-                if (
-                    metric is not own
-                    and both
-                    and both != own.columns
-                    and self.segment(metric.start) == self.segment(start)
-                ):
-                    if not any(
-                        other is not own and self.owned(figure.end) is metric
-                        for figure in self.figures
-                        for other in [metric]
-                        if figure.start != start
-                    ):
-                        own = Metric(own.start, own.end, both, own.by_name or metric.by_name)
+        own = self._own_metric(start, end)
         consumed = {self.owned(figure.end) for figure in self.figures if figure.start != start}
         free = [
             metric
             for metric in self.metrics
             if metric not in consumed and not self.words.per.search(self.text[: metric.start])
         ]
+        chosen = self._metrics_for(start, end, own, free)
+        segment = self.segment(start)
+        inherited = not own and all(self.segment(metric.start) != segment for metric in chosen)
+        if not chosen or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
+            return None
+        columns = frozenset(column for metric in chosen for column in metric.columns)
+        if own:
+            predicate = [m for m in free if m.start >= own.end and self.segment(m.start) == segment and m is not own]
+            columns |= frozenset(column for metric in predicate[:1] for column in metric.columns)
+        else:
+            beside = [metric for metric in free if metric not in chosen and self.segment(metric.start) == segment]
+            for columns_beside in [metric.columns for metric in beside if metric.columns & columns < columns]:
+                columns = columns & columns_beside or columns
+        return columns | self._columns_by_unit(start, columns, own, chosen)
+
+    def _own_metric(self, start: int, end: int) -> Metric | None:
+        """Return the metric of the words behind a figure, reduced to the columns that another metric shares with it."""
+        own = self.owned(end)
+        if own is None or len(own.columns) < 2:
+            return own
+        for metric in self.metrics:
+            both = own.columns & metric.columns
+            narrows = metric is not own and both and both != own.columns
+            taken = any(self.owned(figure.end) is metric for figure in self.figures if figure.start != start)
+            if narrows and not taken and self.segment(metric.start) == self.segment(start):
+                own = Metric(own.start, own.end, both, own.by_name or metric.by_name)
+        return own
+
+    def _metrics_for(self, start: int, end: int, own: Metric | None, free: Sequence[Metric]) -> list[Metric]:
+        """Return the metrics that a place may be of: its own, the one before it, or else the nearest ones."""
         segment = self.segment(start)
         before = [metric for metric in free if metric.end <= start and self.segment(metric.start) == segment]
-        chosen = [own] if own else []
-        if before:
-            chosen.append(before[-1])
-        listed = next(
-            (each for each in self.figure_groups if len(each) > 1 and any(other.start == start for other in each)), []
-        )
+        chosen = [*([own] if own else []), *before[-1:]]
         if not chosen:
             after = [metric for metric in free if metric.start >= end and self.segment(metric.start) == segment]
-            earlier = [metric for metric in free if metric.end <= start and not self._is_superlative(metric)]
-            chosen = [*earlier[-1:], *after[:1]] if earlier or after else []
+            patterns = (self.words.highest, self.words.lowest)
+            spans = [match.span() for pattern in patterns for match in pattern.finditer(self.plain)]
+            earlier = [
+                metric
+                for metric in free
+                if metric.end <= start
+                and (metric.by_name or not any(first <= metric.start and metric.end <= last for first, last in spans))
+            ]
+            chosen = [*earlier[-1:], *after[:1]]
             chosen += [
                 metric
                 for metric in self.metrics
                 if chosen and self.segment(metric.start) != segment and metric.end <= start
             ]
+        listed = next(
+            (each for each in self.figure_groups if len(each) > 1 and any(other.start == start for other in each)), []
+        )
         if listed and not own:
             chosen += [metric for metric in free if metric.end <= listed[0].start][-len(listed) :]
-        inherited = not own and all(self.segment(metric.start) != segment for metric in chosen)
-        if not chosen or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
-            return None
-        columns = frozenset(column for metric in chosen for column in metric.columns)
-        beside = [
-            metric
-            for metric in free
-            if metric not in chosen and self.segment(metric.start) == segment and metric.columns & columns < columns
-        ]
-        if own:
-            predicate = [m for m in free if m.start >= own.end and self.segment(m.start) == segment and m is not own]
-            columns |= frozenset(column for metric in predicate[:1] for column in metric.columns)
-        elif beside:
-            for metric in beside:
-                columns = columns & metric.columns or columns
+        return chosen
+
+    def _columns_by_unit(
+        self, start: int, columns: frozenset[int], own: Metric | None, chosen: Sequence[Metric]
+    ) -> frozenset[int]:
+        """Return further columns: of the units of the sentence where `columns` have none, and those of no measure."""
         own_unit = next((self.unit_of(figure) for figure in self.figures if figure.start == start), None)
         measured = own_unit is not None and any(self.table.columns[at].unit == own_unit for at in columns)
-        if not own:
-            units = {self.unit_of(figure) for figure in self.figures} - {None}
-            if not any(self.table.columns[at].unit in units for at in columns):
-                columns |= {column.index for column in self.table.metrics if column.unit in units}
+        units = {self.unit_of(figure) for figure in self.figures} - {None}
+        further = frozenset[int]()
+        if not own and not any(self.table.columns[at].unit in units for at in columns):
+            further |= {column.index for column in self.table.metrics if column.unit in units}
         if not measured and not any(metric.by_name for metric in chosen):
-            columns |= {column.index for column in self.table.metrics if not column.measures}
-        return columns
-
-    @cached_property
-    def _superlatives(self) -> list[tuple[int, int]]:
-        """The places of the superlatives."""
-        patterns = (self.words.highest, self.words.lowest)
-        return [match.span() for pattern in patterns for match in pattern.finditer(self.plain)]
-
-    def _is_superlative(self, metric: Metric) -> bool:
-        """Return whether a metric is only said by a superlative, such as "youngest"."""
-        return not metric.by_name and any(
-            start <= metric.start and metric.end <= end for start, end in self._superlatives
-        )
+            further |= {column.index for column in self.table.metrics if not column.measures}
+        return further
 
     def unit_of(self, figure: Figure) -> str | None:
         """Return the unit of measure of a figure, such as "usd" or "kg"."""

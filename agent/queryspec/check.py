@@ -4,18 +4,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.queryspec.datasets import ColumnRef, Datasets, Scope, nearest, scope_of
-from agent.queryspec.dates import read_date, read_span
-from agent.queryspec.expressions import Call, Node, names_in, parse, walk, windows_in
-from agent.queryspec.outputs import (
+from agent.queryspec.columns import (
     TIMES,
+    ColumnRef,
+    Datasets,
+    Scope,
     base_outputs,
     filterable_names,
     outputs,
     parse_derived,
     row_level_names,
+    scope_of,
     time_groups,
 )
+from agent.queryspec.dates import read_date, read_span
+from agent.queryspec.expressions import Call, Node, names_in, parse, walk, windows_in
 from agent.queryspec.spec import (
     MAX_VALUES,
     Between,
@@ -26,6 +29,7 @@ from agent.queryspec.spec import (
     IsNull,
     Join,
     QuerySpec,
+    nearest,
     output_name,
 )
 from agent.schema.catalog import TypeClass

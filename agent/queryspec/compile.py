@@ -1,23 +1,39 @@
-"""Compile a spec to one SELECT, with all names quoted and all values bound as `:v1`, `:v2` and so on.
+"""Compile a spec to one SELECT, with all names quoted and all values bound as `:v1`, `:v2` and so on, and run it.
 
 The same spec over the same datasets always gives the same text. Columns derived from the result are computed in a query
 around it; those derived from other derived columns, in a further query around that.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from sqlglot import exp
 
+from agent.core.cancellation import Cancellation
 from agent.queryspec.check import check
 from agent.queryspec.clauses import BoundValues, ExpressionWriter, WindowOrder, as_number, condition, order_term
-from agent.queryspec.datasets import ColumnRef, Datasets, scope_of
-from agent.queryspec.dialect import SpecDialect, as_text, nullable, period, period_key
+from agent.queryspec.columns import (
+    TIMES,
+    ColumnRef,
+    Datasets,
+    Output,
+    outputs,
+    parse_derived,
+    row_level_names,
+    scope_of,
+    time_groups,
+)
+from agent.queryspec.dialect import SpecDialect, as_text, nullable, period, period_key, spec_dialect
 from agent.queryspec.expressions import names_in, windows_in
-from agent.queryspec.outputs import Output, outputs, parse_derived, row_level_names, time_groups
 from agent.queryspec.spec import DEFAULT_LIMIT, Aggregation, Bucket, Filter, IsNull, Join, QuerySpec, output_name
+from agent.schema.catalog import TypeClass
+from agent.sources.source import Source
 from agent.sql.dialects import print_statement
 from agent.sql.parameters import Value
+from agent.types import Result
 
 _AGGREGATES: dict[str, type[exp.AggFunc]] = {
     "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "count": exp.Count, "nunique": exp.Count,
@@ -246,3 +262,43 @@ def _aggregate(name: str, node: exp.Expr) -> exp.Expr:
     if name == "nunique":
         node = exp.Distinct(expressions=[node])
     return _AGGREGATES[name](this=node)
+
+
+def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cancellation | None = None) -> Result:
+    """Return the rows of `spec` from `source`, whose catalog has the tables of `datasets`.
+
+    The columns have the spec's names. Truth values, dates and times have the same form on every engine. `truncated` is
+    True if the spec has no limit and there are more rows than the default, or if the source's row limit cut them.
+
+    Raises:
+        QuerySpecInvalid: The spec does not fit the datasets.
+        ConfigurationError: Specs cannot be compiled to the SQL of the source.
+        DatasphinxError: Any error of `agent.sql.execute.execute`.
+    """
+    compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
+    result = source.execute(compiled.sql, cancellation, parameters=compiled.parameters)
+    limit = spec.limit or DEFAULT_LIMIT
+    classes = [output.type_class for output in compiled.columns]
+    # Engines that lack these types return truth values as integers, and dates and times as text.
+    stored_as = {"boolean": "integer", **dict.fromkeys(TIMES, "string")}
+    types = [
+        kind if engine_type == stored_as.get(kind) else engine_type
+        for kind, engine_type in zip(classes, result["types"], strict=True)
+    ]
+    return {
+        **result,
+        "columns": [output.name for output in compiled.columns],
+        "types": types,
+        "rows": [list(map(_value, row, classes)) for row in result["rows"][:limit]],
+        "truncated": result["truncated"] or len(result["rows"]) > limit,
+    }
+
+
+def _value(value: Any, kind: TypeClass) -> Any:
+    """Return a truth value for an engine's 0 or 1, and a time in ISO 8601; other values unchanged."""
+    if kind == "boolean" and value in (0, 1):
+        return bool(value)
+    if kind == "datetime" and isinstance(value, str):
+        with suppress(ValueError):
+            return datetime.fromisoformat(value).isoformat()
+    return value

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.queryspec.outputs import TIMES
+from agent.queryspec.columns import TIMES
 from agent.queryspec.spec import QuerySpec
 from agent.schema.catalog import Column, Table
 

@@ -19,9 +19,24 @@ derived columns; without groups and aggregations the rows unchanged, then the de
 
 import math
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, PlainValidator, Tag, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import ErrorDetails
+
+from agent.errors import QuerySpecInvalid, SpecProblem
+from agent.schema import spelling
 
 DEFAULT_LIMIT = 1_000
 MAX_LIMIT = 10_000
@@ -116,11 +131,10 @@ class Bucket(_Part):
     by: Period
 
 
-def _kind_of_group(value: Any) -> str:
-    return "bucket" if isinstance(value, dict | Bucket) else "name"
-
-
-Group = Annotated[Annotated[Name, Tag("name")] | Annotated[Bucket, Tag("bucket")], Discriminator(_kind_of_group)]
+Group = Annotated[
+    Annotated[Name, Tag("name")] | Annotated[Bucket, Tag("bucket")],
+    Discriminator(lambda value: "bucket" if isinstance(value, dict | Bucket) else "name"),
+]
 
 
 class Aggregation(_Part):
@@ -176,3 +190,70 @@ class QuerySpec(_Part):
 def output_name(group: str | Bucket) -> str:
     """Return the name of a group in the result."""
     return f"{group.col}_{group.by}" if isinstance(group, Bucket) else group
+
+
+_FILTERS = (Compared, In, Between, Contains, IsNull)
+_OPERATORS = tuple(op for kind in _FILTERS for op in get_args(kind.model_fields["op"].annotation))
+_CUTOFF = 50.0
+_SHOWN = 12
+_TAGS = {*_OPERATORS, "name", "bucket"}
+"""Parts of a pydantic location that name a kind of filter or group instead of a field."""
+
+_PARTS: dict[str, tuple[type[Any], ...]] = {
+    "joins": (Join,),
+    "filters": _FILTERS,
+    "group_by": (Bucket,),
+    "aggregations": (Aggregation,),
+    "derived": (Derived,),
+    "sort": (Sort,),
+}
+
+
+def read_spec(data: Any) -> QuerySpec:
+    """Return the spec in `data`: JSON text, or parsed JSON.
+
+    Raises:
+        QuerySpecInvalid: The data does not fit the schema.
+    """
+    try:
+        is_text = isinstance(data, str | bytes)
+        return QuerySpec.model_validate_json(data) if is_text else QuerySpec.model_validate(data)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False)
+        raise QuerySpecInvalid(tuple(map(_problem, errors))) from None
+
+
+def _problem(error: ErrorDetails) -> SpecProblem:
+    location, kind = error["loc"], error["type"]
+    if kind in {"union_tag_invalid", "union_tag_not_found"}:
+        return SpecProblem(path_of((*location, "op")), f"an operator is expected: {' '.join(_OPERATORS)}")
+    if kind == "extra_forbidden":
+        fields = _fields_at(location)
+        return SpecProblem(path_of(location), "there is no such field", nearest(str(location[-1]), fields))
+    return SpecProblem(path_of(location), error["msg"].removeprefix("Value error, "))
+
+
+def path_of(location: Iterable[int | str]) -> str:
+    """Return a pydantic location as a path such as `filters[0].col`."""
+    path = ""
+    parts = list(location)
+    for index, part in enumerate(parts):
+        # The tag of a filter or group follows its list index.
+        if index == 2 and part in _TAGS and isinstance(parts[1], int):
+            continue
+        path += f"[{part}]" if isinstance(part, int) else f"{'.' if path else ''}{part}"
+    return path
+
+
+def _fields_at(location: tuple[int | str, ...]) -> list[str]:
+    if len(location) == 1:
+        return list(QuerySpec.model_fields)
+    kinds = _PARTS.get(str(location[0]), ())
+    names = [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
+    return list(dict.fromkeys(names))
+
+
+def nearest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """Return up to three of `candidates` with a spelling similar to `name`; the first twelve if none is similar."""
+    names = list(candidates)
+    return spelling.nearest(name, names, _CUTOFF) or tuple(names[:_SHOWN])

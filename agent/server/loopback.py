@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -31,25 +31,19 @@ def foreign_sender(scope: Scope, is_allowed_origin: Callable[[str], bool] = lamb
     if not is_loopback(address) and _is_address(address):
         return str(address)
     # DNS rebinding: another site can make its host name resolve to loopback, so that its page has the same origin.
-    if not is_loopback(_name(f"//{host}")):
+    if not is_loopback(_split(f"//{host}").hostname or ""):
         return host or "a request without Host"
-    if origin is None or is_allowed_origin(origin) or _authority(origin) == host.lower():
+    if origin is None or is_allowed_origin(origin) or _split(origin).netloc.lower() == host.lower():
         return None
     return origin
 
 
-def _name(url: str) -> str:
+def _split(url: str) -> SplitResult:
+    """Return the parts of a URL; an invalid URL has no host."""
     try:
-        return urlsplit(url).hostname or ""
+        return urlsplit(url)
     except ValueError:
-        return ""
-
-
-def _authority(url: str) -> str:
-    try:
-        return urlsplit(url).netloc.lower()
-    except ValueError:
-        return ""
+        return urlsplit("")
 
 
 def _is_address(host: str) -> bool:

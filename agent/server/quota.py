@@ -62,7 +62,11 @@ class UsageCounter:
         Raises:
             LimitReached: a limit is reached.
         """
-        self._check_day(allowed, _DAY_S - now % _DAY_S)
+        until_tomorrow = _DAY_S - now % _DAY_S
+        if allowed.tokens_per_day is not None and self.tokens >= allowed.tokens_per_day:
+            raise _limit_reached(Message("limit_tokens_per_day", count=allowed.tokens_per_day), until_tomorrow)
+        if allowed.usd_per_day is not None and self.usd >= Decimal(str(allowed.usd_per_day)):
+            raise _limit_reached(Message("limit_dollars_per_day", count=f"{allowed.usd_per_day:g}"), until_tomorrow)
         limit = allowed.questions_per_minute
         if limit is None:
             return
@@ -78,12 +82,6 @@ class UsageCounter:
         """Count the tokens and the cost of a model call."""
         self.tokens += call["prompt_tokens"] + call["completion_tokens"]
         self.usd += Decimal(str(call["cost_usd"] or 0))
-
-    def _check_day(self, allowed: TenantSettings, tomorrow: float) -> None:
-        if allowed.tokens_per_day is not None and self.tokens >= allowed.tokens_per_day:
-            raise _limit_reached(Message("limit_tokens_per_day", count=allowed.tokens_per_day), tomorrow)
-        if allowed.usd_per_day is not None and self.usd >= Decimal(str(allowed.usd_per_day)):
-            raise _limit_reached(Message("limit_dollars_per_day", count=f"{allowed.usd_per_day:g}"), tomorrow)
 
 
 def _limit_reached(limit: str, seconds: float) -> LimitReached:

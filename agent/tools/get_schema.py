@@ -7,7 +7,7 @@ from pydantic import Field
 from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
-from agent.queryspec.outputs import TIMES
+from agent.queryspec.columns import TIMES
 from agent.schema.catalog import Column, Table
 from agent.sources.source import Source
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select

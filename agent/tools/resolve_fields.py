@@ -67,7 +67,11 @@ def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Can
 
 def _matches(term: str, table: Table, source: Source) -> list[Match]:
     best: dict[str, Match] = {}
-    for match in [*_by_meaning(term, table), *_by_name(term, table), *_by_value(term, table, source)]:
+    # Quotes make the search treat the term as one value.
+    quoted = '"' + term.replace('"', " ") + '"'
+    values = linked_values(quoted, source.values, {table.key: table.column_names})
+    by_value = [Match(value.column, _BY_VALUE, "value") for value in values]
+    for match in [*_by_meaning(term, table), *_by_name(term, table), *by_value]:
         if match.score >= max(_MIN_SCORE, best[match.column].score if match.column in best else 0):
             best[match.column] = match
     return sorted(best.values(), key=lambda match: -match.score)[:_MAX_MATCHES]
@@ -94,13 +98,6 @@ def _by_meaning(term: str, table: Table) -> Iterator[Match]:
         of_name = concepts(name)
         share = _TERM_WEIGHT * overlap(of_term, of_name) + (1 - _TERM_WEIGHT) * overlap(of_name, of_term)
         yield Match(name, round(_BY_MEANING * share, 2), "meaning")
-
-
-def _by_value(term: str, table: Table, source: Source) -> Iterator[Match]:
-    # Quotes make the search treat the term as one value.
-    quoted = '"' + term.replace('"', " ") + '"'
-    for value in linked_values(quoted, source.values, {table.key: table.column_names}):
-        yield Match(value.column, _BY_VALUE, "value")
 
 
 TOOL = Tool(

@@ -6,12 +6,10 @@ from pydantic import Field, field_validator
 
 from agent.core.cancellation import Cancellation
 from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.queryspec.compile import compile_spec
-from agent.queryspec.datasets import Datasets
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import compile_spec, run
 from agent.queryspec.dialect import spec_dialect
-from agent.queryspec.read import read_spec
-from agent.queryspec.run import run
-from agent.queryspec.spec import QuerySpec
+from agent.queryspec.spec import QuerySpec, read_spec
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
 from agent.types import KeptResult, Result, masked
 

@@ -13,7 +13,7 @@ from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
 from agent.errors import SpecProblem, ToolCallInvalid
 from agent.messages import Language
-from agent.queryspec.datasets import nearest
+from agent.queryspec.spec import nearest
 from agent.schema.catalog import Table
 from agent.sources.source import Source
 from agent.sql.dialects import print_statement

@@ -31,7 +31,7 @@ from agent.errors import (
     ToolTimeout,
 )
 from agent.llm.formats import function_schema
-from agent.queryspec.read import path_of
+from agent.queryspec.spec import path_of
 from agent.record.step import current_step
 from agent.schema import spelling
 from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
@@ -99,26 +99,19 @@ class Toolbox:
         """
         mapping: Mapping[str, Any] = {}
         try:
-            tool = self._tool(name)
+            if name not in self._tools:
+                names = spelling.nearest(name, self._tools, _MIN_SIMILARITY) or tuple(self._tools)
+                raise ToolCallInvalid(name[:80], (SpecProblem("tool", "there is no such tool", names),))
+            tool = self._tools[name]
             mapping = _parse_arguments(name, arguments)
             validated = _validate(tool, mapping)
             mapping = validated.model_dump(mode="json", by_alias=True, exclude_none=True)
-            self._reject_repeated(name, mapping)
+            if (name, mapping) in self._past_calls:
+                reason = f"call {self._past_calls.index((name, mapping)) + 1} was the same; use its result, or finish"
+                raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
             return CallResult(name, mapping, self._run(tool, validated), None)
         except _REPORTED_TO_MODEL as error:
             return CallResult(name, mapping, None, error)
-
-    def _tool(self, name: str) -> Tool:
-        if name not in self._tools:
-            names = spelling.nearest(name, self._tools, _MIN_SIMILARITY) or tuple(self._tools)
-            raise ToolCallInvalid(name[:80], (SpecProblem("tool", "there is no such tool", names),))
-        return self._tools[name]
-
-    def _reject_repeated(self, name: str, arguments: Mapping[str, Any]) -> None:
-        for number, call in enumerate(self._past_calls, 1):
-            if call == (name, arguments):
-                reason = f"call {number} was the same, so this brings nothing new: use what that gave, or finish"
-                raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
 
     def _run(self, tool: Tool, arguments: Arguments) -> Outcome:
         cancellation, step = Cancellation(), current_step.get()

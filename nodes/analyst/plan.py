@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from agent.analysis.controls import CONTROLS, apply_control, control_schemas
 from agent.analysis.embedded import embedded_step
+from agent.analysis.planning import CONTROLS, apply_control, control_schemas, step_messages
 from agent.analysis.start import start_analysis
-from agent.analysis.step_prompt import step_messages
 from agent.analysis.workbench import rejected_update, workbench
 from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, InvalidOutputType, Retryable

@@ -25,9 +25,9 @@ import openpyxl
 from agent.datasets.limits import LoadLimits
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
-from agent.queryspec.datasets import Datasets
-from agent.queryspec.read import read_spec
-from agent.queryspec.run import run
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import run
+from agent.queryspec.spec import read_spec
 from agent.types import Limits
 
 MEMORY_MB = 1024

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from agent.clarify.feedback import describe_option
 from agent.evals.options import FAILED, Failed
 from agent.evals.report import Outcome, Overlap
 from agent.llm.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
@@ -92,13 +93,8 @@ def ambiguity_review(events: Sequence[Event]) -> Exchange | None:
 
 def format_clarification(clarification: ClarifyingQuestion) -> str:
     """Return a clarifying question with its options, numbered from 1, as text for the user."""
-    lines = (f"{number}) {_option_text(option)}" for number, option in enumerate(clarification["options"], 1))
+    lines = (f"{number}) {describe_option(option)}" for number, option in enumerate(clarification["options"], 1))
     return "\n".join([clarification["question"], *lines])
-
-
-def _option_text(option: Mapping[str, Any]) -> str:
-    label, reading = option["label"], option.get("reading") or ""
-    return label if reading in ("", label) else f"{label}: {reading}"
 
 
 def _exchange(call: Body, output: str) -> Exchange:

@@ -1,7 +1,7 @@
 """English words of claims."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from agent.grounding.vocabulary import NumberWord, Vocabulary
 
@@ -52,9 +52,23 @@ _HALVES = re.compile(
 
 
 def _number_words(text: str) -> Iterator[NumberWord]:
-    taken = []
+    """Yield the numbers in words: halves and odds, fractions, multiples, then all others."""
+    words = list(_halves(text))
+    words += [word for word in _fractions(text) if not _overlaps(word, words)]
+    words += [
+        NumberWord(*match.span(), _MULTIPLES[match.group().lower()], "times") for match in _MULTIPLE.finditer(text)
+    ]
+    yield from words
+    yield from (word for word in _cardinals(text) if not _overlaps(word, words))
+
+
+def _overlaps(word: NumberWord, others: Iterable[NumberWord]) -> bool:
+    return any(other.start < word.end and word.start < other.end for other in others)
+
+
+def _halves(text: str) -> Iterator[NumberWord]:
+    """Yield numbers such as "two and a half million" and "half a dozen", and odds such as "one in ten"."""
     for match in _HALVES.finditer(text):
-        taken.append(match.span())
         if match["whole"]:
             whole = _SMALL.get(match["whole"].lower(), _TENS.get(match["whole"].lower(), 1)) + 0.5
             yield NumberWord(*match.span(), whole * _SCALES.get((match["scale"] or "").strip().lower(), 1))
@@ -62,23 +76,19 @@ def _number_words(text: str) -> Iterator[NumberWord]:
             yield NumberWord(*match.span(), 0.5 * _SCALES[match["half"].lower()])
         else:
             top, below = (_fraction_part(each) for each in (match["top"], match["below"]))
-            taken.pop()
             if 0 < top < below:
-                taken.append(match.span())
                 yield NumberWord(*match.span(), top / below, "times")
+
+
+def _fractions(text: str) -> Iterator[NumberWord]:
     for match in _FRACTION.finditer(text):
-        if any(start < match.end() and match.start() < end for start, end in taken):
-            continue
         above = (match["top"] or "a").lower()
         count = int(above) if above.isdecimal() else _SMALL.get(above, 1)
-        taken.append(match.span())
         yield NumberWord(*match.span(), count / _FRACTIONS[(match["part"] or "half").lower()], "times")
-    for match in _MULTIPLE.finditer(text):
-        taken.append(match.span())
-        yield NumberWord(*match.span(), _MULTIPLES[match.group().lower()], "times")
+
+
+def _cardinals(text: str) -> Iterator[NumberWord]:
     for match in _NUMBER.finditer(text):
-        if any(start < match.end() and match.start() < end for start, end in taken):
-            continue
         words = [word for word in re.split(r"[\s-]+", match.group().lower()) if word not in {"and", "a", "an"}]
         if words == ["one"] and not _ALONE.search(text[: match.start()]):
             continue

@@ -27,15 +27,11 @@ _draw_lock = threading.Lock()
 )
 async def chart(chart_id: str) -> Response:
     """The chart of an output with this id, as a PNG of 1000 x 600 pixels."""
-    tenant = current_tenant()
-    return Response(await run_in_threadpool(lambda: _picture(tenant, chart_id)), media_type="image/png")
-
-
-def _picture(tenant: Tenant, chart_id: str) -> bytes:
-    chart = _stored_chart(tenant, chart_id)
+    chart = await run_in_threadpool(_stored_chart, current_tenant(), chart_id)
     if chart is None:
         raise ChartUnknown(chart_id[:200])
-    return _draw(chart["type"], to_json(chart["option"]))
+    picture = await run_in_threadpool(_draw, chart["type"], to_json(chart["option"]))
+    return Response(picture, media_type="image/png")
 
 
 def _stored_chart(tenant: Tenant, chart_id: str) -> AnswerChart | None:

@@ -83,7 +83,7 @@ async def _lines(events: AsyncGenerator[Event], scope: Scope, seconds: float) ->
         async with asyncio.timeout(seconds), aclosing(events):
             async for kind, content in events:
                 for data in _steps(content) if kind == "step" else (content,):
-                    yield _event(kind, data)
+                    yield _event(kind, PlainJSON().dumps(data))
     except TimeoutError:
         yield _problem(RequestTimeout(seconds), scope)
     except Exception as error:
@@ -101,11 +101,11 @@ def _steps(updates: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _problem(error: DatasphinxError, scope: Scope) -> bytes:
-    return b"event: problem\ndata: " + bytes(problem(error, scope).body) + b"\n\n"
+    return _event("problem", bytes(problem(error, scope).body))
 
 
-def _event(kind: str, data: Any) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + PlainJSON().dumps(data) + b"\n\n"
+def _event(kind: str, data: bytes) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"
 
 
 async def _keep_alive(lines: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:

@@ -50,7 +50,7 @@ def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterab
         "model": _check(partial(_reach_model, settings), settings),
         "sources": checked,
         "stores": {
-            "record": _check(partial(_open_record, services), settings),
+            "record": _check(services.store.head if services.store else lambda: None, settings),
             "threads": _check(partial(_open_threads, threads), settings),
             "files": _check(partial(_open_files, services), settings),
         },
@@ -59,7 +59,7 @@ def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterab
     return {"status": "ready" if all(check["ok"] for check in checks) else "unavailable", **report}
 
 
-def _check(work: Callable[[], None], settings: Settings) -> dict[str, Any]:
+def _check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
     try:
         work()
     except DatasphinxError as error:
@@ -116,11 +116,6 @@ def _authorities() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()
-
-
-def _open_record(services: Services) -> None:
-    if services.store:
-        services.store.head()
 
 
 def _open_threads(threads: Threads) -> None:

@@ -112,13 +112,11 @@ def add_playground(app: "FastAPI", served: "ServedGraph") -> None:
 
 
 def _form_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of an input schema that the form shows; the form does not send empty inputs."""
-    shown = {name: _without_null(field) for name, field in schema["properties"].items() if name in _FORM_FIELDS}
-    ordered = {name: shown[name] for name in _FORM_FIELDS if name in shown}
-    return {"title": schema["title"], "type": "object", "properties": ordered, "required": ["question"]}
-
-
-def _without_null(field: dict[str, Any]) -> dict[str, Any]:
-    shared = {name: value for name, value in field.items() if name not in ("anyOf", "default")}
-    (form,) = (option for option in field["anyOf"] if option.get("type") != "null")
-    return {**shared, **form}
+    """Return the part of an input schema that the form shows, without null: the form does not send empty inputs."""
+    properties = {}
+    for name in _FORM_FIELDS:
+        if field := schema["properties"].get(name):
+            shared = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
+            (form,) = (option for option in field["anyOf"] if option.get("type") != "null")
+            properties[name] = {**shared, **form}
+    return {"title": schema["title"], "type": "object", "properties": properties, "required": ["question"]}

@@ -33,8 +33,12 @@ async def trace(trace_id: TraceId) -> dict[str, Any]:
 async def again(trace_id: TraceId) -> dict[str, Any]:
     """Run a question again with the recorded model outputs on the current data, and compare each step."""
     tenant = current_tenant()
-    comparison = await run_in_thread(lambda: _replay(tenant, trace_id))
-    return {**_without_directories(comparison, server_directories(tenant.services.settings))}
+    services = tenant.services
+    store, _ = await run_in_thread(lambda: _open_run(tenant, trace_id))
+    comparison = await run_in_thread(
+        lambda: replay(store, trace_id, services.settings, any_source=False, registry=services.registry)
+    )
+    return {**_without_directories(comparison.as_json(), server_directories(services.settings))}
 
 
 def _open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
@@ -51,11 +55,6 @@ def _open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
     if events[0].content.get("tenant", "") != tenant.name:
         raise TraceUnknown(trace_id, Message("no_run"))
     return store, events
-
-
-def _replay(tenant: Tenant, trace_id: str) -> dict[str, Any]:
-    (store, _), services = _open_run(tenant, trace_id), tenant.services
-    return replay(store, trace_id, services.settings, any_source=False, registry=services.registry).as_json()
 
 
 def _without_directories(value: Any, directories: set[str]) -> Any:

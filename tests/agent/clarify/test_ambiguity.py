@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.clarify.ambiguity import ambiguous_columns, find_ambiguities
-from agent.clarify.assumptions import assumptions_of
+from agent.clarify.ambiguity import ambiguous_columns, assumptions_of, find_ambiguities
 from agent.sample.shop import shop_path
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sources.source import Source

@@ -13,8 +13,8 @@ from rich.console import Console
 from agent import errors
 from agent.cli.demo import SHEETS, SHOP, ShopQuestion, run_demo
 from agent.llm.scripted import ScriptedModel
-from agent.queryspec.datasets import Datasets
-from agent.queryspec.run import run as run_spec
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import run as run_spec
 from agent.queryspec.spec import QuerySpec
 from agent.sample.spreadsheets import RETURNS, STORES
 from agent.services import Services

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from agent.answers.narration import computed_facts
 from agent.grounding.claims import unsupported_claims
-from agent.grounding.summary import computed_facts
 from agent.types import Result
 from tests.benchmarks.claims import FOLDER, rates, sentences
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.queryspec.datasets import Datasets
+from agent.queryspec.columns import Datasets
 from agent.schema.catalog import Column, Table
 from agent.sources.source import Source
 from agent.types import Limits

@@ -7,8 +7,8 @@ import pytest
 
 from agent.errors import QuerySpecInvalid, Retryable, SpecProblem
 from agent.queryspec.check import check
-from agent.queryspec.datasets import Datasets
-from agent.queryspec.read import read_spec
+from agent.queryspec.columns import Datasets
+from agent.queryspec.spec import read_spec
 from agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.queryspec.read import read_spec
-from agent.queryspec.run import run
+from agent.queryspec.compile import run
+from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
 from tests.agent.queryspec.tables import datasets, loaded
 from tests.fixtures import read_pairs

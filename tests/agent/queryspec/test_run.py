@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agent.errors import ConfigurationError, QuerySpecInvalid
-from agent.queryspec.datasets import Datasets
-from agent.queryspec.read import read_spec
-from agent.queryspec.run import run
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import run
+from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
 from agent.types import Limits
 from tests.agent.queryspec.tables import datasets, engine, loaded

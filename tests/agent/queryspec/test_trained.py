@@ -2,10 +2,10 @@
 
 import pytest
 
+from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import compile_spec
-from agent.queryspec.datasets import Datasets
 from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.read import read_spec
+from agent.queryspec.spec import read_spec
 from agent.schema.catalog import Catalog, Column, Table
 from training.query_specs import as_json
 from training.spec_of_sql import spec_of

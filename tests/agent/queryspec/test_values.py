@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agent.queryspec.compile import compile_spec
 from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.read import read_spec
+from agent.queryspec.spec import read_spec
 from agent.sql.guard import sanitize
 from tests.agent.queryspec.tables import DATA, datasets
 

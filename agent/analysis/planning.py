@@ -1,21 +1,27 @@
-"""The two control calls of the model besides tools: finish the analysis, or ask the user."""
+"""Planning with a model: the prompt of a step, and the calls besides tools that finish the analysis or ask the user."""
 
+from datetime import date
 from typing import Annotated, Any
 
+from langchain_core.messages import BaseMessage
 from pydantic import Field, ValidationError
 
-from agent.answers.output_type import choose_output_type
+import prompts
+from agent.answers.narration import LANGUAGES
+from agent.answers.outputs import choose_output_type
 from agent.charts.echarts import chart_of
 from agent.clarify.review import question_problem
 from agent.core.failure import failure_of
+from agent.core.prompt_data import block, shortened
 from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
 from agent.llm.formats import function_schema
 from agent.llm.schemas import AnalystStep
-from agent.queryspec.read import path_of
+from agent.messages import language_of
+from agent.queryspec.spec import path_of
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings
-from agent.state import AnalystState, Conclusion
+from agent.state import AnalystState, Conclusion, Observation
 from agent.tools.tool import Arguments, check_known
 from agent.types import ClarifyingQuestion, Option
 
@@ -116,3 +122,49 @@ def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> di
         rejected_sql=[],
     )
     return {"clarification": clarification}
+
+
+_MAX_CHARS = 40_000
+"""Maximum length of all calls together, in characters; older calls are shown without their outcome."""
+
+_CLARIFY_INSTRUCTIONS = {
+    "auto": "Where readings of the question would give different answers, call ask_user; else do not ask.",
+    "always": "Where the question leaves anything open, call ask_user before you compute.",
+}
+_NO_CLARIFY_INSTRUCTION = "Do not ask the user: take the likeliest reading, and say in the answer what you assumed."
+_OUTPUT_INSTRUCTIONS = {
+    "number": "The main result has to be one number: one row with one column.",
+    "plot": "The answer has to be a chart.",
+    "dataframe": "The answer has to be a table.",
+    "string": "The answer has to be text.",
+}
+
+
+def step_messages(state: AnalystState, settings: Settings, today: date) -> list[BaseMessage]:
+    """Return the messages that request the next call from the model."""
+    clarify = state.get("clarify") or settings.clarify
+    return prompts.render(
+        "analyse",
+        today=today.isoformat(),
+        language=LANGUAGES[language_of(state["question"])],
+        clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask(state, settings) else _NO_CLARIFY_INSTRUCTION,
+        form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
+        question=state["question"],
+        context="".join(f"Clarified: {turn['question']} - {turn['answer']}\n" for turn in state["clarifications"]),
+        calls="\n".join(_calls(state["observations"])) or "none",
+        left=str(max(0, settings.max_steps - state["step_count"])),
+    )
+
+
+def _calls(observations: list[Observation]) -> list[str]:
+    """Return one text block per call, oldest first."""
+    blocks: list[str] = []
+    left = _MAX_CHARS
+    for number, observation in reversed(list(enumerate(observations, 1))):
+        call = {"tool": observation["tool"], "arguments": observation["arguments"]}
+        text = block(shortened({**call, "gave": observation["content"]}), call=number)
+        if len(text) > left:
+            text = block(shortened(call), call=number)
+        left -= len(text)
+        blocks.insert(0, text)
+    return blocks
