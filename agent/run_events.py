@@ -103,6 +103,9 @@ def run_body(
 def step_body(latency_ms: float, update: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     """Return the end of a node's step."""
     facts = {name: update[name] for name in _STEP_FACTS if update.get(name)}
+    if "failure" in facts:
+        # The log is in English; texts of other languages are not needed.
+        facts["failure"] = {name: facts["failure"][name] for name in ("code", "facts")}
     return {"latency_ms": latency_ms, "notes": notes, **facts}
 
 

@@ -12,6 +12,7 @@ from agent.core.redact import without_password
 from agent.core.text import clean_question
 from agent.datasets.registry import Registry
 from agent.errors import DataMissing, FileUnknown, NotPermitted, SourcesNotTogether
+from agent.messages import Message
 from agent.queryspec.dialect import spec_dialect
 from agent.record.step import note
 from agent.sources.source import Source
@@ -72,7 +73,7 @@ def _database_update(question: str, state: AnalystState, open_source: Callable[[
     Tables and views that row rules deny are left out.
     """
     if state.get("files") or state.get("datasets"):
-        raise SourcesNotTogether(without_password(str(state["source"])), "files")
+        raise SourcesNotTogether(without_password(str(state["source"])), Message("files"))
     source = open_source(str(state["source"]))
     spec_dialect(source.catalog.dialect)
     ranking = source.index.rank(question) or list(source.catalog.tables)

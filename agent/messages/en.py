@@ -241,6 +241,7 @@ TEXTS = {
     "unit_columns": "columns",
     "unit_memory": "megabytes in memory",
     # Reasons: files
+    "files": "files",
     "file_types_supported": "supported file types are {types}",
     "content_differs": "its name suggests {expected}, but its content is {actual}",
     "content_ole": "an OLE file",

@@ -241,6 +241,7 @@ TEXTS = {
     "unit_columns": "столбцы",
     "unit_memory": "мегабайты в памяти",
     # Reasons: files
+    "files": "файлы",
     "file_types_supported": "поддерживаются файлы {types}",
     "content_differs": "по имени это {expected}, а по содержимому {actual}",
     "content_ole": "файл OLE",

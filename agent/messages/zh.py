@@ -241,6 +241,7 @@ TEXTS = {
     "unit_columns": "列",
     "unit_memory": "内存（MB）",
     # Reasons: files
+    "files": "文件",
     "file_types_supported": "支持的文件类型：{types}",
     "content_differs": "从名称看应为{expected}，但内容是{actual}",
     "content_ole": "OLE 文件",

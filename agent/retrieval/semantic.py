@@ -36,8 +36,8 @@ def identity_of(embedder: Embedder | None) -> str | None:
 class PackagedEmbedder:
     """Static token vectors (256 dimensions) from the package `wordllama`.
 
-    The vector of a text is the mean of its tokens. Only the files of the package are read: its own loader looks for the
-    tokenizer in a folder that is missing from the wheel, and then accesses the network.
+    The vector of a text is the mean of its tokens. Only the files of the package are read: its own loader may access
+    the network.
     """
 
     def __init__(self, folder: Path) -> None:
