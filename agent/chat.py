@@ -52,7 +52,7 @@ class SelectedSources:
         """Whether the sources are files or DataFrames."""
         return bool(self.files or self.frames)
 
-    def registered(self, registry: Registry) -> dict[str, list[str]]:
+    def register(self, registry: Registry) -> dict[str, list[str]]:
         """Add the files and DataFrames to `registry`, and return the `files` and `datasets` of a question, by id.
 
         Raises:
@@ -245,7 +245,7 @@ class Agent:
     def _ask(self, inputs: dict[str, Any], output_type: OutputType | None) -> Response:
         if self._graph is None:
             if self._sources.are_tables:
-                self._tables = self._sources.registered(self._services.registry)
+                self._tables = self._sources.register(self._services.registry)
             self._graph = self.build_graph(self._services, self._checkpointer)
         config = RunnableConfig(configurable={"thread_id": self._thread})
         inputs = {**inputs, "output_type": output_type, **self._tables}

@@ -111,15 +111,15 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
         except GraphBubbleUp:
             raise
         except DatasphinxError as error:
-            update = _failed(node, flow, state, error, services)
+            update = _failure_update(node, flow, state, error, services)
         except Exception as error:
             logger.exception("[%s] failed trace_id=%s", node.__name__, spent["trace_id"])
             # The text of an unexpected error may contain anything; a client of a server gets only its type.
             reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
-            update = _failed(node, flow, state, InternalError(reason, spent["trace_id"]), services)
+            update = _failure_update(node, flow, state, InternalError(reason, spent["trace_id"]), services)
         finally:
             current_step.reset(token)
-        audit = _recorded(step, update)
+        audit = _record_result(step, update)
         update.pop(LOGGED_ANSWER, None)
         return _without_paths({**initial, **update, "audit": audit}, services)
 
@@ -128,7 +128,7 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
     return run
 
 
-def _failed(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:
+def _failure_update(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:
     failure = failure_of(error) if _is_trusted(services) else client_failure(error, services.settings)
     return flow.failed(failure, state) if node.__name__ == flow.last else {"failure": failure}
 
@@ -156,7 +156,7 @@ def _without_paths(update: dict[str, Any], services: Services) -> dict[str, Any]
     return {**update, "failure": without_server_paths(failure, services.settings)} if failure else update
 
 
-def _recorded(step: Step, update: dict[str, Any]) -> Audit:
+def _record_result(step: Step, update: dict[str, Any]) -> Audit:
     """Return the audit of `step`, which ended with `update`, after logging its end."""
     audit = step.record()
     if step.tool:

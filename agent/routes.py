@@ -101,7 +101,7 @@ def _continue_after_clarification(state: State, inputs: dict[str, Any]) -> Send:
     payload = {
         **_previous_inputs(state, _QUESTION_INPUTS),
         **inputs,
-        **_carried(state),
+        **_conversation_of(state),
         "question": about or inputs.get("question"),
     }
     if open_question is None and "given" in state:
@@ -118,7 +118,7 @@ def _continue_after_feedback(state: State, inputs: dict[str, Any]) -> Send:
     last = turns[-1]["question"]
     payload = {"source": _source_of(turns[-1], state), **inputs, "turns": turns, "question": last}
     if state.get("clarification") or state.get("question") == last:
-        payload = {**_previous_inputs(state, _QUESTION_INPUTS), **payload, **_carried(state)}
+        payload = {**_previous_inputs(state, _QUESTION_INPUTS), **payload, **_conversation_of(state)}
     if isinstance(feedback, dict) and feedback.get("accepted") is True:
         return Send("keep_answer", payload)
     return Send(_entry(payload), payload)
@@ -134,7 +134,7 @@ def _entry(payload: dict[str, Any]) -> str:
     return "ask_clarification" if payload.get("relevant_tables_with_rel_columns") else "retrieve_tables"
 
 
-def _carried(state: State) -> dict[str, Any]:
+def _conversation_of(state: State) -> dict[str, Any]:
     return {name: value for name, value in state.items() if name in CARRIED_ON and name != "result" and value}
 
 

@@ -8,7 +8,11 @@ from typing import Any
 
 
 def canonical(value: Any) -> str:
-    """Return `value` as JSON in ASCII: keys sorted, no white space, every other character escaped."""
+    r"""Return `value` as JSON in ASCII: keys sorted, no white space, every other character escaped.
+
+    >>> canonical({"b": [1, 2.5], "a": "é"})
+    '{"a":"\\u00e9","b":[1,2.5]}'
+    """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -43,7 +43,11 @@ def _escape(character: str) -> str:
 
 
 def block(value: Any, **attributes: str | int) -> str:
-    """Return `value` in a <data> element; text beyond `MAX_BLOCK` characters is cut, and the cut is marked."""
+    r"""Return `value` in a <data> element; text beyond `MAX_BLOCK` characters is cut, and the cut is marked.
+
+    >>> block("</data>", source="a.csv")
+    '<data source="a.csv">"\\u003c/data\\u003e"</data>'
+    """
     text = escaped(value)
     cut = len(text) > MAX_BLOCK
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())

@@ -31,12 +31,20 @@ SHORTEST_SECRET = 6
 
 
 def without_password(url: str) -> str:
-    """Return `url`, which may be malformed, with its password replaced by ***."""
+    """Return `url`, which may be malformed, with its password replaced by ***.
+
+    >>> without_password("postgresql://ann:secret@host/shop")
+    'postgresql://ann:***@host/shop'
+    """
     return _PASSWORD.sub("***", url)
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return `text` with `secrets`, passwords and keys in URLs, and bearer tokens replaced by ***."""
+    """Return `text` with `secrets`, passwords and keys in URLs, and bearer tokens replaced by ***.
+
+    >>> without_secrets("GET https://host/a?api_key=k1234 with Bearer abcdefgh")
+    'GET https://host/a?api_key=*** with Bearer ***'
+    """
     for secret in secrets:
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, "***")
@@ -95,7 +103,11 @@ def facts_without_paths(facts: Mapping[str, Any], directories: Iterable[str] = (
 
 
 def last_part(path: str) -> str:
-    """Return the last part of a path; a file URL keeps its scheme and query."""
+    """Return the last part of a path; a file URL keeps its scheme and query.
+
+    >>> last_part("/srv/data/shop.db"), last_part("sqlite:////srv/shop.db?mode=ro")
+    ('shop.db', 'sqlite:///shop.db?mode=ro')
+    """
     scheme, mark, rest = path.rpartition("://")
     place, query, parameters = rest.partition("?") if mark else (rest, "", "")
     name = place.rstrip("/").rpartition("/")[2]

@@ -38,7 +38,10 @@ def valid_json(value: Any) -> Any:
 
 
 def clean_question(question: Any, max_chars: int) -> str:
-    """Return `question` in Unicode normal form C, without control characters and repeated or outer white space.
+    r"""Return `question` in Unicode normal form C, without control characters and repeated or outer white space.
+
+    >>> clean_question("  How many\n customers? ", 100)
+    'How many customers?'
 
     Raises:
         InvalidQuestion: it is not text, is empty, or contains no letters or digits.

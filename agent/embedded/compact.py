@@ -28,7 +28,11 @@ _UNSUPPORTED = (exp.With, exp.Exists, exp.Cast, exp.Values, exp.Lateral, exp.Off
 
 
 def quoted(name: str) -> str:
-    """Return `name` as in a compact statement: bare if that is unambiguous, otherwise in double quotes."""
+    """Return `name` as in a compact statement: bare if that is unambiguous, otherwise in double quotes.
+
+    >>> quoted("amount"), quoted("order date"), quoted("group")
+    ('amount', '"order date"', '"group"')
+    """
     if _PLAIN.fullmatch(name) and name.lower() not in _RESERVED:
         return name
     return '"' + name.replace('"', '""') + '"'

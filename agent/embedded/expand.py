@@ -42,7 +42,11 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*")
 
 
 def requested_decimals(question: str) -> int | None:
-    """Return the number of decimals to which `question` asks to round; None if it does not."""
+    """Return the number of decimals to which `question` asks to round; None if it does not.
+
+    >>> requested_decimals("What is the average price, rounded to 2 decimals?")
+    2
+    """
     return next((places for places, pattern in _PLACES if re.search(pattern, question, re.IGNORECASE)), None)
 
 
@@ -73,7 +77,7 @@ def show_names(tree: exp.Query, catalog: Catalog, question: str) -> None:
     """
     if not isinstance(tree, exp.Select) or words(question) & _KEY_WORDS:
         return
-    for table, node in _joined(tree, catalog):
+    for table, node in _joined_tables(tree, catalog):
         names = [column.name for column in table.columns if column.type_class == "text" and _NAME.search(column.name)]
         columns = [column for column in tree.find_all(exp.Column) if column.table == node.alias_or_name]
         used_columns = [column for column in columns if not column.find_ancestor(exp.Join)]
@@ -86,7 +90,7 @@ def show_names(tree: exp.Query, catalog: Catalog, question: str) -> None:
                 tree.group_by(exp.column(names[0], table=node.alias_or_name), copy=False)
 
 
-def _joined(tree: exp.Select, catalog: Catalog) -> Iterator[tuple[Table, exp.Table]]:
+def _joined_tables(tree: exp.Select, catalog: Catalog) -> Iterator[tuple[Table, exp.Table]]:
     """Yield the joined tables of `tree`, each from the catalog and with its node."""
     joins = tree.args.get("joins") or ()
     for node in [tree.args["from_"].this, *(join.this for join in joins)] if joins else ():

@@ -119,12 +119,12 @@ def _json_objects(text: str) -> Iterator[dict[str, Any]]:
 
     Strict JSON comes first, then JSON with raw line breaks in strings, then JSON with Python syntax.
     """
-    yield from _decoded(json.JSONDecoder(), text)
-    yield from _decoded(json.JSONDecoder(strict=False), text)
-    yield from _decoded(json.JSONDecoder(strict=False), _as_json(text))
+    yield from _decode_objects(json.JSONDecoder(), text)
+    yield from _decode_objects(json.JSONDecoder(strict=False), text)
+    yield from _decode_objects(json.JSONDecoder(strict=False), _as_json(text))
 
 
-def _decoded(decoder: json.JSONDecoder, text: str) -> Iterator[dict[str, Any]]:
+def _decode_objects(decoder: json.JSONDecoder, text: str) -> Iterator[dict[str, Any]]:
     end = 0
     for start in islice(_OBJECT_START.finditer(text), _MAX_STARTS):
         if start.start() < end:
@@ -170,18 +170,18 @@ def find_statement(text: str) -> str:
 
     Several statements are all kept.
     """
-    sql = _unquoted(_unfenced(text))
+    sql = _strip_quotes(_strip_fences(text))
     return _without_tail(sql[_start(sql) or 0 :]).strip().rstrip("; \t\r\n")
 
 
 def holds_statement(text: str) -> bool:
     """Return whether `text` contains a statement outside of a JSON object."""
-    sql = _unquoted(_unfenced(text))
+    sql = _strip_quotes(_strip_fences(text))
     start = _start(sql)
     return start is not None and "{" not in sql[:start]
 
 
-def _unfenced(text: str) -> str:
+def _strip_fences(text: str) -> str:
     """Return the first fenced block with a statement, else the text outside of fences, else the first block."""
     fence, begins = _FENCE.search(text), _start(text)
     if not _FENCED_LINE.search(text) and begins is not None and (fence is None or begins < fence.start()):
@@ -190,13 +190,13 @@ def _unfenced(text: str) -> str:
     blocks = [match["block"] for match in _FENCE.finditer(text)]
     blocks = [block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1) for block in blocks]
     for block in [*blocks, *(match["code"] for match in _INLINE_CODE.finditer(text))]:
-        if _STATEMENT.match(_unquoted(block)):
+        if _STATEMENT.match(_strip_quotes(block)):
             return block
     outside = _FENCE.sub("\n\n", text)
     return outside if _start(outside) is not None or not blocks else blocks[0]
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     text = text.strip()
     quoted = _QUOTED.fullmatch(text)
     if quoted and _STATEMENT.match(quoted["text"]):

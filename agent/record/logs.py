@@ -59,7 +59,7 @@ def _with_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> Mu
 
 
 def _without(secrets: Sequence[str]) -> Processor:
-    def redacted(logger: Any, method: str, event: MutableMapping[str, Any]) -> Any:
+    def redact(logger: Any, method: str, event: MutableMapping[str, Any]) -> Any:
         return plain(event, lambda text: without_secrets(text, secrets))
 
-    return redacted
+    return redact

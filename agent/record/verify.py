@@ -150,14 +150,14 @@ class _ChainCheck:
         elif self.position < anchor.position:
             reported = {(finding.problem, finding.position) for finding in self.result.findings}
             if ("removed", self.position + 1) not in reported:
-                yield _removed(self.position + 1, anchor.position, None)
+                yield _removal(self.position + 1, anchor.position, None)
 
     def _check_link(self, event: StoredEvent) -> Iterator[Finding]:
         """Yield the breaks between the last event and its successor `event`."""
         if event.previous == self.result.head:
             return
         if event.position > self.position + 1:
-            yield _removed(self.position + 1, event.position - 1, event.trace_id)
+            yield _removal(self.position + 1, event.position - 1, event.trace_id)
             return
         owner = self._store.with_hash(event.previous)
         at = 0 if event.previous == BEGINNING else owner.position if owner else None
@@ -179,7 +179,7 @@ class _ChainCheck:
 def _check_end(last: StoredEvent | None, position: int, head: str) -> Iterator[Finding]:
     last_position, last_hash = (last.position, last.hash) if last else (0, BEGINNING)
     if last_position < position:
-        yield _removed(last_position + 1, position, None)
+        yield _removal(last_position + 1, position, None)
     elif last_position > position:
         trace_id = last.trace_id if last else None
         yield Finding(
@@ -190,6 +190,6 @@ def _check_end(last: StoredEvent | None, position: int, head: str) -> Iterator[F
         yield Finding("changed", last_position, trace_id, f"event {last_position}, the last, was changed or replaced")
 
 
-def _removed(first: int, last: int, trace_id: str | None) -> Finding:
+def _removal(first: int, last: int, trace_id: str | None) -> Finding:
     which = f"event {first} is" if first == last else f"events {first} to {last} are"
     return Finding("removed", first, trace_id, f"{which} missing")

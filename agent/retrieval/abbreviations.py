@@ -42,12 +42,16 @@ def other_names(text: str) -> tuple[str, ...]:
     form = normal_form(text)
     if len(form) <= _CODE_LENGTH and form.isascii() and not text.strip().isupper():
         return ()
-    groups = _groups().get(form) or (_inflected().get(_stems(form), ()) if is_cyrillic(form) else ())
+    groups = _groups().get(form) or (_groups_by_stems().get(_stems(form), ()) if is_cyrillic(form) else ())
     return tuple(sorted({name for group in groups for name in group if name != form}))
 
 
 def acronym(form: str) -> str | None:
-    """Return the initials of a text in normal form, without minor words; None for fewer than three words."""
+    """Return the initials of a text in normal form, without minor words; None for fewer than three words.
+
+    >>> acronym("united states of america")
+    'usa'
+    """
     words = [word for word in form.split() if word not in _MINOR_WORDS]
     return "".join(word[0] for word in words) if 3 <= len(words) <= 8 else None
 
@@ -64,7 +68,7 @@ def _groups() -> dict[str, tuple[frozenset[str], ...]]:
 
 
 @lru_cache(maxsize=1)
-def _inflected() -> dict[str, tuple[frozenset[str], ...]]:
+def _groups_by_stems() -> dict[str, tuple[frozenset[str], ...]]:
     """Return the groups of Russian names by the stems of their words, without stems shared by several groups."""
     by_stems: dict[str, set[tuple[frozenset[str], ...]]] = defaultdict(set)
     for form, groups in _groups().items():

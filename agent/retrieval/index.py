@@ -133,7 +133,7 @@ class SchemaIndex:
         """Return the matches of the terms of `question`."""
         terms = parse_question(question)
         similar, meaning = self._embed(terms)
-        words = match_terms(self.postings, {word: self._spelled(word, fuzzy) for word in terms.words})
+        words = match_terms(self.postings, {word: self._similar_words(word, fuzzy) for word in terms.words})
         phrases = match_terms(self.postings, {phrase: {phrase: 1.0} for phrase in terms.phrases})
         synonyms = match_terms(self.postings, similar).without(words)
         return QuestionMatches(terms, words, phrases, synonyms, meaning)
@@ -160,7 +160,7 @@ class SchemaIndex:
         """
         words = content_words(question)
         foreign = self._is_latin and not any(word.isascii() for word in words)
-        if foreign or asks_for_data(question) or any(self._spelled(word, fuzzy) for word in words):
+        if foreign or asks_for_data(question) or any(self._similar_words(word, fuzzy) for word in words):
             return True
         similar, _ = self._embed(parse_question(question))
         return any(share >= _MIN_SIMILARITY for word in words for share in similar.get(word, {}).values())
@@ -182,7 +182,7 @@ class SchemaIndex:
         matched = np.flatnonzero(features[:_MATCH_FEATURES].any(axis=0))
         return matched, score_tables(features[:, matched], with_meaning=self._embeddings is not None)
 
-    def _spelled(self, word: str, fuzzy: int) -> dict[str, float]:
+    def _similar_words(self, word: str, fuzzy: int) -> dict[str, float]:
         if self.postings.frequency(word):
             return {word: 1.0}
         return dict.fromkeys(self._spelling.near(word, fuzzy), 1.0) if fuzzy else {}

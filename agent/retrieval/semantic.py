@@ -100,7 +100,7 @@ class SchemaEmbeddings:
         if not words or not self._words:
             return np.zeros((0, self._vectors.shape[1]), np.float32), []
         raw = self._embedder.embed([terms.spellings.get(word, word) for word in words])
-        return self._centred(raw), words
+        return self._center(raw), words
 
     def similar_words(self, vectors: Vectors) -> list[dict[str, float]]:
         """Return for each vector up to eight similar words of the schema, with shares above 0 and at most 1."""
@@ -125,7 +125,7 @@ class SchemaEmbeddings:
         texts = [postings.spellings[word] for word in self._words]
         raw = self._embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
         self._centre = raw.mean(axis=0) if len(raw) else np.zeros(1, np.float32)
-        self._vectors = self._centred(raw)
+        self._vectors = self._center(raw)
         sums = np.zeros((postings.tables, self._vectors.shape[1]), np.float32)
         for word, vector in zip(self._words, self._vectors, strict=True):
             sums[postings.lookup(word)[0]] += vector
@@ -142,7 +142,7 @@ class SchemaEmbeddings:
         if {array.dtype for array in (self._centre, self._vectors, self._tables)} != {np.dtype(np.float32)}:
             raise TypeError("the arrays are not vectors of 32-bit floats")
 
-    def _centred(self, raw: Vectors) -> Vectors:
+    def _center(self, raw: Vectors) -> Vectors:
         # A text unknown to the embedder has a zero vector, which is similar to nothing.
         return np.where(raw.any(axis=1, keepdims=True), _unit(raw - self._centre), np.float32(0))
 

@@ -43,6 +43,9 @@ def normal_form(text: str) -> str:
     """Return `text` in lower case, without accents, its words separated by single spaces.
 
     Compatibility characters are decomposed first (Unicode NFKD), so full-width letters and ligatures match plain ones.
+
+    >>> normal_form("São-Paulo,  ＢＲ")
+    'sao paulo br'
     """
     if text.isascii():
         return _SEPARATORS.sub(" ", text.lower()).strip()
@@ -57,6 +60,9 @@ def words(text: str) -> frozenset[str]:
     """Return the stems of the words in `text`; identifiers are split at underscores and capitals.
 
     Chinese text yields pairs of adjacent characters, since it has no spaces between words.
+
+    >>> sorted(words("orderDates of customer_id"))
+    ['custom', 'date', 'id', 'of', 'order']
     """
     spaced = _CAMEL.sub(" ", text.replace("_", " "))
     stems = {stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", spaced))}
@@ -75,7 +81,11 @@ def han_runs(text: str) -> list[str]:
 
 
 def han_pairs(text: str) -> list[str]:
-    """Return all pairs of adjacent Chinese characters in `text`; an isolated character is returned alone."""
+    """Return all pairs of adjacent Chinese characters in `text`; an isolated character is returned alone.
+
+    >>> han_pairs("销售额 by 年")
+    ['销售', '售额', '年']
+    """
     return [run[at : at + 2] for run in han_runs(text) for at in range(max(1, len(run) - 1))]
 
 
@@ -95,7 +105,11 @@ def is_data_word(word: str) -> bool:
 
 
 def content_words(question: str) -> frozenset[str]:
-    """Return the stems of the words in `question`, without function words and data words."""
+    """Return the stems of the words in `question`, without function words and data words.
+
+    >>> sorted(content_words("What is the average price of the products?"))
+    ['price', 'product']
+    """
     return words(question) - _FUNCTION_STEMS - _DATA_STEMS
 
 

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain, islice
 from sys import intern
 from typing import Any
@@ -135,6 +134,7 @@ class _Blocks:
         if len(self.names) != len(names):
             raise ValueError("two tables have the same key")
         self._arrays, self._rebuild, self._lock = arrays, rebuild, threading.Lock()
+        self._rebuilt: Catalog | None = None
         self._tables: dict[int, dict[str, Table]] = {}
         self._values: dict[int, Values] = {}
         for kind in ("table", "value"):
@@ -203,11 +203,9 @@ class _Blocks:
 
     def _rebuild_once(self) -> Catalog:
         with self._lock:
+            if self._rebuilt is None:
+                self._rebuilt = self._rebuild()
             return self._rebuilt
-
-    @cached_property
-    def _rebuilt(self) -> Catalog:
-        return self._rebuild()
 
 
 class PackedTables(Mapping[str, Table]):

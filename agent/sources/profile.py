@@ -199,7 +199,7 @@ def _sample(sampler: Sampler, table: Table, samples: _Samples, key: str) -> None
     profiled = {}
     for at, column in enumerate(columns):
         cells = [row[at] for row in rows]
-        profiled[column.name] = _profiled(column, cells, len(rows) if is_complete else total)
+        profiled[column.name] = _profile_column(column, cells, len(rows) if is_complete else total)
         if column.type_class == "text":
             samples.values[key, column.name] = (
                 _texts(cells) if is_complete else _distinct(sampler, table, column, cells)
@@ -208,7 +208,7 @@ def _sample(sampler: Sampler, table: Table, samples: _Samples, key: str) -> None
     samples.tables[key] = replace(table, columns=merged, rows=total)
 
 
-def _profiled(column: Column, cells: list[Any], total: int | None) -> Column:
+def _profile_column(column: Column, cells: list[Any], total: int | None) -> Column:
     if not cells:
         return column._replace(distinct=0)
     counts = Counter(_text(cell) for cell in cells if cell is not None)

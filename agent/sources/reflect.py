@@ -115,7 +115,7 @@ class _Reader:
         shared = {names[name] for name in storage.shared if name in names}
         changed = {key: replace(tables[key], parents=keys) for key, keys in parents.items()}
         changed |= {key: replace(changed.get(key, tables[key]), shares_rows=True) for key in shared}
-        computed = _computed(names, {**tables, **changed}, storage)
+        computed = _tables_with_computed_columns(names, {**tables, **changed}, storage)
         changed |= {key: replace(changed.get(key, tables[key]), computes_columns=True) for key in computed}
         return {**tables, **changed}
 
@@ -247,7 +247,9 @@ def _catalog_parents(name: TableName, names: Mapping[TableName, str], storage: S
             yield from _catalog_parents(parent, names, storage)
 
 
-def _computed(names: Mapping[TableName, str], tables: Mapping[str, Table], storage: Storage) -> set[str]:
+def _tables_with_computed_columns(
+    names: Mapping[TableName, str], tables: Mapping[str, Table], storage: Storage
+) -> set[str]:
     """Return the keys of tables with generated columns, or with the rows of tables that have or may have them."""
     # The columns of partitions outside the catalog, such as foreign tables, are unknown.
     pending = [name for name in storage.parents if name not in names]

@@ -24,6 +24,9 @@ def canonical_sql(sql: str, dialect: str) -> str:
     """Return a text that is equal for statements with the same tree, whatever their whitespace, comments and case.
 
     A statement that cannot be parsed is returned with its whitespace normalised.
+
+    >>> canonical_sql("select  A from T -- all", "sqlite")
+    'SELECT a FROM t'
     """
     try:
         trees = [normalize_identifiers(tree, dialect=dialect) for tree in parse(sql, dialect)]
@@ -47,6 +50,11 @@ def is_ordered(sql: str, dialect: str) -> bool:
     """Return whether `sql` orders its rows: it has an ORDER BY outside of every subquery.
 
     Return False for a statement that cannot be parsed.
+
+    >>> is_ordered("SELECT a FROM t ORDER BY a", "sqlite")
+    True
+    >>> is_ordered("SELECT a FROM (SELECT a FROM t ORDER BY a) AS s", "sqlite")
+    False
     """
     try:
         trees = parse(sql, dialect)

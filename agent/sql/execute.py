@@ -107,7 +107,7 @@ def execute(
         checked_sql = validated_sql(sql, catalog, parameters)
         if names_columns_after_secrets(checked_sql, catalog):
             raise StatementRefused((str(_SECRET_NAMES),))
-        sent_sql, bound = _bound(checked_sql, parameters, access, database)
+        sent_sql, bound = _bind_values(checked_sql, parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
         result = _run_cached(sent_sql, bound, database, limits, cancellation)
@@ -139,21 +139,21 @@ def _log_database_text(error: DatasphinxError, database: Database) -> None:
 
 
 def _run_cached(
-    written: str, bound: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
+    sent_sql: str, bound: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Result:
     """Return the rows, from the result cache if the database has one."""
     cache = database.result_cache
     if cache is None:
-        return _run(written, bound, database, limits, cancellation)
-    key = (written, repr(bound), limits.row_limit, limits.byte_limit)
+        return _run(sent_sql, bound, database, limits, cancellation)
+    key = (sent_sql, repr(bound), limits.row_limit, limits.byte_limit)
     result = cache.get(key)
     if result is None:
-        result = _run(written, bound, database, limits, cancellation)
+        result = _run(sent_sql, bound, database, limits, cancellation)
         cache.put(key, result)
     return result
 
 
-def _bound(
+def _bind_values(
     sql: str, parameters: Mapping[str, Value], access: RowAccess | None, database: Database
 ) -> tuple[str, _Parameters]:
     """Return `sql` with the row rules applied, and all parameter values in the form that the driver expects."""
@@ -175,7 +175,7 @@ def _bound(
 
 def _record(
     sql: str,
-    printed: str,
+    checked_sql: str,
     database: Database,
     parameters: Mapping[str, Value],
     started: float,
@@ -183,8 +183,8 @@ def _record(
 ) -> None:
     """Add the statement to the audit and the record; of its rows only their number and hash.
 
-    `printed` is the text that the guard produced from `sql`. Values of secret columns are masked before hashing: short
-    values could be found by trying.
+    `checked_sql` is the text that the guard produced from `sql`. Values of secret columns are masked before hashing:
+    short values could be found by trying.
     """
     step = current_step.get()
     if step is None:
@@ -200,7 +200,7 @@ def _record(
     body |= {"rows": len(rows), "columns": columns, "truncated": outcome["truncated"], "error": None}
     if step.recorder and step.recorder.is_on:
         body["result_hash"], unordered = result_hashes(columns, rows)
-        body["unordered_hash"] = None if is_ordered(printed, database.dialect) else unordered
+        body["unordered_hash"] = None if is_ordered(checked_sql, database.dialect) else unordered
     step.event("statement", body)
 
 

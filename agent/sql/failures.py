@@ -141,6 +141,9 @@ def kind_of_text(text: str, name: str = "") -> Kind:
     """Return the class of an error by `name`, its exception type or result code, otherwise by keywords in `text`.
 
     Quoted parts of `text` are ignored: they may be values from rows.
+
+    >>> kind_of_text('relation "orders" does not exist')
+    'unknown name'
     """
     if name in _TYPES:
         return _TYPES[name]
@@ -225,10 +228,10 @@ def _position(driver_error: Exception, sql: str, sent: str) -> int | None:
 
 
 def _psycopg_text(sent: str) -> str:
-    """Return `sent` as psycopg transmits it: numbered parameters, single per cent signs."""
+    """Return `sent` as psycopg transmits it: renumber parameters, single per cent signs."""
     numbers: dict[str, int] = {}
 
-    def numbered(match: re.Match[str]) -> str:
+    def renumber(match: re.Match[str]) -> str:
         return "%" if match[1] is None else f"${numbers.setdefault(match[1], len(numbers) + 1)}"
 
-    return re.sub(r"%%|%\((\w+)\)s", numbered, sent) if "%(" in sent else sent
+    return re.sub(r"%%|%\((\w+)\)s", renumber, sent) if "%(" in sent else sent

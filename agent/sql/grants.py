@@ -96,7 +96,11 @@ def _show_grants(connection: Connection) -> Grants:
 
 
 def beyond_reading(line: str) -> list[tuple[str, str]]:
-    """Return the privileges beyond reading in one line of SHOW GRANTS, each with its object."""
+    """Return the privileges beyond reading in one line of SHOW GRANTS, each with its object.
+
+    >>> beyond_reading("GRANT SELECT, INSERT (a, b) ON `shop`.* TO `app`@`%`")
+    [('INSERT', '`shop`.*')]
+    """
     match = _GRANT.match(line)
     if not match:
         return []

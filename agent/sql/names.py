@@ -118,19 +118,23 @@ def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
     # All names need the same depth: if some tables have a schema, the others get the default one.
     default = catalog.default_schema if catalog.has_schemas else None
     for table in map(catalog.tables.__getitem__, keys):
-        columns = {_folded(column) if folds else column: "text" for column in table.column_names}
-        name = exp.table_(_folded(table.name) if folds else table.name, db=table.schema or default, quoted=True)
+        columns = {_fold(column) if folds else column: "text" for column in table.column_names}
+        name = exp.table_(_fold(table.name) if folds else table.name, db=table.schema or default, quoted=True)
         schema.add_table(name, columns, match_depth=False)
     return schema
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     """Return `name` in lower case as SQLite and DuckDB fold it: ASCII letters only."""
     return name.translate(_ASCII_CASE)
 
 
 def connected_groups(names: Iterable[str], conditions: Iterable[set[str]]) -> list[set[str]]:
-    """Partition `names` into groups connected by `conditions`; each condition is the set of names that it mentions."""
+    """Partition `names` into groups connected by `conditions`; each condition is the set of names that it mentions.
+
+    >>> [sorted(group) for group in connected_groups(["a", "b", "c"], [{"a", "c"}])]
+    [['b'], ['a', 'c']]
+    """
     groups = [{name} for name in names]
     for condition in conditions:
         touched = [group for group in groups if group & condition]

@@ -27,7 +27,7 @@ def with_literals(tree: exp.Expr, values: Mapping[str, Value]) -> exp.Expr:
     for name, value in values.items():
         if not isinstance(value, str | int | float | bool | None):
             raise ValueError(f"the value of {name} is neither text, a number, true, false nor NULL")
-    return _replaced(tree, {name: exp.convert(value) for name, value in values.items()})
+    return _replace_placeholders(tree, {name: exp.convert(value) for name, value in values.items()})
 
 
 def insert_markers(sql: str, tree: exp.Expr, dialect: str, values: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:
@@ -39,7 +39,7 @@ def insert_markers(sql: str, tree: exp.Expr, dialect: str, values: Mapping[str, 
     used = {node.name for node in tree.find_all(exp.Placeholder)}
     if not used:
         return sql, {}
-    marked = _replaced(tree, {name: exp.column(marker) for name, marker in markers.items()})
+    marked = _replace_placeholders(tree, {name: exp.column(marker) for name, marker in markers.items()})
     return print_statement(marked, dialect), {markers[name]: values[name] for name in values if name in used}
 
 
@@ -55,7 +55,11 @@ def without_markers(tree: exp.Expr) -> exp.Expr:
 
 
 def escape(sql: str) -> str:
-    """Return `sql` for SQLAlchemy's `text()`, with all colons escaped so that none begins a parameter."""
+    r"""Return `sql` for SQLAlchemy's `text()`, with all colons escaped so that none begins a parameter.
+
+    >>> print(escape("SELECT a::text FROM t"))
+    SELECT a\:\:text FROM t
+    """
     return sql.replace(":", "\\:")
 
 
@@ -66,7 +70,7 @@ def insert_parameters(sql: str, names: Mapping[str, str]) -> str:
     return sql
 
 
-def _replaced(tree: exp.Expr, by_name: Mapping[str, exp.Expr]) -> exp.Expr:
+def _replace_placeholders(tree: exp.Expr, by_name: Mapping[str, exp.Expr]) -> exp.Expr:
     def replacement(node: exp.Expr) -> exp.Expr:
         is_place = isinstance(node, exp.Placeholder) and not node.args.get("kind")
         return by_name[node.name].copy() if is_place and node.name in by_name else node

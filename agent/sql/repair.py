@@ -61,12 +61,12 @@ def repair(sql: str, catalog: Catalog, *, was_refused: bool = False) -> Repair |
 
 def _repair(sql: str, catalog: Catalog, was_refused: bool) -> Repair | None:
     text, findings = sanitize(sql, catalog.dialect, catalog.readable)
-    if any(finding.rule not in _REPAIRABLE for finding in findings) or system_names(findings):
-        return None
-    if not (was_refused or _is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
+    if findings:
+        if any(finding.rule not in _REPAIRABLE for finding in findings) or system_names(findings):
+            return None
+    elif not (was_refused or _is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
         return None
     before = canonical_sql(text or sql, catalog.dialect)
-
     for candidate in _candidates(sql, catalog):
         changed = canonical_sql(candidate.sql, catalog.dialect) != before
         if changed and find_problem(candidate.sql, catalog) is None:
@@ -84,7 +84,7 @@ def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
 
 
 def _with_names(sql: str, how: list[str], catalog: Catalog) -> Iterator[Repair]:
-    tree = _parsed(sql, catalog.dialect)
+    tree = _parse_one(sql, catalog.dialect)
     changes = _repair_names(tree, catalog) if tree is not None else []
     if tree is not None and changes:
         yield Repair(
@@ -92,7 +92,7 @@ def _with_names(sql: str, how: list[str], catalog: Catalog) -> Iterator[Repair]:
         )
 
 
-def _parsed(sql: str, dialect: str) -> exp.Expr | None:
+def _parse_one(sql: str, dialect: str) -> exp.Expr | None:
     try:
         (tree,) = parse(sql, dialect)
     except ValueError:
@@ -111,7 +111,7 @@ def _parse_in_dialects(sql: str, dialect: str) -> Iterator[tuple[str, exp.Expr]]
     if _is_foreign(sql, dialect):
         names = [name for name in names if name not in _DOUBLE_QUOTED_STRINGS]
     for name in names:
-        tree = _read(sql, name, dialect)
+        tree = _parse_as(sql, name, dialect)
         if tree is not None:
             yield name, tree.transform(_for_sqlite) if dialect == "sqlite" else tree
 
@@ -129,7 +129,7 @@ def _to_sql(tree: exp.Expr, dialect: str) -> str | None:
         return None
 
 
-def _read(sql: str, name: str, dialect: str) -> exp.Expr | None:
+def _parse_as(sql: str, name: str, dialect: str) -> exp.Expr | None:
     if name == "mysql" and dialect != "mysql" and "||" in sql:
         # In MySQL || is OR.
         return None

@@ -111,15 +111,21 @@ class _Statement:
             all(self._is_table(source) for source in self._sources)
             and all(self._is_output(output.unalias()) for output in tree.expressions)
             and all(self.is_condition(clause.this) for clause in (where, having) if clause)
-            and all(self._is_alias(key) or self._is_output(key) for key in self._keys())
+            and all(map(self._is_output, self._keys()))
             and all(_is_count(tree.args[name].expression) for name in ("limit", "offset") if tree.args.get(name))
         )
 
     def _keys(self) -> Iterable[exp.Expr]:
+        """Return the keys of GROUP BY and ORDER BY, except aliases of outputs; ROLLUP and the like as a whole."""
         group, order = self._tree.args.get("group"), self._tree.args.get("order")
         if group and {name for name, value in group.args.items() if value} != {"expressions"}:
             return [group]
-        return [*(group.expressions if group else ()), *(key.this for key in (order.expressions if order else ()))]
+        keys = [*(group.expressions if group else ()), *(key.this for key in (order.expressions if order else ()))]
+        return [
+            key
+            for key in keys
+            if not (isinstance(key, exp.Column) and not key.table and key.name.lower() in self._aliases)
+        ]
 
     def _is_table(self, source: exp.Expr) -> bool:
         allowed = {"this"} if isinstance(source, exp.From) else {"this", "on", "side", "kind"}
@@ -203,9 +209,6 @@ class _Statement:
             return not extra and bool(types) and all(_SHORT_NUMBER.fullmatch(name) for name in types)
         return False
 
-    def _is_alias(self, node: exp.Expr) -> bool:
-        return isinstance(node, exp.Column) and not node.table and node.name.lower() in self._aliases
-
     def _is_column(self, node: exp.Expr | None) -> bool:
         """Return whether `node` is a column of a table of the statement, and not a field of a value."""
         return (
@@ -261,13 +264,13 @@ def permitted_rows(
     Raises:
         KeyError: `dialect` has no barrier.
     """
-    rows = _filtered(table, exp.Paren(this=predicate.copy()))
+    rows = _select_where(table, exp.Paren(this=predicate.copy()))
     if not needs_barrier:
         return rows
     if dialect in _CTE_DIALECTS:
         body: exp.Query = rows
         if dialect == "postgres":
-            body = exp.Union(this=rows, expression=_filtered(table, exp.false()), distinct=False)
+            body = exp.Union(this=rows, expression=_select_where(table, exp.false()), distinct=False)
         definition = exp.CTE(this=body, alias=exp.TableAlias(this=exp.to_identifier(cte)), materialized=True)
         outer = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.table_(cte)))
         outer.set("with_", exp.With(expressions=[definition]))
@@ -302,6 +305,6 @@ def cte_name(tree: exp.Expr) -> str:
     return name
 
 
-def _filtered(table: exp.Table, condition: exp.Expr) -> exp.Select:
+def _select_where(table: exp.Table, condition: exp.Expr) -> exp.Select:
     source = exp.From(this=table.copy())
     return exp.Select(expressions=[exp.Star()], from_=source, where=exp.Where(this=condition))

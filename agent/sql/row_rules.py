@@ -147,7 +147,7 @@ class RowRules:
             placeholders = predicate.find_all(exp.Placeholder) if predicate is not None else ()
             self._rules[key] = _Rule(key, predicate, tuple(dict.fromkeys(node.name for node in placeholders)))
         if rules:
-            self._rules |= _inherited(self._rules, catalog)
+            self._rules |= _inherited_rules(self._rules, catalog)
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -182,7 +182,7 @@ class RowRules:
             if rule.predicate is None:
                 raise NotPermitted(rule.key)
             _unqualify(copy, table)
-            filtered = self._filtered(table, rule, cte, needs_barrier=needs_barrier)
+            filtered = self._filter(table, rule, cte, needs_barrier=needs_barrier)
             if table is copy:
                 copy = filtered
             else:
@@ -211,7 +211,7 @@ class RowRules:
         """Return a copy of the rules with parameters replaced by columns, whose names `markers` holds."""
         other = object.__new__(RowRules)
         other.dialect, other._catalog, other._keys = self.dialect, self._catalog, self._keys
-        other._rules = {key: _marked(rule, markers) for key, rule in self._rules.items()}
+        other._rules = {key: _mark_parameters(rule, markers) for key, rule in self._rules.items()}
         return other
 
     def _references(self, tree: exp.Expr) -> Iterator[tuple[exp.Table, _Rule]]:
@@ -228,18 +228,18 @@ class RowRules:
             if ruled and not ruled[0].is_open:
                 yield table, ruled[0]
 
-    def _filtered(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Subquery:
+    def _filter(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Subquery:
         """Return the subquery that replaces `table`, with its alias or name, joins, pivots and samples."""
         extra = {name for name, value in table.args.items() if value} - _MOVED_ARGUMENTS - {"this", "db", "catalog"}
         extra |= {"FINAL"} if isinstance(table.parent, exp.Final) else set()
         if extra:
             raise RowRuleNotApplied(rule.key, Message("reference_modified", modifiers=", ".join(sorted(extra))))
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-        rows = self._permitted(table, rule, cte, needs_barrier=needs_barrier)
+        rows = self._permitted_rows(table, rule, cte, needs_barrier=needs_barrier)
         moved = {name: table.args[name] for name in _MOVED_ARGUMENTS - {"alias"} if table.args.get(name)}
         return exp.Subquery(this=rows, alias=alias.copy(), **moved)
 
-    def _permitted(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Select:
+    def _permitted_rows(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Select:
         """Return a query of the rows of `table` that `rule` permits."""
         assert rule.predicate is not None
         parts = {part: table.args[part].copy() for part in ("this", "db", "catalog") if table.args.get(part)}
@@ -257,7 +257,7 @@ class RowRules:
             return False
         clause = subquery.this.args.get("with_")
         cte = clause.expressions[0].alias if clause else ""
-        expected = self._permitted(table, rules[0], cte, needs_barrier=needs_barrier)
+        expected = self._permitted_rows(table, rules[0], cte, needs_barrier=needs_barrier)
         return print_statement(subquery.this, self.dialect) == print_statement(expected, self.dialect)
 
 
@@ -282,7 +282,7 @@ class _Keys:
 
         Tables whose names differ in case are considered only if no name matches exactly.
         """
-        parts = tuple(_folded(part, dialect) for part in table.parts)
+        parts = tuple(_fold(part, dialect) for part in table.parts)
         close = self._by_name.get(_lower(parts))
         if close is None:
             # The guard compares names as text, where a dot may separate parts or belong to one.
@@ -359,7 +359,7 @@ def _checked_text(tree: exp.Expr, rules: RowRules, *, needs_barrier: bool) -> st
     return text
 
 
-def _inherited(own: Mapping[str, _Rule], catalog: Catalog) -> dict[str, _Rule]:
+def _inherited_rules(own: Mapping[str, _Rule], catalog: Catalog) -> dict[str, _Rule]:
     """Return the rules of tables that have none of their own but share rows with a table that has one."""
     others = {key: table for key, table in catalog.tables.items() if key not in own}
     closed = {key for key, table in others.items() if table.is_view or table.shares_rows}
@@ -402,7 +402,7 @@ def _ancestors(table: Table, catalog: Catalog) -> set[str]:
     return ancestors
 
 
-def _marked(rule: _Rule, markers: Mapping[str, str]) -> _Rule:
+def _mark_parameters(rule: _Rule, markers: Mapping[str, str]) -> _Rule:
     if rule.predicate is None:
         return rule
 
@@ -421,7 +421,7 @@ def _unqualify(tree: exp.Expr, table: exp.Table) -> None:
                 column.set("catalog", None)
 
 
-def _folded(identifier: exp.Expr, dialect: str) -> str:
+def _fold(identifier: exp.Expr, dialect: str) -> str:
     """Return a part of a name as the engine looks it up: PostgreSQL folds unquoted names."""
     folds = dialect == "postgres" and not identifier.args.get("quoted")
     return identifier.name.lower() if folds else identifier.name

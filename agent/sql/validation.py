@@ -137,7 +137,7 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
     is_strict = query.dialect in _STRICT
     for scope, _ in query.selects():
         for node in scope.find_all(*_COMPARISONS):
-            for reference, literal in _compared(node, query, scope):
+            for reference, literal in _compared_literals(node, query, scope):
                 if _is_impossible(reference.column.type_class, literal, query.dialect):
                     shown = literal.sql(dialect=query.dialect)
                     kind = reference.column.type
@@ -145,7 +145,9 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
                     yield Remark(text, is_strict)
 
 
-def _compared(node: exp.Expr, query: ResolvedQuery, scope: Scope) -> Iterator[tuple[ColumnReference, exp.Literal]]:
+def _compared_literals(
+    node: exp.Expr, query: ResolvedQuery, scope: Scope
+) -> Iterator[tuple[ColumnReference, exp.Literal]]:
     parts = [node.this, *node.args.get("expressions", ())]
     parts += [node.args[name] for name in ("expression", "low", "high") if node.args.get(name) is not None]
     places = [reference for part in parts if (reference := query.column_of(part, scope))]
@@ -172,7 +174,7 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
         if query.dialect == "sqlite" and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
             # SQLite takes the other columns from the row of the single MIN or MAX.
             continue
-        grouped = _grouped(select)
+        grouped = _grouped_expressions(select)
         ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
         names = [
             f"{column.table}.{column.name}" for column in ungrouped if not _is_determined(column, grouped, scope, query)
@@ -215,7 +217,7 @@ def _aggregates(select: exp.Select) -> list[exp.Expr]:
     return aggregates
 
 
-def _grouped(select: exp.Select) -> list[exp.Expr]:
+def _grouped_expressions(select: exp.Select) -> list[exp.Expr]:
     """Return the grouped expressions, with positions (`GROUP BY 1`) and output names replaced by their expressions."""
     group = select.args.get("group")
     outputs = {item.alias_or_name.lower(): item.unalias() for item in select.expressions if item.alias_or_name}

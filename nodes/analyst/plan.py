@@ -36,7 +36,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, services.settings)]
     step = services.model.ask(AnalystStep, step_messages(state, services.settings, services.today()), tools)
     if step.tool in CONTROLS:
-        return _controlled(step, state, services.settings)
+        return _control_update(step, state, services.settings)
     if state["step_count"] >= services.settings.max_steps:
         return _out_of_steps(services.settings)
     call = ToolCall(tool=step.tool, arguments=step.arguments, is_given=False)
@@ -54,7 +54,7 @@ def _out_of_steps(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _controlled(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
+def _control_update(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
     """Return the conclusion or the question to the user; report an invalid one to the model, which costs a step."""
     try:
         return apply_control(step, state, settings)

@@ -50,7 +50,7 @@ def table_rules(
 
     `keys` maps the names of key columns to their kinds.
     """
-    chosen = _chosen(table, names, question)
+    chosen = _relevant_columns(table, names, question)
     names_of: dict[Kind, list[str]] = {}
     for column in chosen:
         # Numeric keys have their own kind, because sums of them are meaningless.
@@ -71,7 +71,7 @@ def table_rules(
 
 def example_rules(scope: str, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
     """Yield the rules of the comparisons with example values to which `table_rules` refers."""
-    chosen = _chosen(table, names, question)
+    chosen = _relevant_columns(table, names, question)
     for number, column in enumerate(chosen):
         values = _examples(column, question)
         if values:
@@ -83,7 +83,7 @@ def example_rules(scope: str, table: Table, names: Sequence[str], question: str)
             )
 
 
-def _chosen(table: Table, names: Sequence[str], question: str) -> list[Column]:
+def _relevant_columns(table: Table, names: Sequence[str], question: str) -> list[Column]:
     """Return the columns `names` of `table`; if `question` names some of its date columns, without the others."""
     columns = [column for column in table.columns if column.name in set(names)]
     question_words = words(question)

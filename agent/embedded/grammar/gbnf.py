@@ -11,7 +11,11 @@ _ESCAPES = str.maketrans({'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t
 
 
 def literal(text: str) -> str:
-    """Return `text` as a GBNF literal."""
+    r"""Return `text` as a GBNF literal.
+
+    >>> print(literal('say "hi"'))
+    "say \"hi\""
+    """
     escaped = text.translate(_ESCAPES)
     return '"' + "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped) + '"'
 

@@ -88,7 +88,14 @@ def bounded_widths(statement: Statement) -> Iterator[Finding]:
 
 
 def constant(node: exp.Expr | None) -> float | None:
-    """Return the numeric value of `node` if it consists only of literals, otherwise None."""
+    """Return the numeric value of `node` if it consists only of literals, otherwise None.
+
+    >>> from sqlglot import parse_one
+    >>> constant(parse_one("2 * -3"))
+    -6.0
+    >>> constant(parse_one("2 * a")) is None
+    True
+    """
     if isinstance(node, exp.Literal):
         return _number(str(node.this))
     if isinstance(node, exp.Paren | exp.Cast | exp.TryCast):
@@ -97,11 +104,11 @@ def constant(node: exp.Expr | None) -> float | None:
         value = constant(node.this)
         return None if value is None else -value
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Pow | exp.BitwiseLeftShift):
-        return _calculated(node, constant(node.this), constant(node.expression))
+        return _calculate(node, constant(node.this), constant(node.expression))
     return None
 
 
-def _calculated(node: exp.Expr, left: float | None, right: float | None) -> float | None:
+def _calculate(node: exp.Expr, left: float | None, right: float | None) -> float | None:
     if left is None or right is None:
         return None
     try:
@@ -246,7 +253,7 @@ def bounded_recursion(statement: Statement) -> Iterator[Finding]:
 def bounded_joins(statement: Statement) -> Iterator[Finding]:
     """Reject SELECTs with too many tables that no condition connects."""
     for select in (node for node in statement.nodes if isinstance(node, exp.Select)):
-        unjoined = _unjoined(select)
+        unjoined = _count_unjoined(select)
         if unjoined > MAX_UNJOINED:
             text = f"{unjoined} tables have no condition between them, at most {MAX_UNJOINED} are allowed"
             yield Finding("bounded_joins", text, None, "CROSS JOIN", position_of(select.args["from_"]))
@@ -289,7 +296,7 @@ def _sources(select: exp.Select) -> list[exp.Expr]:
     return [source for source in [first.this if first else None, *joined] if source is not None]
 
 
-def _unjoined(select: exp.Select) -> int:
+def _count_unjoined(select: exp.Select) -> int:
     """Return the number of unconnected sources, assuming that each condition on two columns connects a pair."""
     sources = [source for source in _sources(select) if _is_large(source)]
     joins = select.args.get("joins", [])

@@ -179,7 +179,9 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
 def _is_operator(tokens: Sequence[Token], index: int) -> bool:
     """Return whether the token at `index`, which precedes a parenthesis, is a keyword operator or CASE.
 
-    `x LIKE (y)` and `x NOT LIKE (y)` contain the operator, `WHERE like(x, y)` and `WHERE NOT like(x, y)` a function.
+    >>> tokens = exact_dialect("duckdb").tokenize("a LIKE ('x') AND like('y')")
+    >>> [_is_operator(tokens, index) for index, token in enumerate(tokens) if token.text.upper() == "LIKE"]
+    [True, False]
     """
     token, before = tokens[index], tokens[max(index - 2, 0) : index]
     if token.token_type in {TokenType.AND, TokenType.OR, TokenType.CASE}:
