@@ -14,6 +14,8 @@ from agent.embedded import weights as module
 from agent.embedded.weights import SMOLLM2, Weights, embedded_weights
 from agent.errors import EmbeddedModelUnavailable
 
+pytestmark = pytest.mark.process
+
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 TINY = Weights(
     package="tiny-weights",
