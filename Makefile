@@ -2,27 +2,30 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-# The engines for many machines are large: `make test EXTRAS=all,dev,dev-distributed` tests them too.
+# The engines for many machines are large: `make test-all EXTRAS=all,dev,dev-distributed` tests them too.
 EXTRAS ?= all,dev
-# Tests that meet on one server run in one process, and those of the embedded model and the browser in another.
-SERVERS := postgres or mysql or clickhouse or spark
-MODEL_OR_BROWSER := (embedded or browser) and not ($(SERVERS))
+# `make test HEAVY=1`, also `make test-all`, runs the long tests too, as CI does.
+SELECTION := $(if $(HEAVY),,-m "not heavy")
+FAST := not (heavy or process or server or files or benchdata or postgres or mysql or clickhouse or spark or embedded or browser)
+# One run of pytest: tests that share a server, the model or the browser stay in one worker (tests/conftest.py).
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# Workers and the commands that tests start read compiled modules; without them every process compiles all of them.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-servers test-model lint bench train docs clean
+.PHONY: demo test test-all test-fast lint bench train docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/datasphinx demo
 
 test: lint
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal -m "not ($(SERVERS)) and not ($(MODEL_OR_BROWSER))"
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-servers test-model
+	$(PYTEST) $(SELECTION)
 
-test-servers:
-	$(BIN)/pytest -m "$(SERVERS)"
+test-all:
+	$(MAKE) --no-print-directory test HEAVY=1
 
-test-model:
-	$(BIN)/pytest -m "$(MODEL_OR_BROWSER)"
+test-fast: $(INSTALLED)
+	$(PYTEST) -m "$(FAST)"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

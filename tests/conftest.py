@@ -1,5 +1,6 @@
 """What all tests share: an environment without the machine's settings, a sample shop, a graph over a scripted model."""
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,11 +14,29 @@ from agent.llm.scripted import Scripted, ScriptedModel
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings, load_settings
+from tests.heavy import sample
 
-# How long an example takes is the machine's affair.
-hypothesis.settings.register_profile("steady", deadline=None)
+# The time of one example depends on the machine.
+hypothesis.settings.register_profile("steady", deadline=None, max_examples=sample(100, 25))
 hypothesis.settings.load_profile("steady")
 
+SHARED = {
+    "databases": {"postgres", "mysql"},
+    "spark": {"spark"},
+    "clickhouse": {"clickhouse"},
+    "model": {"embedded"},
+    "browser": {"browser"},
+}
+"""Groups of tests that use one server, model or browser, by marker; pytest-xdist runs each group in one worker."""
+IMPLIED = {
+    "heavy": {"spark", "studio_url", "training"},
+    "process": {"studio_url", "on_terminal", "server_process"},
+    "server": {"server", "page", "served"},
+    "files": {"analysis", "datasets", "tools", "keep"},
+}
+"""Markers that a test gets for the markers, fixtures and folders with these names."""
+
+TESTS = Path(__file__).parent
 NO_AMBIGUITY = {"summary": "all is clear", "no_ambiguity": True}
 VALID = {"is_valid": True, "reason": "it answers the question", "issues": [], "corrected_sql": None}
 
@@ -68,6 +87,41 @@ def scripted(cache_dir: Path) -> Callable[..., ScriptedAgent]:
         return ScriptedAgent(build_graph(services), model, services)
 
     return make
+
+
+def _add_markers(item: pytest.Item) -> None:
+    folders = item.path.relative_to(TESTS).parts[:-1]
+    names = {*folders, *getattr(item, "fixturenames", ()), *(marker.name for marker in item.iter_markers())}
+    for marker, implied_by in IMPLIED.items():
+        if names & implied_by:
+            item.add_marker(marker)
+
+
+def _group(item: pytest.Item) -> str:
+    """Return the group of tests that `item` runs with: those of its server, or else those of its file."""
+    markers = {marker.name for marker in item.iter_markers()}
+    file = "/".join(item.path.with_suffix("").parts[-2:])
+    return next((group for group, names in SHARED.items() if names & markers), file)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add implied markers; under pytest-xdist assign each test to a group, those that take longest first."""
+    for item in items:
+        _add_markers(item)
+    if not config.getoption("loadgroup", False):
+        return
+    groups = [*SHARED]
+    grouped = [(_group(item), item) for item in items]
+    grouped.sort(key=lambda pair: groups.index(pair[0]) if pair[0] in SHARED else len(groups))
+    items[:] = [item for _, item in grouped]
+    for group, item in grouped:
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_collection_finish() -> None:
+    """Exclude modules and collected tests from garbage collection: a full collection of them takes seconds."""
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

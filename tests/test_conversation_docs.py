@@ -40,6 +40,7 @@ def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> FakeOpenAI:
     return FakeOpenAI()
 
 
+@pytest.mark.process
 def test_the_program_with_an_agent(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)
     model.answers = [ASKS, {"summary": "clear", "no_ambiguity": True}, OTHER]
@@ -48,6 +49,7 @@ def test_the_program_with_an_agent(model: FakeOpenAI, monkeypatch: pytest.Monkey
     assert shown.splitlines() == [BY_AMOUNT, BY_AMOUNT, OTHER["sql"]]
 
 
+@pytest.mark.process
 def test_the_program_with_the_graph(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)
     model.answers = [ASKS]
@@ -55,6 +57,7 @@ def test_the_program_with_the_graph(model: FakeOpenAI, monkeypatch: pytest.Monke
         assert output_of(WITH_GRAPH).splitlines() == [BY_AMOUNT]
 
 
+@pytest.mark.process
 @pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_the_program_over_http(cache_dir: Path) -> None:
     answers = {"AmbiguityReview": [ASKS], "GeneratedSQL": [OTHER]}

@@ -22,6 +22,8 @@ from tests.fake_openai import FakeOpenAI, Reply
 from tests.server_process import free_port, listens, server_process
 from tests.test_deploy import ROOT, SERVICES, image_environment, last
 
+pytestmark = [pytest.mark.heavy, pytest.mark.process]
+
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 
 

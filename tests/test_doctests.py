@@ -1,4 +1,4 @@
-"""The examples in docstrings."""
+"""The examples in docstrings hold."""
 
 import doctest
 import importlib
@@ -6,16 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import all_cases
+
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for folder in ("agent", "nodes", "prompts")
-    for path in sorted((ROOT / folder).rglob("*.py"))
+MODULES = sorted(
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+    for package in ("agent", "datasphinx", "nodes", "prompts")
+    for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
-]
+)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_examples(module: str) -> None:
-    results = doctest.testmod(importlib.import_module(module))
-    assert results.attempted and not results.failed
+@all_cases("name", MODULES, ids=str)
+def test_examples_of_docstrings(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+
+    assert tried, "no example was found"
+    assert not failed, capsys.readouterr().out
+
+
+def test_there_are_examples() -> None:
+    assert len(MODULES) >= 5

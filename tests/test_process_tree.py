@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.process_tree import footprint
+
+pytestmark = pytest.mark.process
 
 HOLDS = """
 import socket, subprocess, sys, threading

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
@@ -22,6 +24,7 @@ ORDERS = {"sql": "SELECT COUNT(*) AS orders FROM orders"}
 REGIONS = {"sql": "SELECT name FROM regions"}
 
 
+@pytest.mark.process
 def test_the_programs_answer(cache_dir: Path) -> None:
     statements = (CUSTOMERS, BY_STATUS, ORDERS, REGIONS, REGIONS, CUSTOMERS, CUSTOMERS)
     answers = [answer for statement in statements for answer in (statement, VALID)]

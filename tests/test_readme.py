@@ -14,6 +14,7 @@ import pytest
 from typer.main import get_command
 
 from agent.cli import app
+from tests.cases import all_cases
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
@@ -26,6 +27,7 @@ COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers", "assumptions": []
 VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
 
 
+@pytest.mark.process
 def test_the_python_program_answers(cache_dir: Path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     with FakeOpenAI([COUNT, VALID]) as server:
@@ -40,6 +42,7 @@ def test_the_python_program_answers(cache_dir: Path) -> None:
     assert done.stdout.strip() == f"1184 {COUNT['sql']} 2", done.stderr
 
 
+@pytest.mark.process
 def test_the_question_of_a_spreadsheet_gives_what_is_shown(cache_dir: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "agent/sample", tmp_path / "agent/sample")
     spec = {
@@ -95,7 +98,7 @@ def test_there_are_commands_to_check() -> None:
     assert len(COMMANDS) >= 4
 
 
-@pytest.mark.parametrize("path", re.findall(r"\]\(((?!https?:)[^)#]+)\)", README))
+@all_cases("path", re.findall(r"\]\(((?!https?:)[^)#]+)\)", README))
 def test_a_link_leads_somewhere(path: str) -> None:
     assert (ROOT / path).exists()
 

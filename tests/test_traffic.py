@@ -9,6 +9,8 @@ import pytest
 from tests.agent.record.stores import fresh_url
 from tests.benchmarks.traffic import ALLOWED, measured
 
+pytestmark = [pytest.mark.heavy, pytest.mark.process]
+
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:

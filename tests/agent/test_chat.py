@@ -70,6 +70,7 @@ def asking(cache_dir: Path) -> Asking:
     return make
 
 
+@pytest.mark.process
 def test_optional_packages_are_imported_only_when_they_are_needed() -> None:
     optional = ("pandas", "matplotlib", "duckdb", "python_calamine", "charset_normalizer")
     blocked = f"import sys; sys.modules.update(dict.fromkeys({optional!r}))"

@@ -19,7 +19,7 @@ from tests.server_process import ServerProcess, free_port, server_process
 from tests.slow_model import SlowModel
 from tests.under_load import HoldingModel, Said, ask_for, asking_back, at_rest, check_own, go_on, right_reply
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.heavy, pytest.mark.process, pytest.mark.postgres]
 
 NUMBERS = range(100, 160)
 POOL = 15

@@ -12,6 +12,8 @@ from tests.server_process import ServerProcess, free_port, server_process
 from tests.slow_model import SlowModel
 from tests.under_load import CLOSES, HoldingModel, ask_for, at_rest, check_own, number_in, right_reply
 
+pytestmark = [pytest.mark.heavy, pytest.mark.process]
+
 NUMBERS = range(100, 160)
 EVEN, ODD = NUMBERS[::2], NUMBERS[1::2]
 GARBAGE = (

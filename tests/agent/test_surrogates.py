@@ -303,6 +303,7 @@ def datasphinx(settings: dict[str, Any], *arguments: str | bytes) -> subprocess.
     return subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("as_json", [False, True])
 def test_model_output_on_the_command_line(settings: dict[str, Any], as_json: bool) -> None:
     run = datasphinx(settings, "ask", QUESTION, *(["--json"] if as_json else []))
@@ -311,6 +312,8 @@ def test_model_output_on_the_command_line(settings: dict[str, Any], as_json: boo
     assert not as_json or json.loads(text)["audit"]["assumptions"] == ["all \ufffd orders"]
 
 
+@pytest.mark.heavy
+@pytest.mark.process
 def test_arguments_that_are_no_utf8(settings: dict[str, Any], tmp_path: Path) -> None:
     asked = datasphinx(settings, "ask", b"How many orders \xff were placed?", "--json")
     assert asked.returncode == 0 and json.loads(asked.stdout.decode())["value"] is not None, asked.stderr
@@ -325,6 +328,8 @@ def test_arguments_that_are_no_utf8(settings: dict[str, Any], tmp_path: Path) ->
             assert not more or not run.stdout or json.loads(run.stdout.decode())["error"]
 
 
+@pytest.mark.heavy
+@pytest.mark.process
 def test_a_file_whose_name_is_no_utf8(settings: dict[str, Any], tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/sales\xff.csv"
     Path(os.fsdecode(path)).write_text("city,units\nKazan,1\nTver,2\n")

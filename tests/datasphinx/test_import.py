@@ -10,6 +10,8 @@ import agent.chat
 import agent.graph
 import datasphinx
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(datasphinx.__file__).parents[1]
 
 

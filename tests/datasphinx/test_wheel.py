@@ -10,6 +10,8 @@ import pytest
 
 import datasphinx
 
+pytestmark = [pytest.mark.heavy, pytest.mark.process]
+
 ROOT = Path(datasphinx.__file__).parents[1]
 
 QUESTION = """

@@ -5,6 +5,7 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
 import prompts
+from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent
 TEMPLATES = sorted(
@@ -83,8 +84,8 @@ def test_a_missing_variable_is_an_error(name: str, profile: str) -> None:
             prompts.render(name, profile, **{key: "x" for key in used - {missing}})
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize(("name", "profile"), TEMPLATES)
+@all_cases("text", HOSTILE)
+@all_cases("name, profile", TEMPLATES)
 def test_variables_are_never_read_as_a_template(name: str, profile: str, text: str) -> None:
     marked, given = (
         "".join(str(message.content) for message in prompts.render(name, profile, **values(name, question=question)))

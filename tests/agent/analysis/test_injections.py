@@ -86,8 +86,10 @@ def outside_of_data(prompt: str) -> str:
 
 @pytest.mark.parametrize(
     ("text", "places"),
-    [*((text, PLACES) for text in HOSTILE), *((HOSTILE[1], [place]) for place in PLACES)],
-    ids=[*IDS, *PLACES],
+    [
+        *(pytest.param(text, PLACES, id=f"h{at}", marks=pytest.mark.heavy) for at, text in enumerate(HOSTILE)),
+        *(pytest.param(HOSTILE[1], [place], id=place) for place in PLACES),
+    ],
 )
 def test_text_in_a_file_changes_nothing(analyst: Analyst, text: str, places: list[str]) -> None:
     plain, plain_agent = asked(analyst, PLAIN)

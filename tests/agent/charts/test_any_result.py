@@ -15,6 +15,7 @@ from agent.errors import PlotSpecInvalid
 from agent.sql.rows import json_safe
 from agent.types import Result
 from tests.agent.charts.results import spec
+from tests.heavy import sample
 
 _TEXT = st.text(max_size=8) | st.sampled_from(["2024-01", "2024-02-03", "_", "$x$", "{a}", "\ud800", "1e400", "nan"])
 _BY_TYPE: dict[str, Any] = {
@@ -72,7 +73,7 @@ def values(data: Any) -> Any:
         yield data
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=sample(300, 30), deadline=None)
 @given(charts())
 def test_options_are_json_without_nan(given_chart: tuple[Result, PlotSpec]) -> None:
     rows, wanted = given_chart
@@ -85,7 +86,7 @@ def test_options_are_json_without_nan(given_chart: tuple[Result, PlotSpec]) -> N
     assert draw(rows, wanted) == chart
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=sample(300, 30), deadline=None)
 @given(results(), st.data())
 def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.DataObject) -> None:
     names = st.sampled_from([*rows["columns"], "none"])
@@ -103,7 +104,7 @@ def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.D
         assert json.dumps(chart.option, allow_nan=False)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=sample(30, 4), deadline=None)
 @given(charts())
 def test_what_has_an_option_has_a_picture(given_chart: tuple[Result, PlotSpec]) -> None:
     assert draw_png(*given_chart).png.startswith(b"\x89PNG")

@@ -11,6 +11,7 @@ import pytest
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import read_plot_spec
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, result, written
+from tests.cases import all_cases
 
 
 def shuffled(value: Any, rng: random.Random) -> Any:
@@ -63,8 +64,8 @@ def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     assert all("renderMode" not in each and "tooltip" not in each for each in made["series"])
 
 
-@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
-@pytest.mark.parametrize("y_format", ["number", "percent", "currency"])
+@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
+@all_cases("y_format", ["number", "percent", "currency"])
 def test_templates_hold_nothing_but_the_value(chart_type: str, y_format: str) -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, ("{value}", "{a}", 1), ("b", "function(){}", 2))
     more = {} if chart_type in {"pie", "box"} else {"series": "s"}

@@ -152,6 +152,7 @@ def test_a_missing_questions_file_is_a_usage_error(run: Run, tmp_path: Path) -> 
     assert "none.jsonl" in err
 
 
+@pytest.mark.process
 def test_the_installed_command_answers(server: FakeOpenAI) -> None:
     server.answers = [COUNT, VALID]
     command = [str(Path(sys.executable).with_name("datasphinx")), "ask", "How many orders?", "--json"]

@@ -139,6 +139,8 @@ def test_questions_are_asked_in_parallel(evaluated: Any, server: FakeOpenAI) -> 
     assert (code, report["n"], report["execution_match"]) == (0, 6, 0.5)
 
 
+@pytest.mark.heavy
+@pytest.mark.process
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill", "Ctrl-C"])
 def test_a_run_that_was_stopped_goes_on_where_it_was(
     evaluated: Any, server: FakeOpenAI, files: tuple[str, ...], tmp_path: Path, stop: signal.Signals

@@ -50,6 +50,7 @@ def test_without_the_training_package_it_says_where_it_is(
     assert "python -m training" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_it_runs_as_a_module_too() -> None:
     root = Path(training.__file__).parents[1]
     command = [sys.executable, "-m", "training", "--help"]

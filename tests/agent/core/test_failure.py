@@ -6,6 +6,7 @@ import pytest
 import agent.errors
 from agent.core.failure import error_of, failure_of
 from agent.errors import DatasphinxError
+from tests.cases import all_cases
 
 ERRORS = [
     error
@@ -15,7 +16,7 @@ ERRORS = [
 EXAMPLES: dict[str, Any] = {"float": 1.5, "int": 7, "tuple": ("first", "second")}
 
 
-@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.code)
+@all_cases("kind", ERRORS, ids=lambda kind: kind.code)
 def test_error_comes_back_from_its_failure(kind: type[DatasphinxError]) -> None:
     facts = {field.name: EXAMPLES.get(getattr(field.type, "__name__", ""), "fact") for field in fields(kind)}  # type: ignore[arg-type]
     back = error_of(failure_of(kind(**facts)))

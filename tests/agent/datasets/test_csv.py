@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agent.datasets.registry import Registry
 from tests.agent.datasets.conftest import rows_of
+from tests.heavy import sample
 
 RUSSIAN = "Город;Выручка\nМосква;1 234,5\nКазань;10,25\n"
 CHINESE = "账号,月份,退货数量\nA001,一月,3\nA002,二月,5\n"
@@ -156,7 +157,7 @@ def written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=sample(25, 4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables())
 def test_any_plain_table_comes_back(table) -> None:
     kinds, names, rows = table

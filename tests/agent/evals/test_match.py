@@ -2,6 +2,7 @@ import pytest
 
 from agent.evals.match import matches
 from agent.sql.compare import is_ordered
+from tests.cases import all_cases
 
 
 def table(*rows: list[object], columns: int | None = None) -> dict[str, list]:
@@ -94,8 +95,8 @@ def test_what_is_compared_stays_as_it_was() -> None:
     assert answer["rows"] == [["a", 2], [None, 1.23456]]
 
 
-@pytest.mark.parametrize(
-    ("sql", "expected"),
+@all_cases(
+    "sql, expected",
     [
         ("SELECT a FROM t", False),
         ("SELECT a FROM t ORDER BY a", True),

@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from agent.grounding.claims import unsupported_claims
 from agent.types import Result
+from tests.cases import all_cases
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "grounding" / "answers.jsonl"
 MOST_REFUSED = 2
@@ -53,7 +52,7 @@ def test_there_are_enough_answers_and_all_differ() -> None:
     assert not {answer.answer for answer in WRONG} & {answer.answer for answer in RIGHT}
 
 
-@pytest.mark.parametrize("answer", WRONG, ids=lambda answer: answer.planted)
+@all_cases("answer", WRONG, ids=lambda answer: answer.planted)
 def test_wrong_figure_is_caught_by_name(answer: Written) -> None:
     assert any(named in answer.planted or answer.planted in named for named in answer.named)
 

@@ -8,6 +8,7 @@ from agent.answers.narration import computed_facts
 from agent.grounding.claims import unsupported_claims
 from agent.types import Result
 from tests.benchmarks.claims import FOLDER, rates, sentences
+from tests.cases import all_cases
 
 
 def table(columns: list[str], *rows: list[Any], truncated: bool = False) -> Result:
@@ -25,8 +26,8 @@ def wrong(text: str, result: Result = REGIONS, question: str = "Revenue and orde
     return [objection.claim for objection in unsupported_claims(text, result, question)]
 
 
-@pytest.mark.parametrize(
-    ("text", "claims"),
+@all_cases(
+    "text, claims",
     [
         ("The North earned 120 euros, the South 80.", []),
         ("The North earned 80 euros, the South 120.", ["80", "120"]),
@@ -229,10 +230,10 @@ def test_scales_shares_and_bounds(text: str, result: Result, claims: list[str]) 
     ("name", "wrong_rejected", "correct_rejected"),
     [
         ("development", 0.90, 0.045),
-        ("development2", 0.93, 0.03),
-        ("development3", 0.93, 0.025),
-        ("development4", 0.90, 0.03),
-        ("development5", 0.87, 0.065),
+        pytest.param("development2", 0.93, 0.03, marks=pytest.mark.heavy),
+        pytest.param("development3", 0.93, 0.025, marks=pytest.mark.heavy),
+        pytest.param("development4", 0.90, 0.03, marks=pytest.mark.heavy),
+        pytest.param("development5", 0.87, 0.065, marks=pytest.mark.heavy),
         ("examples", 0.93, 0.025),
         ("evaluation", 0.85, 0.05),
     ],

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from agent.grounding.claims import unsupported_claims
 from agent.types import Result
+from tests.cases import all_cases
 
 
 def rows_of(*rows: tuple[Any, ...], columns: tuple[str, ...] = ("city", "revenue")) -> Result:
@@ -22,7 +23,7 @@ def unsupported(text: str, results: Result | list[Result], question: str) -> lis
 CITIES = rows_of(("Berlin", 1_234_567.891), ("Oslo", -45.5), ("Rome 2024-03-07", 0.256), ("Nowhere", None))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "Berlin leads.",

@@ -2,12 +2,13 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.llm.parse import clean_sql, read_answer
 from agent.llm.schemas import GeneratedSQL, SQLValidation
+from tests.cases import all_cases
+from tests.heavy import sample
 
 ONE = "SELECT 1"
 LONG = "SELECT name,\n       COUNT(*) AS n\nFROM customers\n\nWHERE city = 'Köln; or -- not'\nGROUP BY name"
@@ -119,7 +120,7 @@ STATEMENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), STATEMENTS.values(), ids=STATEMENTS)
+@all_cases("text, expected", STATEMENTS.values())
 def test_the_statement_is_freed(text: str, expected: str) -> None:
     assert clean_sql(text) == expected
 
@@ -127,7 +128,7 @@ def test_the_statement_is_freed(text: str, expected: str) -> None:
 INSIDE = {name: pair for name, pair in STATEMENTS.items() if "</think" not in pair[0]}
 
 
-@pytest.mark.parametrize(("text", "expected"), INSIDE.values(), ids=INSIDE)
+@all_cases("text, expected", INSIDE.values())
 def test_the_statement_is_freed_inside_json_too(text: str, expected: str) -> None:
     answer = read_answer(json.dumps({"sql": text}), GeneratedSQL)
     assert answer.sql == expected
@@ -135,7 +136,7 @@ def test_the_statement_is_freed_inside_json_too(text: str, expected: str) -> Non
     assert verdict.corrected_sql == (expected or None)
 
 
-@pytest.mark.parametrize("expected", sorted({expected for _, expected in STATEMENTS.values()}))
+@all_cases("expected", sorted({expected for _, expected in STATEMENTS.values()}))
 def test_a_free_statement_stays_as_it_is(expected: str) -> None:
     assert clean_sql(expected) == expected
 
@@ -194,7 +195,7 @@ def wrapped_in(form: str, sql: str) -> str:
     return form.replace("{}", sql)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sample(200, 30))
 @given(statements(), _BEFORE, _AFTER, _FENCES, st.sampled_from(["", ";", " ;\n"]))
 def test_any_statement_comes_back_from_a_fence(sql: str, before: str, after: str, fence: str, end: str) -> None:
     text = before + wrapped_in(fence, sql + end) + after
@@ -202,7 +203,7 @@ def test_any_statement_comes_back_from_a_fence(sql: str, before: str, after: str
     assert clean_sql(f"<think>SELECT 9?</think>{text}") == sql
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sample(200, 30))
 @given(statements(), _BEFORE, _AFTER)
 def test_any_statement_comes_back_from_prose(sql: str, before: str, after: str) -> None:
     expected = sql
@@ -211,7 +212,7 @@ def test_any_statement_comes_back_from_prose(sql: str, before: str, after: str) 
     assert clean_sql(f"{before}{sql};{after}") in (sql, expected)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sample(200, 30))
 @given(statements(), _BEFORE, _AFTER, st.booleans(), st.booleans())
 def test_any_statement_comes_back_from_json(sql: str, before: str, after: str, ascii_only: bool, raw: bool) -> None:
     said = json.dumps({"sql": sql, "assumptions": ["x"]}, ensure_ascii=ascii_only)
@@ -221,14 +222,14 @@ def test_any_statement_comes_back_from_json(sql: str, before: str, after: str, a
     assert read_answer(f"{before}```json\n{said}\n```{after}", GeneratedSQL).sql == sql
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sample(200, 30))
 @given(statements(), st.sampled_from(["DROP TABLE t", "DELETE FROM t", "SELECT 2", "vacuum", "ATTACH 'x' AS y"]))
 def test_two_statements_stay_two(sql: str, second: str) -> None:
     assert clean_sql(f"```sql\n{sql};\n{second};\n```").endswith(second)
     assert clean_sql(f"{sql}; {second}").endswith(second)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=sample(300, 50))
 @given(st.text(max_size=200))
 def test_any_text_is_an_answer_or_a_value_error(text: str) -> None:
     clean_sql(text)

@@ -7,6 +7,7 @@ import pytest
 from agent.llm.parse import read_answer
 from agent.llm.schemas import ColumnSelection, GeneratedSQL, NarratedAnswer, SQLValidation, TableColumns
 from agent.llm.schemas import TableSelection as Tables
+from tests.cases import all_cases
 
 ONE = "SELECT 1"
 CTE = "WITH best AS (\n  SELECT customer_id FROM orders\n)\nSELECT * FROM best"
@@ -42,7 +43,7 @@ ANSWERS: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("text", ANSWERS.values(), ids=ANSWERS)
+@all_cases("text", ANSWERS.values())
 def test_the_answer_is_found(text: str) -> None:
     assert read_answer(text, GeneratedSQL) == GeneratedSQL(sql=ONE, assumptions=["a"])
 

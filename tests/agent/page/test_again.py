@@ -13,7 +13,7 @@ from tests.agent.page.said import ASKS, ASKS_AGAIN, QUESTION, RETURNS, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
 from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 Visit = Callable[..., Site]
 
 

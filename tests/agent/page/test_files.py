@@ -14,6 +14,7 @@ from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import Settings
 from tests.agent.server.serving import LANGSERVE_WARNING, running
+from tests.cases import all_cases
 from tests.generated_docs import ROOT
 
 WEB = ROOT / "agent/web"
@@ -28,7 +29,7 @@ INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=", re.IGNOR
 ELSEWHERE = re.compile(r"(?:src|href|from|import|url)\s*[=(]?\s*[\"'(](?:https?:)?//", re.IGNORECASE)
 MAX_LINES = 250
 
-every_file = pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+every_file = all_cases("path", OWN, ids=lambda path: path.name)
 
 
 @every_file

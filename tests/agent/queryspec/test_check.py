@@ -11,6 +11,7 @@ from agent.queryspec.columns import Datasets
 from agent.queryspec.spec import read_spec
 from agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
+from tests.cases import all_cases
 
 COUNT = {"as": "count", "agg": "count", "col": "*"}
 SUM = {"as": "q", "agg": "sum", "col": "количество"}
@@ -197,7 +198,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "path", "reason"), WRONG, ids=lambda value: str(value)[:60])
+@all_cases("spec, path, reason", WRONG, ids=lambda value: str(value)[:60])
 def test_problem_is_reported_at_its_path(spec: dict[str, Any], path: str, reason: str) -> None:
     found = problems(spec)
 

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.queryspec.expressions import Binary, Call, Name, Negative, Number, names_in, parse, windows_in
+from tests.cases import all_cases
 
 A, B, C = Name("a"), Name("b"), Name("c")
 
 
-@pytest.mark.parametrize(
-    ("text", "node"),
+@all_cases(
+    "text, node",
     [
         ("1", Number(1)),
         (" 1.5 ", Number(1.5)),
@@ -41,8 +42,8 @@ def test_valid_expression(text: str, node: object) -> None:
     assert parse(text) == node
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@all_cases(
+    "text, reason",
     [
         ("", "a number, a name or '('"),
         ("a b", "character 3"),

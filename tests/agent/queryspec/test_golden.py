@@ -10,12 +10,13 @@ from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
 from tests.agent.queryspec.tables import datasets, loaded
+from tests.cases import all_cases
 from tests.fixtures import read_pairs
 from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected
 
 GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 
-every_spec = pytest.mark.parametrize("name", GOLDEN)
+every_spec = all_cases("name", GOLDEN)
 
 
 def content(name: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from agent.queryspec.dialect import DIALECTS
 from agent.queryspec.spec import read_spec
 from agent.sql.guard import sanitize
 from tests.agent.queryspec.tables import DATA, datasets
+from tests.heavy import sample
 
 HOSTILE = [
     "'; DROP TABLE x; --",
@@ -71,7 +72,7 @@ VALUES = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=sample(25, 8), deadline=None)
 @given(VALUES)
 def test_the_text_does_not_depend_on_the_values(values: tuple[Any, ...]) -> None:
     made = read_spec(spec(*values))
@@ -83,7 +84,7 @@ def test_the_text_does_not_depend_on_the_values(values: tuple[Any, ...]) -> None
         assert values[0] in compiled.parameters.values()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=sample(25, 8), deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=20, max_size=40))
 def test_a_text_is_nowhere_in_the_statement(text: str) -> None:
     made = read_spec({"filters": [{"col": "status", "op": op, "value": text} for op in ("=", "contains", ">")]})
@@ -91,7 +92,7 @@ def test_a_text_is_nowhere_in_the_statement(text: str) -> None:
         assert text not in compile_spec(made, datasets(), dialect).sql
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=sample(15, 5), deadline=None)
 @given(TEXTS.filter(lambda text: text.isprintable() and text == text.strip()))
 def test_a_name_is_only_ever_a_name(name: str) -> None:
     made = read_spec({

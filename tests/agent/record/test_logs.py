@@ -26,15 +26,15 @@ PASSWORD = "correct-horse-battery"
 
 
 @pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
+def handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave the logging of the process, and its collector of garbage, as they were."""
     root, own = logging.getLogger(), logging.getLogger("datasphinx")
     before = list(root.handlers), root.level, own.level
+    monkeypatch.setattr(gc, "freeze", lambda: None)
     yield
     root.handlers[:] = before[0]
     root.setLevel(before[1])
     own.setLevel(before[2])
-    gc.unfreeze()
     gc.enable()
 
 

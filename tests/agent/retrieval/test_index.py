@@ -160,6 +160,7 @@ def test_a_catalog_with_nothing_to_meet(tables: dict[str, Table]) -> None:
     assert not index.may_concern("Tell me a joke")
 
 
+@pytest.mark.heavy
 def test_ten_thousand_tables() -> None:
     columns = [f"{a}_{b}" for a in ("unit", "ship", "bill", "net") for b in ("price", "date", "code", "city", "rank")]
     tables = {f"area{n}_fact": table(f"area{n}_fact", *columns, references=f"area{n // 2}_fact") for n in range(9_999)}

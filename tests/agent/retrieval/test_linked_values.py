@@ -10,6 +10,7 @@ from agent.retrieval.value_index import ValueIndex
 from agent.services import Services
 from agent.settings import Settings
 from agent.sources.source import Source
+from tests.cases import all_cases
 
 VALUES = {
     ("singer", "country"): ["France", "United States", "Iran"],
@@ -46,8 +47,8 @@ def found(index: ValueIndex, question: str, selection: Mapping[str, Sequence[str
     return [link.value for link in linked_values(question, index, selection)]
 
 
-@pytest.mark.parametrize(
-    ("question", "values"),
+@all_cases(
+    "question, values",
     [
         ("How many singers are from France?", ["France"]),
         ("How many singers are from france or the USA?", ["France", "United States"]),

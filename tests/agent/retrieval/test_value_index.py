@@ -11,6 +11,8 @@ from rapidfuzz.distance import Levenshtein
 from agent.retrieval import value_store
 from agent.retrieval.value_index import ValueIndex
 from agent.retrieval.value_store import ColumnValues
+from tests.cases import all_cases
+from tests.heavy import sample
 
 VALUES = {
     ("shops", "state"): ["TX", "CA", "NY", "IN"],
@@ -33,8 +35,8 @@ def found(index: ValueIndex, text: str, kind: str | None = None) -> set[str]:
     return {match.value for match in index.find(text) if kind in {None, match.kind}}
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "values"),
+@all_cases(
+    "text, kind, values",
     [
         ("Texas", "exact", {"Texas"}),
         ("Texas", "abbreviation", {"TX"}),
@@ -202,7 +204,7 @@ def test_threads_may_share_it(index: ValueIndex) -> None:
     assert set(map(frozenset, results)) == {frozenset({"Texas", "TX"})}
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=sample(200, 30))
 @given(st.text("abcd ", min_size=1, max_size=14), st.text("abcd ", min_size=1, max_size=14))
 def test_no_text_within_the_allowed_edits_is_missed(stored: str, query: str) -> None:
     stored, query = " ".join(stored.split()), " ".join(query.split())
@@ -222,7 +224,7 @@ def test_no_text_within_the_allowed_edits_is_missed(stored: str, query: str) -> 
 
 
 @given(st.text(max_size=30))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=sample(100, 20))
 def test_any_value_finds_itself(value: str) -> None:
     clean = value.encode("utf-8", "replace").decode()
     index = ValueIndex.of({("t", "c"): [clean]})

@@ -90,6 +90,8 @@ def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
         shop_path(tmp_path / "file" / "cache")
 
 
+@pytest.mark.heavy
+@pytest.mark.process
 def test_processes_may_build_at_once(tmp_path: Path) -> None:
     path = tmp_path / "shop.sqlite"
     code = (

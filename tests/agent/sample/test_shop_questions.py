@@ -2,7 +2,7 @@ import json
 import sqlite3
 from pathlib import Path
 
-import pytest
+from tests.cases import all_cases
 
 QUESTIONS = Path(__file__).parents[2] / "fixtures" / "shop_questions.jsonl"
 
@@ -17,7 +17,7 @@ def test_the_questions_are_sixty_different_ones() -> None:
         assert len({question[key] for question in questions()}) == 60, key
 
 
-@pytest.mark.parametrize("question", questions(), ids=lambda question: question["id"])
+@all_cases("question", questions(), ids=lambda question: question["id"])
 def test_the_gold_statement_gives_an_answer(connection: sqlite3.Connection, question: dict[str, str]) -> None:
     rows = connection.execute(question["sql"]).fetchall()
     assert any(value is not None for row in rows for value in row)

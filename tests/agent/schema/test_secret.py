@@ -14,6 +14,7 @@ from agent.schema.catalog import Column, Table
 from agent.schema.describe import describe
 from agent.schema.secret import is_secret, mark_secrets
 from agent.sources.source import Source
+from tests.cases import all_cases
 from tests.databases import make_database, open_url, url
 
 SECRET = "swordfish-4711"
@@ -27,7 +28,7 @@ STATEMENTS = (
 )
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "name",
     [
         *("password", "Password", "user_passwd", "passwordHash", "PWD", "secret", "client_secret", "ClientSecret"),

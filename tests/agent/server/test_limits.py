@@ -19,6 +19,8 @@ from tests.agent.server.serving import ASKED, COUNT
 from tests.fake_openai import FakeOpenAI
 from tests.server_process import ServerProcess, server_process
 
+pytestmark = [pytest.mark.heavy, pytest.mark.process]
+
 KEYS = {name: new_key() for name in ("acme", "beta")}
 AT_ONCE = 60
 

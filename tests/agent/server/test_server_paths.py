@@ -18,9 +18,10 @@ from agent.core.redact import without_paths
 from agent.errors import DatasphinxError
 from agent.server.app import create_app
 from agent.services import Services
-from agent.settings import load_settings
+from agent.settings import Settings, load_settings
 from tests.agent.server.serving import ASKED, LANGSERVE_WARNING, Served, running
 from tests.agent.server.serving import serving as serving_kept_alive
+from tests.cases import all_cases
 from tests.databases import make_table, url
 from tests.generated_docs import ROOT
 
@@ -161,7 +162,10 @@ def replace_by_folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("harm", [spoil, remove, replace_by_folder])
+@pytest.mark.parametrize(
+    "harm",
+    [spoil, pytest.param(remove, marks=pytest.mark.heavy), pytest.param(replace_by_folder, marks=pytest.mark.heavy)],
+)
 @pytest.mark.parametrize("pattern", ["datasets/*", "files/*", "**/*.duckdb", "**/*.json"])
 def test_stored_data_that_is_damaged(machine: Machine, harm: Callable[[Path], None], pattern: str) -> None:
     with serving(machine.cache, **machine.settings) as server:
@@ -244,13 +248,13 @@ def no_database(path: Path) -> None:
         ("private store", no_folder),
         ("private cache", no_folder),
         ("private store/record.sqlite", no_database),
-        ("private store/threads.sqlite", no_database),
-        ("private store/examples.sqlite", no_database),
+        pytest.param("private store/threads.sqlite", no_database, marks=pytest.mark.heavy),
+        pytest.param("private store/examples.sqlite", no_database, marks=pytest.mark.heavy),
         ("private store/files", no_folder),
-        ("private store/datasets", no_folder),
-        ("private store/threads", no_folder),
-        ("private cache/catalogs", no_folder),
-        ("private cache/sample", no_folder),
+        pytest.param("private store/datasets", no_folder, marks=pytest.mark.heavy),
+        pytest.param("private store/threads", no_folder, marks=pytest.mark.heavy),
+        pytest.param("private cache/catalogs", no_folder, marks=pytest.mark.heavy),
+        pytest.param("private cache/sample", no_folder, marks=pytest.mark.heavy),
     ],
 )
 def test_a_store_that_cannot_be_used(machine: Machine, place: str, harm: Callable[[Path], None]) -> None:
@@ -345,10 +349,16 @@ def every_error() -> Iterator[type[DatasphinxError]]:
                 yield each
 
 
-@pytest.mark.parametrize("kind", sorted(set(every_error()), key=lambda each: each.__name__))
-@pytest.mark.parametrize("language", ["en", "ru", "zh"])
-def test_no_error_shows_a_path(machine: Machine, kind: type[DatasphinxError], language: Any) -> None:
-    settings = load_settings(data_dir=machine.data, cache_dir=machine.cache, source=machine.base("a shop.sqlite"))
+@pytest.fixture
+def on_a_shop(machine: Machine) -> Settings:
+    return load_settings(data_dir=machine.data, cache_dir=machine.cache, source=machine.base("a shop.sqlite"))
+
+
+@all_cases("kind", sorted(set(every_error()), key=lambda each: each.__name__))
+@all_cases("language", ["en", "ru", "zh"])
+def test_no_error_shows_a_path(
+    machine: Machine, on_a_shop: Settings, kind: type[DatasphinxError], language: Any
+) -> None:
     facts: dict[str, Any] = {}
     paths = [
         f"{machine.data}/files/f 1.bin",
@@ -362,7 +372,7 @@ def test_no_error_shows_a_path(machine: Machine, kind: type[DatasphinxError], la
             form = str(form)
             is_number = form in ("<class 'int'>", "<class 'float'>")
             facts[name] = 3 if is_number else (path,) if form.startswith("tuple") else path
-        shown = json.dumps(error_info(client_failure(kind(**facts), settings), language), ensure_ascii=False)
+        shown = json.dumps(error_info(client_failure(kind(**facts), on_a_shop), language), ensure_ascii=False)
         assert leaks(shown, machine) == [] and "/srv/" not in shown and "/mnt/" not in shown
 
 

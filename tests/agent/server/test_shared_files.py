@@ -17,7 +17,7 @@ from tests.agent.tools.conftest import RETURNS
 from tests.fake_openai import FakeOpenAI
 from tests.server_process import ServerProcess, server_process
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.heavy, pytest.mark.process, pytest.mark.postgres]
 
 KEYS = {name: new_key() for name in ("acme", "beta")}
 

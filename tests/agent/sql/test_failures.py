@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from agent.sql.failures import kind_of, kind_of_text
+from tests.cases import all_cases
 
 
 class Coded(Exception):
@@ -42,8 +43,8 @@ def test_by_number(number: int, kind: str) -> None:
     assert kind_of(DBAPIError("SELECT 1", None, Exception(number, "as the server says"))) == kind
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
+@all_cases(
+    "text, kind",
     [
         ("no such column: colour", "unknown name"),
         ("ambiguous column name: id", "unknown name"),

@@ -192,6 +192,7 @@ def _hold(path: str, ready: Any, done: Any) -> None:
         done.wait(30)
 
 
+@pytest.mark.process
 def test_a_duckdb_file_that_another_process_writes(tmp_path: Path) -> None:
     with shop("duckdb", tmp_path) as engine:
         context = multiprocessing.get_context("spawn")

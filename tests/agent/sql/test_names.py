@@ -7,6 +7,7 @@ import pytest
 from agent.errors import NamesUnknown
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.names import nearest_names, resolve
+from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 
@@ -22,7 +23,7 @@ TABLES = (
 CATALOG = Catalog("sqlite", {each.key: each for each in TABLES}, default_schema="main")
 
 
-@pytest.mark.parametrize("pair", read_pairs("names.sql"), ids=lambda pair: pair.sql[:60])
+@all_cases("pair", read_pairs("names.sql"), ids=lambda pair: pair.sql[:60])
 def test_pairs(pair: Pair) -> None:
     if pair.expected == "known":
         resolve(pair.sql, CATALOG)

@@ -184,7 +184,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=CORPORA)
+@pytest.fixture(params=["corpus", pytest.param("corpus2", marks=pytest.mark.heavy)])
 def corpus(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

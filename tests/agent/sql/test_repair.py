@@ -6,16 +6,17 @@ from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
 from agent.sql.validation import find_problem
 from tests.agent.sql.catalogs import catalog
+from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 CASES = [
-    pytest.param(dialect, pair, id=f"{dialect} {pair.sql[:70]}")
+    (dialect, pair)
     for dialect in ("sqlite", "postgres", "mysql", "duckdb")
     for pair in read_pairs(f"repairs/{dialect}.sql")
 ]
 
 
-@pytest.mark.parametrize(("dialect", "pair"), CASES)
+@all_cases("dialect, pair", CASES)
 def test_pairs(dialect: str, pair: Pair) -> None:
     known = catalog(dialect)
     found = repair(pair.sql, known)

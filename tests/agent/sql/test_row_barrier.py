@@ -20,6 +20,7 @@ from agent.sql.guard import parse
 from agent.sql.row_rules import RowRules, restrict
 from agent.types import Limits
 from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
+from tests.cases import all_cases
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
@@ -56,9 +57,9 @@ def test_each_engine_has_its_barrier(dialect: str, barrier: str) -> None:
     assert restricted == f"SELECT LENGTH(note) FROM {barrier}"
 
 
-@pytest.mark.parametrize("dialect", BARRIERS)
-@pytest.mark.parametrize(
-    ("written", "altered"),
+@all_cases("dialect", BARRIERS)
+@all_cases(
+    "written, altered",
     [
         ("id > 1", "id > 0"),
         ("9223372036854775807", "9223372036854775806"),
@@ -437,8 +438,8 @@ def test_a_parameter_of_another_type_tells_no_hidden_rows_apart(computed: Any) -
         assert len(found) == 1, (value, found)
 
 
-@pytest.mark.parametrize(
-    ("rule", "value", "needed"),
+@all_cases(
+    "rule, value, needed",
     [
         ("note = :p", "x", False),
         ("note = :p", 10, True),
@@ -458,7 +459,7 @@ def test_a_parameter_of_another_type_tells_no_hidden_rows_apart(computed: Any) -
         ("id IN (SELECT u.id FROM u WHERE u.note = :p)", 1, True),
     ],
 )
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+@all_cases("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
 def test_the_value_of_a_parameter_decides(dialect: str, rule: str, value: Any, needed: bool) -> None:
     tree = parse("SELECT id FROM t", dialect)[0]
 

@@ -26,8 +26,9 @@ from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
 from agent.sql.row_rules import RowRules
 from agent.types import Limits
+from tests.heavy import sample
 
-STATEMENTS = 200
+STATEMENTS = sample(200, 40)
 URLS = {
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
     "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),

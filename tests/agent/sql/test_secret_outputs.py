@@ -4,6 +4,7 @@ import pytest
 
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.secret_outputs import secret_outputs
+from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 SECRET = {"email", "salary"}
@@ -25,7 +26,7 @@ def catalog(dialect: str) -> Catalog:
     return Catalog(dialect, {each.key: each for each in TABLES}, "public" if dialect == "postgres" else "main")
 
 
-@pytest.mark.parametrize("pair", read_pairs("secret_outputs.sql"), ids=lambda pair: f"{pair.expected} {pair.sql[:60]}")
+@all_cases("pair", read_pairs("secret_outputs.sql"), ids=lambda pair: f"{pair.expected} {pair.sql[:60]}")
 def test_pairs(pair: Pair) -> None:
     dialect, *positions, _, width = pair.expected.split()
     expected = [] if positions == ["none"] else list(map(int, positions))

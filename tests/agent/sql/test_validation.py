@@ -4,13 +4,12 @@ import gc
 from dataclasses import replace
 from weakref import ref
 
-import pytest
-
 from agent.errors import StatementUnsound
 from agent.retrieval.value_index import ValueIndex
 from agent.sql.names import resolve
 from agent.sql.validation import find_problem, problems_of, validated_sql, warnings_of
 from tests.agent.sql.catalogs import catalog
+from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 VALUES = ValueIndex.of({("customers", "state"): ["TX", "CA"], ("customers", "name"): ["Ann", "Bob"]})
@@ -21,14 +20,14 @@ DIALECTS = {
     "duckdb": ["strict", "duckdb"],
 }
 CASES = [
-    pytest.param(dialect, pair, id=f"{dialect} {pair.sql[:70]}")
+    (dialect, pair)
     for dialect, names in DIALECTS.items()
     for name in names
     for pair in read_pairs(f"checks/{name}.sql")
 ]
 
 
-@pytest.mark.parametrize(("dialect", "pair"), CASES)
+@all_cases("dialect, pair", CASES)
 def test_pairs(dialect: str, pair: Pair) -> None:
     known = catalog(dialect)
     problems = problems_of(resolve(pair.sql, known))

@@ -110,6 +110,7 @@ def test_a_worker_knows_nothing_of_the_environment(sqlite: DatabaseFile, monkeyp
     assert b"sk-secret" not in Path(f"/proc/{worker}/environ").read_bytes()
 
 
+@pytest.mark.process
 def test_no_process_outlives_its_pool(sqlite: DatabaseFile) -> None:
     before = children()
     pool = Workers(memory_mb=512)

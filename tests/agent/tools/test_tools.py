@@ -112,6 +112,7 @@ def test_nothing_is_told_of_a_secret(bench: Bench, sales: str) -> None:
     assert columns[-1] == {"name": "password", "type": "VARCHAR"}
 
 
+@pytest.mark.heavy
 def test_a_wide_dataset_is_told_in_part(bench: Bench, add: Callable[[str, str], str]) -> None:
     names = [f"c{at}" for at in range(130)]
     wide = add("wide.csv", f"{','.join(names)}\n{','.join('1' * 130)}\n")

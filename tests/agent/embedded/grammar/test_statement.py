@@ -14,6 +14,7 @@ from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.services import Services
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
+from tests.cases import all_cases
 
 QUESTION = "How many O'Hara customers, say in New York or 'oslo', joined since 2021?"
 FREE = f"{QUESTION} Or was it in May, from Bergensian ones or the Côte, with some thousands, and the running change?"
@@ -157,13 +158,13 @@ INSERT INTO customer VALUES (1)
 """
 
 
-@pytest.mark.parametrize("text", ADMITTED.strip().splitlines())
+@all_cases("text", ADMITTED.strip().splitlines())
 def test_admits(shop, text):
     read = shop.reads_up_to(text)
     assert shop.accepts(text), f"read up to {text[:read]}"
 
 
-@pytest.mark.parametrize("text", REFUSED.strip().splitlines())
+@all_cases("text", REFUSED.strip().splitlines())
 def test_refuses(shop, text):
     assert not shop.accepts(text)
 
@@ -386,11 +387,14 @@ GIVEN = {"shop": SHOP, "one": catalog(CUSTOMER), "odd": ODD, "30 tables": chain(
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "one" else pytest.mark.heavy) for name in GIVEN]
+)
 def test_llama_cpp_reads_the_grammar_and_keeps_to_it(endpoint, name):
     assert_kept(endpoint, GIVEN[name])
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
 def test_llama_cpp_keeps_to_the_grammar_of_the_sample_shop(endpoint, settings):
     given = Services(settings, model=ScriptedModel({})).source(None).catalog

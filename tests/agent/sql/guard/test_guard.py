@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 
 from agent.sql.guard import check, parse, sanitize, stop_words
+from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 TABLES = {"customers", "orders", "order items", "main.customers", "main.orders"}
@@ -17,7 +18,7 @@ GUARD_DATA = Path(__file__).resolve().parents[5] / "shared/guard"
 PAIRS = read_pairs("guard.sql")
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.sql[:60])
+@all_cases("pair", PAIRS, ids=lambda pair: pair.sql[:60])
 def test_pairs(pair: Pair) -> None:
     findings = check(pair.sql, "sqlite", TABLES)
     if pair.expected == "allowed":

@@ -7,6 +7,7 @@ from hypothesis.strategies import SearchStrategy
 from sqlglot import exp
 
 from agent.sql.guard import check, sanitize
+from tests.heavy import sample
 
 DIALECTS = st.sampled_from(["sqlite", "postgres", "mysql", "duckdb"])
 COLUMNS = {"customers": ["id", "name", "country"], "orders": ["id", "customer_id", "amount", "status"]}
@@ -82,13 +83,13 @@ def queries(draw: st.DrawFn) -> str:
     return form.format(text)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sample(150, 15))
 @given(queries(), DIALECTS)
 def test_no_random_query_is_refused(query: str, dialect: str) -> None:
     assert check(query, dialect, set(COLUMNS)) == ()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sample(150, 15))
 @given(queries(), DIALECTS, st.data())
 def test_a_forbidden_call_anywhere_is_refused(query: str, dialect: str, data: st.DataObject) -> None:
     """The call replaces any column or literal of the tree."""
@@ -101,7 +102,7 @@ def test_a_forbidden_call_anywhere_is_refused(query: str, dialect: str, data: st
     assert "harmless_functions" in {finding.rule for finding in check(changed, dialect, set(COLUMNS))}
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sample(150, 15))
 @given(queries(), DIALECTS, st.sampled_from(WRITES), st.data())
 def test_a_write_anywhere_is_refused(query: str, dialect: str, write: str, data: st.DataObject) -> None:
     """The write is a subquery replacing a column, a WITH, a second statement, or surrounds the query."""
@@ -114,7 +115,7 @@ def test_a_write_anywhere_is_refused(query: str, dialect: str, write: str, data:
     assert [place for place in places if not check(place, dialect, set(COLUMNS))] == []
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sample(150, 15))
 @given(queries(), DIALECTS, st.data())
 def test_a_table_outside_the_catalog_is_refused_anywhere(query: str, dialect: str, data: st.DataObject) -> None:
     tree = sqlglot.parse_one(query, dialect=dialect)
@@ -124,7 +125,7 @@ def test_a_table_outside_the_catalog_is_refused_anywhere(query: str, dialect: st
     assert "catalog_tables" in {finding.rule for finding in check(tree.sql(dialect=dialect), dialect, set(COLUMNS))}
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=sample(100, 25))
 @given(st.text(max_size=80), DIALECTS)
 def test_any_text_gets_a_verdict(text: str, dialect: str) -> None:
     approved, findings = sanitize(text, dialect, set(COLUMNS))
