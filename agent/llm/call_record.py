@@ -12,9 +12,6 @@ from agent.core.failure import failure_of
 from agent.errors import DatasphinxError, InternalError
 from agent.llm.formats import response_format
 
-FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
-"""Errors of an endpoint that does not support the requested response format."""
-
 _CUT_OFF_REASONS = {"length": "limit of tokens", "content_filter": "content filter"}
 
 
@@ -79,4 +76,4 @@ def _error_body(error: Exception | None) -> dict[str, Any]:
     if isinstance(error, DatasphinxError):
         return {"error": failure_of(error)}
     reason = f"{type(error).__name__}: {error}"
-    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, FORMAT_REFUSED)}
+    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, openai.APIStatusError)}

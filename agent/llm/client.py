@@ -15,9 +15,10 @@ from langchain_core.messages import BaseMessage
 from agent.core.redact import SHORTEST_SECRET
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.llm.call_record import FORMAT_REFUSED, Reply, problem_of, reply_body, request_body
+from agent.llm.call_record import Reply, problem_of, reply_body, request_body
+from agent.llm.endpoint import ErrorReply, UnexpectedReply, lacks_version, may_reject_format, names_format, quotation
 from agent.llm.formats import (
-    MODES,
+    Formats,
     Tools,
     body_options,
     call_as_answer,
@@ -85,12 +86,8 @@ class ModelClient:
         self._settings = settings
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self._endpoint = _without_secrets(endpoint or settings.llm_base_url or name)
-        self._schema_in_prompt = False
         self._logprobs = Logprobs(logprobs)
-        self._calls_tools = settings.llm_structured_output == "auto"
-        self._modes: tuple[str, ...] = (
-            MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
-        )
+        self.formats = Formats.of(settings.llm_structured_output)
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
         """Return a copy with the limits of `settings`; `on_call` is called after each model call."""
@@ -110,7 +107,7 @@ class ModelClient:
             ModelRejected: the endpoint rejected the request.
             BudgetExceeded: the question has reached its cost limit.
         """
-        text, problem = self._call(schema, messages, tools, with_schema=self._schema_in_prompt)
+        text, problem = self._call(schema, messages, tools, with_schema=self.formats.schema_in_prompt)
         try:
             return _read(text, problem, schema)
         except ValueError as error:
@@ -120,9 +117,9 @@ class ModelClient:
         try:
             answer = _read(text, problem, schema)
         except ValueError as error:
-            raise ModelAnswerUnreadable(schema.__name__, text or problem) from error
+            raise self._unreadable(schema.__name__, text, str(error)) from error
         # Some endpoints accept a JSON schema but ignore it: put it into the prompt from now on.
-        self._schema_in_prompt = self._schema_in_prompt or not (followed_schema or tools)
+        self.formats.schema_in_prompt = self.formats.schema_in_prompt or not (followed_schema or tools)
         return answer
 
     def write(
@@ -152,30 +149,34 @@ class ModelClient:
             options |= json_schema_options(*schema)
         try:
             text, problem = self._invoke(name, options, messages)
-        except FORMAT_REFUSED as error:
-            raise ModelRejected(self._endpoint, self._reason(error)) from error
+        except openai.APIStatusError as error:
+            raise self._failure(error) from error
         if problem:
-            raise ModelAnswerUnreadable(name, text or problem)
+            raise self._unreadable(name, text, problem)
         return text.strip()
 
     def _call(
         self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
     ) -> tuple[str, str]:
         """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
-        modes = ("tools", *self._modes) if tools and self._calls_tools else self._modes
-        for mode in modes:
+        modes = self.formats.candidates(with_tools=bool(tools))
+        mode, rejection, repeated = modes[0], None, False
+        while True:
             prompt = [*messages, *format_messages(schema, mode, tools, with_schema=with_schema)]
             try:
                 reply = self._invoke(schema.__name__, request_of(schema, mode, tools), prompt)
-            except FORMAT_REFUSED as error:
-                if mode == modes[-1] or _is_too_long(error):
-                    raise ModelRejected(self._endpoint, self._reason(error)) from error
-                self._calls_tools = self._calls_tools and mode != "tools"
-                continue
-            if mode != "tools":
-                self._modes = (mode,)
-            return reply
-        raise AssertionError("at least one mode is always tried")
+            except openai.APIStatusError as error:
+                others = modes[modes.index(mode) + 1 :]
+                if others and not _is_too_long(error):
+                    # If the endpoint does not say what it rejects, the next request is the plainest.
+                    mode, rejection = (others[0] if names_format(error) else others[-1]), error
+                elif error.status_code >= 500 and mode == modes[0] and not repeated:
+                    repeated = True
+                else:
+                    raise self._failure(error) from error
+            else:
+                self.formats.note_accepted(mode, modes, rejection)
+                return reply
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
@@ -202,8 +203,10 @@ class ModelClient:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         try:
             answer = self._logprobs.answer(self.chat, options, messages)
-        except FORMAT_REFUSED as error:
-            return Reply(usage=(0, 0), error=error)
+        except openai.APIStatusError as error:
+            return Reply(usage=(0, 0), error=error if may_reject_format(error) else self._failure(error))
+        except (ErrorReply, UnexpectedReply) as error:
+            return Reply(error=self._failure(error))
         except _MALFORMED_BODY as error:
             return Reply(problem=f"the answer was cut off or malformed ({type(error).__name__})")
         except (openai.APIError, TimeoutError, ConnectionError) as error:
@@ -220,7 +223,15 @@ class ModelClient:
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
         if self.embedded and isinstance(error, openai.APITimeoutError):
             return EmbeddedModelSilent(self._settings.max_question_s)
+        if isinstance(error, ErrorReply):
+            return ModelRejected(self._endpoint, self._reason(error))
         status = getattr(error, "status_code", None)
+        if isinstance(error, UnexpectedReply) or status in (404, 405):
+            hint = " (most endpoints have their address at /v1)" if lacks_version(self._endpoint) else ""
+            reason = self._reason(error) + hint
+            if status is None:
+                return ModelUnreachable(self._endpoint, f"it sent no chat completion but '{reason}'")
+            return ModelRejected(self._endpoint, reason)
         rejected = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
         if isinstance(error, openai.RateLimitError):
             # The same status means both a temporary rate limit and an exhausted quota, which is permanent.
@@ -229,12 +240,19 @@ class ModelClient:
             rejected = status < 500 and status != _TIMEOUT_STATUS
         return (ModelRejected if rejected else ModelUnreachable)(self._endpoint, self._reason(error))
 
+    def _unreadable(self, schema: str, text: str, problem: str) -> ModelAnswerUnreadable:
+        quoted = f"{problem}: '{self._redacted(quotation(text))}'" if text.strip() else problem
+        return ModelAnswerUnreadable(schema, quoted)
+
     def _reason(self, error: Exception) -> str:
         text = valid_text(str(getattr(error, "message", "") or error)).strip() or type(error).__name__
+        return self._redacted(text).splitlines()[0][:300].rstrip(".")
+
+    def _redacted(self, text: str) -> str:
         key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
         if len(key) >= SHORTEST_SECRET:
             text = text.replace(key, "***")
-        return text.splitlines()[0][:300].rstrip(".")
+        return text
 
     def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
         prompt, completion = usage or (0, 0)

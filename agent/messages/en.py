@@ -35,7 +35,7 @@ TEXTS = {
     "configuration": "The setting {setting} is wrong: {reason}.",
     "dataset_invalid": "{path} cannot be used: {reason}.",
     # Models
-    "model_answer_unreadable": "The model returned no valid {schema}. Try again, or use another model (DATASPHINX_LLM_MODEL).",
+    "model_answer_unreadable": "The model returned no valid {schema}: {text}. Try again, or use another model (DATASPHINX_LLM_MODEL).",
     "model_unreachable": "The model endpoint {endpoint} does not respond: {reason}. Check DATASPHINX_LLM_BASE_URL and that the server is running.",
     "model_rejected": "The model endpoint {endpoint} refused the request: {reason}. Check the DATASPHINX_LLM_* settings.",
     "embedded_model_silent": "The embedded model did not finish within {seconds:g} s: the machine is busy. Ask again later, or raise DATASPHINX_MAX_QUESTION_S.",

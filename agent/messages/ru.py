@@ -35,7 +35,7 @@ TEXTS = {
     "configuration": "Настройка {setting} неверна: {reason}.",
     "dataset_invalid": "{path} нельзя использовать: {reason}.",
     # Models
-    "model_answer_unreadable": "Модель не вернула корректный ответ {schema}. Повторите или выберите другую модель (DATASPHINX_LLM_MODEL).",
+    "model_answer_unreadable": "Модель не вернула корректный ответ {schema} ({text}). Повторите или выберите другую модель (DATASPHINX_LLM_MODEL).",
     "model_unreachable": "Модель по адресу {endpoint} не отвечает: {reason}. Проверьте DATASPHINX_LLM_BASE_URL и работу сервера.",
     "model_rejected": "Модель по адресу {endpoint} отклонила запрос: {reason}. Проверьте настройки DATASPHINX_LLM_*.",
     "embedded_model_silent": "Встроенная модель не успела ответить за {seconds:g} с: машина занята. Спросите позже или увеличьте DATASPHINX_MAX_QUESTION_S.",

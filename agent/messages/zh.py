@@ -35,7 +35,7 @@ TEXTS = {
     "configuration": "设置 {setting} 有误：{reason}。",
     "dataset_invalid": "{path} 无法使用：{reason}。",
     # Models
-    "model_answer_unreadable": "模型没有返回有效的 {schema}。请重试，或换一个模型（DATASPHINX_LLM_MODEL）。",
+    "model_answer_unreadable": "模型没有返回有效的 {schema}（{text}）。请重试，或换一个模型（DATASPHINX_LLM_MODEL）。",
     "model_unreachable": "模型端点 {endpoint} 没有响应：{reason}。请检查 DATASPHINX_LLM_BASE_URL 以及服务器是否在运行。",
     "model_rejected": "模型端点 {endpoint} 拒绝了请求：{reason}。请检查 DATASPHINX_LLM_* 设置。",
     "embedded_model_silent": "内置模型在 {seconds:g} 秒内未能完成：机器繁忙。请稍后再问，或调高 DATASPHINX_MAX_QUESTION_S。",

@@ -98,7 +98,7 @@ def test_unreadable_answers_are_repaired_once() -> None:
     model = ScriptedModel({"GeneratedSQL": ["talk", "more talk", ONE]})
     with pytest.raises(ModelAnswerUnreadable) as caught:
         client(model).ask(GeneratedSQL, MESSAGES)
-    assert caught.value.text == "more talk"
+    assert caught.value.text.endswith("more talk'")
     assert len(model.calls) == 2
 
 
