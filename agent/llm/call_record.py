@@ -65,7 +65,7 @@ def problem_of(answer: AIMessage) -> str:
     if refusal:
         return f"the model refused: {refusal}"
     reason = answer.response_metadata.get("finish_reason")
-    limit = _CUT_OFF_REASONS.get(str(reason))
+    limit = _CUT_OFF_REASONS.get(str(reason).partition(":")[0].lower())
     return f"the answer was cut off by the {limit}" if limit else ""
 
 

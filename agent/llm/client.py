@@ -1,5 +1,6 @@
 """Client of a chat model: request an answer of a schema, validate it, and record every call."""
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -16,20 +17,29 @@ from agent.core.redact import SHORTEST_SECRET
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, problem_of, reply_body, request_body
-from agent.llm.endpoint import ErrorReply, UnexpectedReply, lacks_version, may_reject_format, names_format, quotation
+from agent.llm.endpoint import (
+    ErrorReply,
+    UnexpectedReply,
+    error_text,
+    lacks_version,
+    may_reject_format,
+    names_format,
+    quotation,
+)
 from agent.llm.formats import (
     Formats,
     Tools,
     body_options,
-    call_as_answer,
     format_messages,
     json_schema_options,
     repair_messages,
     request_of,
+    tool_names,
 )
 from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
 from agent.llm.schemas import GeneratedSQL
+from agent.llm.tool_calls import call_of
 from agent.record.step import ModelCall, current_step
 from agent.settings import Settings
 from agent.types import EmbeddedOptions
@@ -109,13 +119,13 @@ class ModelClient:
         """
         text, problem = self._call(schema, messages, tools, with_schema=self.formats.schema_in_prompt)
         try:
-            return _read(text, problem, schema)
+            return _read(text, problem, schema, tools)
         except ValueError as error:
             repair = repair_messages(text, str(error), schema.__name__)
         followed_schema = "{" in text or problem
         text, problem = self._call(schema, [*messages, *repair], tools, with_schema=True)
         try:
-            answer = _read(text, problem, schema)
+            answer = _read(text, problem, schema, tools)
         except ValueError as error:
             raise self._unreadable(schema.__name__, text, str(error)) from error
         # Some endpoints accept a JSON schema but ignore it: put it into the prompt from now on.
@@ -217,7 +227,11 @@ class ModelClient:
             return Reply(error=error)
         tokens = answer.usage_metadata
         usage = (tokens["input_tokens"], tokens["output_tokens"]) if tokens else None
-        text, perplexity = call_as_answer(answer) or answer.text, self._logprobs.perplexity(answer)
+        call = call_of(answer, tool_names(options.get("tools", ())))
+        text, perplexity = (
+            json.dumps(call, ensure_ascii=False) if call else answer.text,
+            self._logprobs.perplexity(answer),
+        )
         return Reply(text, problem_of(answer), usage, perplexity=perplexity)
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
@@ -245,7 +259,11 @@ class ModelClient:
         return ModelAnswerUnreadable(schema, quoted)
 
     def _reason(self, error: Exception) -> str:
-        text = valid_text(str(getattr(error, "message", "") or error)).strip() or type(error).__name__
+        if isinstance(error, openai.APIStatusError):
+            text = f"Error code: {error.status_code} - {error_text(error)}".removesuffix(" - ")
+        else:
+            text = str(getattr(error, "message", "") or error)
+        text = valid_text(text).strip() or type(error).__name__
         return self._redacted(text).splitlines()[0][:300].rstrip(".")
 
     def _redacted(self, text: str) -> str:
@@ -267,14 +285,14 @@ class ModelClient:
         )
 
 
-def _read(text: str, problem: str, schema: type[Answer]) -> Answer:
+def _read(text: str, problem: str, schema: type[Answer], tools: Tools) -> Answer:
     if problem:
         raise ValueError(problem)
-    return read_answer(text, schema)
+    return read_answer(text, schema, tool_names(tools))
 
 
 def _is_too_long(error: openai.APIStatusError) -> bool:
-    return error.code == "context_length_exceeded" or _TOO_LONG.search(str(error.message)) is not None
+    return error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
 
 
 def _without_secrets(endpoint: str) -> str:

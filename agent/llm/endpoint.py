@@ -4,7 +4,7 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,17 +23,22 @@ _RESTRICTIONS = {
     "temperature": re.compile(r"temperature", re.I),
     "parallel_tool_calls": re.compile(r"parallel[_ ]tool", re.I),
     "alternating_roles": re.compile(r"roles? must (strictly )?alternate|alternat\w+ (between )?(roles|user)", re.I),
-    "system_role": re.compile(r"(system|developer)\W{0,3}(role|message|prompt|instruction)|role\W{1,4}system", re.I),
+    "system_role": re.compile(
+        r"(system|developer)\W{0,3}(role|message|prompt|instruction)|role\W{1,4}system|not support \W?system|"
+        r"only user and assistant roles",
+        re.I,
+    ),
 }
 """What an endpoint may reject, and how its error says so; the first match counts."""
 
 _FORMAT = re.compile(
     r"response.?format|json.?schema|json.?object|json.?mode|structured|grammar|guided|tools?\b|tool.?(use|call|choice)|"
-    r"function.?call|functions?\b",
+    r"function.?call|functions?\b|requested parameters",
     re.I,
 )
 _STREAMED_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
 _QUOTE_CHARS = 160
+_ERROR_CHARS = 280
 
 
 class UnexpectedReply(ValueError):
@@ -44,6 +49,31 @@ class ErrorReply(UnexpectedReply):
     """The endpoint sent an error with status 200; the message quotes it."""
 
 
+def error_text(error: openai.APIStatusError) -> str:
+    """Return the message of an error response in one of the forms of servers; for others, the start of its body."""
+    try:
+        text = _message_of(error.response.json())
+    except ValueError:
+        text = error.response.text
+    return quotation(text, _ERROR_CHARS)
+
+
+def _message_of(body: Any) -> str:
+    """Return the message in the body of an error.
+
+    >>> _message_of([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}])
+    'API key not valid'
+    >>> _message_of({"detail": [{"loc": ["body", "temperature"], "msg": "not permitted"}]})
+    '[{"loc": ["body", "temperature"], "msg": "not permitted"}]'
+    """
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    for name in ("error", "message", "detail", "errors", "msg", "errorMessage"):
+        if isinstance(body, dict) and body.get(name):
+            body = body[name]
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+
+
 def names_format(error: openai.APIStatusError) -> bool:
     """Return whether the error text is about response formats, tools or functions.
 
@@ -52,7 +82,7 @@ def names_format(error: openai.APIStatusError) -> bool:
     >>> names_format(openai.NotFoundError("No endpoints found that support tool use.", response=reply, body=None))
     True
     """
-    return _FORMAT.search(str(error.message)) is not None
+    return _FORMAT.search(error_text(error)) is not None
 
 
 def may_reject_format(error: openai.APIStatusError) -> bool:
@@ -61,11 +91,11 @@ def may_reject_format(error: openai.APIStatusError) -> bool:
 
 
 def repeat_no_crash(response: httpx.Response) -> None:
-    """Event hook: tell OpenAI's client not to repeat a request unchanged after status 500 or 501.
+    """Event hook: tell OpenAI's client not to repeat a request unchanged after status 500 or 501, or without quota.
 
-    Some servers fail with these on a response format they do not know; the caller repeats the request without it.
+    Some servers fail with 500 on a response format they do not know; the caller repeats the request without it.
     """
-    if response.status_code in (500, 501):
+    if response.status_code in (500, 501) or (response.status_code == 429 and b"insufficient_quota" in response.read()):
         response.headers["x-should-retry"] = "false"
 
 
@@ -112,13 +142,13 @@ class EndpointChat(ChatOpenAI):
         try:
             return super()._generate(*arguments, **kwargs)
         except json.JSONDecodeError as error:
-            if error.doc.lstrip().startswith("{"):
+            if error.doc.lstrip().startswith("{") and len(error.doc.splitlines()) == 1:
                 raise ValueError("the reply was cut off") from error
             # The content type is JSON, and the body is not.
             return self._create_chat_result(_body_of(error.doc))
 
     def _restriction_of(self, error: openai.APIStatusError, known: frozenset[str]) -> str:
-        text = str(error.message)
+        text = error_text(error)
         names = (name for name, pattern in _RESTRICTIONS.items() if name not in known and pattern.search(text))
         return next(names, "")
 
@@ -173,8 +203,7 @@ def _completion(response: Any) -> dict[str, Any]:
         raise UnexpectedReply(quotation(json.dumps(body, ensure_ascii=False)))
     choices = body.get("choices")
     if error := body.get("error") or (not choices and body.get("detail")):
-        message = error.get("message") if isinstance(error, Mapping) else error
-        raise ErrorReply(quotation(str(message or error)))
+        raise ErrorReply(quotation(_message_of(error)))
     if not isinstance(choices, list) or not choices:
         shown = {key: value for key, value in body.items() if value is not None}
         raise UnexpectedReply(quotation(json.dumps(shown, ensure_ascii=False, default=str)))
@@ -187,18 +216,13 @@ def _body_of(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        if chunks := list(_stream_chunks(text)):
-            return _joined(chunks)
+        lines = [
+            line for line in text.splitlines() if line.strip() and not line.startswith((":", "event:", "id:", "retry:"))
+        ]
+        if lines and all(line.startswith(("data:", "{")) for line in lines):
+            chunks = [json.loads(data) for line in lines if (data := line.removeprefix("data:").strip()) != "[DONE]"]
+            return chunks[0] if len(chunks) == 1 and "delta" not in text else _joined(chunks)
         raise UnexpectedReply(quotation(text)) from None
-
-
-def _stream_chunks(text: str) -> Iterator[dict[str, Any]]:
-    for line in text.splitlines():
-        data = line.removeprefix("data:").strip()
-        if line.startswith("data:") and data != "[DONE]":
-            chunk = json.loads(data)
-            if isinstance(chunk, dict):
-                yield chunk
 
 
 def _joined(chunks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -236,23 +260,26 @@ def _choice(choice: Any) -> dict[str, Any]:
     message = choice.get("message") or choice.get("delta") or {"content": choice.get("text")}
     if isinstance(message, str):
         message = {"content": message}
-    content = message.get("content")
+    if error := choice.get("error"):
+        raise ErrorReply(quotation(_message_of(error)))
+    content, calls = message.get("content"), message.get("tool_calls") or message.get("function_call") or []
+    if isinstance(content, dict):
+        content = content.get("text") or json.dumps(content, ensure_ascii=False)
     if isinstance(content, list):
         # Thinking models send their reasoning as parts of other types.
-        content = "".join(
-            part.get("text") or "" for part in content if part.get("type") in ("text", "output_text", None)
-        )
-    calls = message.get("tool_calls") or []
-    if not calls and message.get("function_call"):
-        calls = [{"function": message["function_call"]}]
+        parts = [part if isinstance(part, dict) else {"text": str(part)} for part in content]
+        content = "".join(part.get("text") or "" for part in parts if part.get("type") in ("text", "output_text", None))
+        calls = calls or [part for part in parts if part.get("type") == "tool_use"]
+    calls = [calls] if isinstance(calls, dict) else calls
     functions = [call.get("function") or call for call in calls if isinstance(call, dict)]
     tool_calls = [
         {
             "id": f"call_{at}",
             "type": "function",
-            "function": {"name": function.get("name") or "", "arguments": _as_text(function)},
+            "function": {"name": function["name"], "arguments": _as_text(function)},
         }
         for at, function in enumerate(functions)
+        if function.get("name")
     ]
     fields = {"role": "assistant", "content": content if isinstance(content, str) else "", "tool_calls": tool_calls}
     return choice | {"message": {**message, **fields, "function_call": None}}
@@ -260,9 +287,10 @@ def _choice(choice: Any) -> dict[str, Any]:
 
 def _as_text(function: Mapping[str, Any]) -> str:
     """Return the arguments of a call as JSON; some servers send them as an object, or encode them twice."""
-    arguments = function.get("arguments", function.get("parameters"))
+    names = ("arguments", "parameters", "input")
+    arguments: Any = next((function[name] for name in names if function.get(name) is not None), {})
     if not isinstance(arguments, str):
-        return json.dumps(arguments or {}, ensure_ascii=False)
+        return json.dumps(arguments, ensure_ascii=False)
     try:
         decoded = json.loads(arguments)
     except ValueError:
@@ -275,16 +303,16 @@ def _counts_tokens(usage: Any) -> bool:
     return isinstance(usage, Mapping) and all(isinstance(usage.get(name), int) for name in names)
 
 
-def quotation(text: str) -> str:
-    """Return the start of a reply in one line, without the markup of a web page.
+def quotation(text: str, limit: int = _QUOTE_CHARS) -> str:
+    """Return the first `limit` characters of a reply in one line, without the markup of a web page.
 
     >>> quotation("<html><head><title>Sign in</title></head><body>Your account</body></html>")
     'Sign in Your account'
     """
     if re.search(r"<(!doctype|html|head|body)\b", text, re.I):
         text = unescape(re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", text, flags=re.I | re.S))
-    line = " ".join(text.split())
-    return line if len(line) <= _QUOTE_CHARS else f"{line[:_QUOTE_CHARS]}…"
+    line = " ".join(text.split()) or "an empty body"
+    return line if len(line) <= limit else f"{line[:limit]}…"
 
 
 def lacks_version(url: str) -> bool:

@@ -113,15 +113,9 @@ def format_messages(schema: type[BaseModel], mode: str, tools: Tools, *, with_sc
     return messages
 
 
-def call_as_answer(answer: AIMessage) -> str | None:
-    """Return the first tool call as JSON of an `AnalystStep`, or None if there is none."""
-    if answer.tool_calls:
-        first = answer.tool_calls[0]
-        return json.dumps({"tool": first["name"], "arguments": json.dumps(first["args"], ensure_ascii=False)})
-    if answer.invalid_tool_calls:
-        broken = answer.invalid_tool_calls[0]
-        return json.dumps({"tool": broken["name"] or "", "arguments": broken["args"] or ""})
-    return None
+def tool_names(tools: Tools) -> list[str]:
+    """Return the names of `tools`."""
+    return [tool["function"]["name"] for tool in tools]
 
 
 def repair_messages(text: str, problem: str, schema: str) -> list[BaseMessage]:

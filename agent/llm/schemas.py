@@ -36,11 +36,18 @@ class Lenient(BaseModel):
             present = [each for each in names if by_name.get(each) is not None]
             if present:
                 item = by_name[present[0]]
-                is_list = get_origin(field.annotation) is list
-                answer[name] = ([item] if item.strip() else []) if is_list and isinstance(item, str) else item
+                if field.annotation == list[str]:
+                    item = [_as_line(part) for part in ([item] if isinstance(item, str) else item) if part]
+                elif isinstance(item, list) and len(item) == 1 and get_origin(field.annotation) is not list:
+                    (item,) = item
+                answer[name] = item
             elif name in by_name and field.is_required():
                 answer[name] = None
         return answer
+
+
+def _as_line(value: Any) -> Any:
+    return "; ".join(map(str, value.values())) if isinstance(value, dict) else value
 
 
 class TableSelection(Lenient):
@@ -119,10 +126,15 @@ class AnalystStep(Lenient):
     tool: str = Field(description="the name of a tool")
     arguments: str = Field("{}", description="its arguments: a JSON object, as text")
 
-    @field_validator("tool", mode="after")
+    @model_validator(mode="before")
     @classmethod
-    def _without_namespace(cls, value: str) -> str:
-        return re.sub(r"^(functions?|tools?|default_api)[.:]", "", value.strip())
+    def _with_arguments(cls, value: Any) -> Any:
+        """Accept arguments beside the name of the tool."""
+        if not isinstance(value, dict) or not isinstance(value.get("tool"), str):
+            return value
+        others = {name: item for name, item in value.items() if name != "tool"}
+        is_flat = not {"arguments", *_OTHER_NAMES["arguments"]} & others.keys()
+        return {"tool": value["tool"], "arguments": others} if is_flat else value
 
     @field_validator("arguments", mode="before")
     @classmethod

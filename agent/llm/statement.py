@@ -35,6 +35,7 @@ _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<block>.*?)(?:(?P=mark)|\Z)", re.D
 _FENCED_LINE = re.compile(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
 _LABEL = re.compile(r"[ \t]*(?:(?i:\w*sql\w*|duckdb|postgres|oracle|mariadb)\b|[\w+.-]*(?=[ \t\r]*\n))")
 _INLINE_CODE = re.compile(r"(?<!`)`(?P<code>(?:SELECT|WITH)\s+\S[^`\n]*)`(?!`)", re.IGNORECASE)
+_ELEMENT = re.compile(r"<(?P<tag>sql|query|answer|output|response)>(?P<code>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
 _QUOTED = re.compile(r"(?P<quote>\"\"\"|'''|[\"'`])(?P<text>.*?)\s*(?P=quote)[\s;.]*", re.DOTALL)
 _OPEN_QUOTES = re.compile(r"\A(?:\"\"\"|''')|(?:\"\"\"|''')\Z")
 _SPAN = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|(?P<end>;)", re.DOTALL)
@@ -75,11 +76,14 @@ def holds_statement(text: str) -> bool:
 def _unfenced(text: str) -> str:
     """Return the first fenced block with a statement, else the text outside of fences, else the first block."""
     fence, begins = _FENCE.search(text), _start(text)
-    if not _FENCED_LINE.search(text) and begins is not None and (fence is None or begins < fence.start()):
-        # Fence marks after the start of a statement are inside one of its string literals.
-        return text
+    if begins is not None and not _ELEMENT.search(text) and (fence is None or begins < fence.start()):
+        # Fence marks after the start of a statement may be inside one of its string literals.
+        is_in_literal = fence is not None and text.count("'", begins, fence.start()) % 2 == 1
+        if is_in_literal or not _FENCED_LINE.search(text):
+            return text
     blocks = [_unlabelled(match["block"]) for match in _FENCE.finditer(text)]
-    for block in [*blocks, *(match["code"] for match in _INLINE_CODE.finditer(text))]:
+    marked = [match["code"] for pattern in (_INLINE_CODE, _ELEMENT) for match in pattern.finditer(text)]
+    for block in [*blocks, *marked]:
         if _STATEMENT.match(_unquoted(block)):
             return block
     outside = _FENCE.sub("\n\n", text)

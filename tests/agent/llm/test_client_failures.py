@@ -73,13 +73,13 @@ def test_what_does_not_pass_is_unreachable(server: FakeOpenAI, connect: Connect,
     assert str(status) in caught.value.reason
 
 
-def test_a_page_of_html_is_unreachable_without_the_page(server: FakeOpenAI, connect: Connect) -> None:
+def test_a_page_of_html_is_quoted_without_its_marks(server: FakeOpenAI, connect: Connect) -> None:
     server.default = Reply(
         status=502, body="<html>\n<h1>Bad gateway</h1></html>", headers={"Content-Type": "text/html"}
     )
     with pytest.raises(ModelUnreachable) as caught:
         ask(connect())
-    assert caught.value.reason == "Error code: 502"
+    assert caught.value.reason == "Error code: 502 - Bad gateway"
 
 
 def test_a_timeout_is_unreachable(server: FakeOpenAI, connect: Connect) -> None:
@@ -135,7 +135,7 @@ def test_a_refusal_names_the_endpoint_and_never_the_key(server: FakeOpenAI, conn
     with pytest.raises(ModelRejected) as caught:
         ask(connect(llm_api_key=KEY))
     assert caught.value.endpoint == server.base_url
-    assert caught.value.reason == f"Error code: {status} - Incorrect API key provided: ***"
+    assert caught.value.reason == f"Error code: {status} - Incorrect API key provided: ***. See ***"
     for text in (str(caught.value), repr(caught.value), caught.value.message("ru"), caught.value.message("zh")):
         assert KEY not in text
         assert server.base_url in text
@@ -175,7 +175,7 @@ def test_no_money_left_is_a_refusal_and_not_an_outage(server: FakeOpenAI, connec
         Reply(content='{"sql": "SELECT 1 FR', finish_reason="length"),
         Reply(content=None, finish_reason="content_filter"),
         Reply(content={"answer": "SELECT 1"}),
-        Reply(content={"sql": ["SELECT 1"]}),
+        Reply(content={"sql": {"a": 1}}),
         Reply(content='{"sql": "SELECT 1'),
     ],
     ids=[

@@ -12,6 +12,7 @@ from agent.llm.client import ModelClient
 from agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.agent.llm.conftest import Connect
 from tests.agent.llm.endpoint_behaviours import ARGUMENTS, BEHAVIOURS, Behaviour
+from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
 from tests.fake_openai import FakeOpenAI
 
 MESSAGES = [SystemMessage("You write SQL."), HumanMessage("The tables."), HumanMessage("How many?")]
@@ -33,8 +34,13 @@ def outcome(client: ModelClient, behaviour: Behaviour) -> Any:
         return str(error)
 
 
-@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: f"{behaviour.group}: {behaviour.name}")
-def test_behaviour_of_an_endpoint(server: FakeOpenAI, connect: Connect, behaviour: Behaviour) -> None:
+@pytest.mark.parametrize(
+    "behaviour", [*BEHAVIOURS, *SERVER_BEHAVIOURS], ids=lambda behaviour: f"{behaviour.group}: {behaviour.name}"
+)
+def test_behaviour_of_an_endpoint(
+    server: FakeOpenAI, connect: Connect, behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
     server.default = behaviour.answer
     client = connect(llm_api_key=KEY)
 
@@ -42,7 +48,7 @@ def test_behaviour_of_an_endpoint(server: FakeOpenAI, connect: Connect, behaviou
     requests = len(server.requests)
     if behaviour.error:
         assert re.search(behaviour.error, first, re.DOTALL), first
-        assert requests <= 2
+        assert requests <= behaviour.first
         return
     assert first == (("get_schema", ARGUMENTS) if behaviour.steps else "SELECT 8")
     assert requests <= behaviour.first
