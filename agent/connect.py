@@ -93,20 +93,22 @@ def connect_model(
 
 
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
-    from langchain_openai import ChatOpenAI
+    from openai import DefaultHttpxClient
 
-    if is_this_machine(url):
-        # A proxy configured in the environment cannot reach a loopback address.
-        from openai import DefaultHttpxClient
+    from agent.llm.endpoint import EndpointChat, repeat_no_crash
 
-        client = DefaultHttpxClient(trust_env=False)
-        options = {"openai_proxy": None, "http_socket_options": (), "http_client": client, **options}
+    local = is_this_machine(url)
+    # A proxy configured in the environment cannot reach a loopback address.
+    client = DefaultHttpxClient(trust_env=not local, event_hooks={"response": [repeat_no_crash]})
+    if local:
+        options = {"openai_proxy": None, "http_socket_options": (), **options}
     # If an endpoint refuses a schema, ModelClient asks in another form; the advice in this warning does not apply.
     warnings.filterwarnings("ignore", message=r"(This model does not support|Invalid schema for) OpenAI's structured")
-    return ChatOpenAI(
+    return EndpointChat(
         model=model,
         base_url=url,
         api_key=settings.llm_api_key or _PLACEHOLDER_KEY,
+        http_client=client,
         disable_streaming=True,
         use_responses_api=False,
         **{"timeout": settings.llm_timeout_s, **options},

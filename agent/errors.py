@@ -13,7 +13,7 @@
     │   ├── PlotSpecInvalid          a plot spec does not fit its result      problems
     │   ├── ToolCallInvalid          a tool call of the analyst is invalid    tool, problems
     │   ├── ToolTimeout              a tool exceeded its time limit           tool, seconds
-    │   ├── ModelAnswerUnreadable    the model's answer could not be parsed   schema, text
+    │   ├── ModelAnswerUnreadable    the model's answer could not be parsed   schema, text, reason
     │   └── ThreadBusy               another run of the thread is in progress thread_id
     └── Terminal                     the question ends with this error
         ├── InvalidQuestion          empty, without words, or not text        reason
@@ -406,11 +406,12 @@ class InternalError(Terminal):
 
 @dataclass(eq=False)
 class ModelAnswerUnreadable(Retryable):
-    """The model's answer does not fit the schema, even after one repair attempt."""
+    """The model's answer does not fit the schema, even after one repair attempt; `text` is the answer."""
 
     code = "model_answer_unreadable"
     schema: str
     text: str
+    reason: str = Message("answer_without_json")
 
 
 @dataclass(eq=False)

@@ -47,8 +47,8 @@ class Validations:
         self._validations: LRUCache[str, Validation] = LRUCache(maxsize=_MAX_VALIDATIONS)
         self._validations.update(validations)
 
-    def of(self, key: tuple[str, str, str], validate: Callable[[], Validation]) -> Validation:
-        """Return the validation of (statement, question, schema), cached or from `validate`; errors are not cached."""
+    def of(self, key: tuple[str, ...], validate: Callable[[], Validation]) -> Validation:
+        """Return the validation of `key`, all texts of its prompt, cached or from `validate`; errors are not cached."""
         hashed = digest(json.dumps(key))
         with self._lock:
             validation = self._validations.get(hashed)

@@ -15,7 +15,7 @@ from agent.schema.catalog import Catalog
 from agent.schema.describe import describe
 from agent.sources.source import Source
 from agent.sql.repair import repair
-from agent.sql.validation import warnings_of
+from agent.sql.validation import unstored_values, warnings_of
 from agent.state import State
 from agent.types import Result
 
@@ -83,7 +83,7 @@ class StandardSqlWriter:
             schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
             examples=examples_in_prompt(examples),
             question=state["question"],
-            context=_prompt_context(state),
+            context="\n\n".join(filter(None, (question_context(state), _attempt_context(state)))),
         )
         try:
             answer = self.model.ask(GeneratedSQL, messages)
@@ -96,8 +96,12 @@ class StandardSqlWriter:
         return WrittenSql(sql, how, changes={**changes, "assumptions": answer.assumptions})
 
 
-def _prompt_context(state: State) -> str:
-    """Return the lines of the prompt about earlier attempts and the user's clarifications."""
+def question_context(state: State) -> str:
+    """Return the lines of a prompt about what the user has said besides the question.
+
+    These are the question that a follow-up refers to, clarifications, remarks, rejected statements, and the requested
+    output type.
+    """
     follows = state.get("follows")
     parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
     for clarification in state.get("clarifications") or ():
@@ -105,8 +109,12 @@ def _prompt_context(state: State) -> str:
         parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")
     parts += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
     parts += [_OUTPUT_TYPE_HINTS[name] for name in (state.get("output_type"),) if name in _OUTPUT_TYPE_HINTS]
-    if state.get("sql_request"):
-        parts.append(f"Your last query was:\n{state['sql_request']}")
+    return "\n\n".join(parts)
+
+
+def _attempt_context(state: State) -> str:
+    """Return the lines of the prompt about the previous attempt."""
+    parts = [f"Your last query was:\n{state['sql_request']}"] if state.get("sql_request") else []
     if state.get("used_stop_words"):
         parts.append(f"It was refused for: {', '.join(state['used_stop_words'])}. Write a SELECT without these.")
     if state.get("sql_error_info"):
@@ -124,6 +132,18 @@ class Execution:
     error: StatementError | None
     changes: dict[str, Any]
     """Further changes of the state."""
+    unstored_values: tuple[str, ...] = ()
+    """If the result is blank: texts in conditions that no row has, each with similar stored values."""
+
+
+def is_blank(result: Result) -> bool:
+    """Return whether a result has no rows, or is a single 0 or NULL, as aggregates return for no rows.
+
+    >>> is_blank({"columns": ["n"], "rows": [[0]], "truncated": False})
+    True
+    """
+    rows = result["rows"]
+    return not rows or (len(rows) == 1 and len(rows[0]) == 1 and rows[0][0] in (0, None))
 
 
 def execute_with_repair(
@@ -156,10 +176,15 @@ def execute_with_repair(
             note(f"repaired without the model: {repaired.how}")
             changes = {**changes, "sql_request": repaired.sql, "sql_was_repaired": True}
             sql, error = repaired.sql, None
-    if result is not None and not result["rows"]:
+    unstored: tuple[str, ...] = ()
+    if result is not None and is_blank(result):
+        unstored = unstored_values(sql, source.catalog, lambda: source.values)
         for warning in warnings_of(sql, source.catalog, lambda: source.values):
-            note(f"no rows, and {warning}")
-    return Execution(sql, result, error, changes)
+            if not result["rows"]:
+                note(f"no rows, and {warning}")
+            elif warning in unstored:
+                note(f"no rows match, and {warning}")
+    return Execution(sql, result, error, changes, unstored)
 
 
 def _execute(source: Source, sql: str) -> tuple[Result | None, StatementError | None]:

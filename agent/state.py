@@ -146,6 +146,10 @@ class State(Input, total=False):
     """Whether the statement returned a usable result."""
     form_was_corrected: bool
     """Whether a statement was regenerated because its rows did not fit the output type, which happens at most once."""
+    values_were_corrected: bool
+    """Whether a statement was regenerated because it compares with values that are not stored, at most once."""
+    judged_sql: list[str]
+    """Statements that validation judged wrong since the last generation, oldest first."""
     result: Result | None
     """The result rows."""
     sql_error_info: str | None
@@ -190,6 +194,8 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "sql_validation_count": 0,
         "sql_request_is_valid": False,
         "form_was_corrected": False,
+        "values_were_corrected": False,
+        "judged_sql": [],
         "result": None,
         "sql_error_info": None,
         **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},

@@ -28,6 +28,11 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
             note(f"asked for another statement: {problem}")
             rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
             return {**done.changes, **rejected, "form_was_corrected": True}
+    if done.unstored_values and may_generate and writer.may_repair and not state.get("values_were_corrected"):
+        problem = "; ".join(done.unstored_values)
+        note(f"asked for another statement: {problem}")
+        rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
+        return {**done.changes, **rejected, "values_were_corrected": True}
     if done.error is None:
         return {**done.changes, "sql_request_is_valid": True, "result": done.result, "sql_error_info": None}
     reason = done.error.as_message()

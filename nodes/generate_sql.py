@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.core.failure import failure_of
-from agent.errors import OffTopic, SqlNotGenerated
+from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, OffTopic, SqlNotGenerated
 from agent.messages import Message
 from agent.record.step import note
 from agent.services import Services
@@ -19,15 +19,23 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """
     name = state.get("source") or services.choices[0]
     source, dialect = services.source(name), services.source(name).catalog.dialect
-    written = services.roles.sql_writer.write(
-        state,
-        source,
-        lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
-        services.today(),
-    )
+    try:
+        written = services.roles.sql_writer.write(
+            state,
+            source,
+            lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
+            services.today(),
+        )
+    except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
+        if not (state.get("values_were_corrected") or state.get("form_was_corrected")):
+            raise
+        # The last statement has run; its rows are better than no answer.
+        note(f"the statement stays as it is: {error}")
+        return {"sql_generate_count": state["sql_generate_count"] + 1, "sql_error_info": None}
     update: dict[str, Any] = {
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
         "sql_request": written.sql,
+        "judged_sql": [],
         "error": None,
         **written.changes,
     }

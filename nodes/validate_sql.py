@@ -1,17 +1,20 @@
 """Node: check the statement against the question with the model."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import prompts
-from agent.errors import StatementRefused
+from agent.errors import StatementError, StatementRefused
 from agent.llm.schemas import SQLValidation
 from agent.record.step import note
 from agent.schema.describe import describe, one_line
 from agent.services import Services
 from agent.sources.source import Source
+from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
 from agent.sql.validation import find_problem, warnings_of
+from agent.sql_attempt import is_blank, question_context
 from agent.state import State
 from agent.types import Validation
 
@@ -48,7 +51,20 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     update = {"validation": verdict, "sql_validation_count": count}
     if is_valid:
         return update
+    judged = [*state.get("judged_sql", ()), sql]
+    update["judged_sql"] = judged
     correction = verdict["corrected_sql"]
+    dialect = source.catalog.dialect
+    if correction and _is_among(correction, judged, dialect):
+        note("the corrections alternate, so the generated statement is kept")
+        return {**update, "validation": None, "sql_request": judged[0]}
+    if correction and _is_among(correction, state.get("rejected_sql") or (), dialect):
+        note("the correction is a statement that the user rejected")
+        correction = None
+        update["validation"] = {**verdict, "corrected_sql": None}
+    if correction and not _keeps_rows(state, services, source, correction):
+        note(f"a correction was not used, since it returns nothing: {one_line(correction, _MAX_LINE_CHARS)}")
+        return {**update, "validation": None}
     if correction:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
         note(f"corrected: {verdict['reason']}")
@@ -58,13 +74,49 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     return {**update, "sql_error_info": "; ".join([verdict["reason"], *verdict["issues"]])}
 
 
-def _judge(state: State, services: Services, source: Source) -> Validation | None:
-    """Return the model's validation, cached by statement, question and schema; None if it is not available."""
+def _is_among(sql: str, others: Sequence[str], dialect: str) -> bool:
+    return canonical_sql(sql, dialect) in {canonical_sql(other, dialect) for other in others}
+
+
+def _keeps_rows(state: State, services: Services, source: Source, correction: str) -> bool:
+    """Return whether to use a correction: not if it turns rows into nothing, unless the model confirms it.
+
+    Both statements run under the limits of the source. Nothing is an empty result, 0 or NULL. The model is shown both
+    results once.
+    """
+    try:
+        after = source.execute(correction)
+        before = source.execute(state["sql_request"]) if is_blank(after) else None
+    except StatementError:
+        return True
+    if before is None or is_blank(before):
+        return True
+    first = "" if 0 in before.get("secret", ()) else f", the first: {one_line(str(before['rows'][0]), _MAX_LINE_CHARS)}"
+    value = f"the value {after['rows'][0][0]}" if after["rows"] else "no rows"
+    findings = (
+        f"This query returns {value}. It was to replace the following one, which returns {len(before['rows'])} "
+        f"rows{first}:\n{state['sql_request']}"
+    )
+    verdict = _judge({**state, "sql_request": correction}, services, source, findings)
+    if verdict is None or not verdict["is_valid"]:
+        return False
+    note(f"the corrected statement returns {value}; before the correction it returned {len(before['rows'])} rows")
+    return True
+
+
+def _judge(state: State, services: Services, source: Source, comparison: str = "") -> Validation | None:
+    """Return the model's validation, cached by the texts of its prompt; None if it is not available.
+
+    `comparison` describes the results of the statement and of the one that it replaces.
+    """
     sql, question = state["sql_request"], state["question"]
     schema = describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote)
     warnings = warnings_of(sql, source.catalog, lambda: source.values)[:_MAX_WARNINGS]
     lines = "".join(f"\n- {one_line(warning, _MAX_LINE_CHARS)}" for warning in warnings)
     findings = f"\nDoubts of a mechanical check, which may be unfounded:{lines}" if lines else ""
+    findings += f"\n{comparison}" if comparison else ""
+    assumptions = [f"Its author assumed: {assumption}" for assumption in state.get("assumptions") or ()]
+    context = "\n\n".join(filter(None, [question_context(state), *assumptions]))
 
     def ask() -> Validation:
         messages = prompts.render(
@@ -74,6 +126,7 @@ def _judge(state: State, services: Services, source: Source) -> Validation | Non
             today=services.today().isoformat(),
             schema=schema,
             question=question,
+            context=f"\n{context}\n" if context else "",
             sql=sql,
             findings=findings,
         )
@@ -87,7 +140,7 @@ def _judge(state: State, services: Services, source: Source) -> Validation | Non
         return Validation(is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected)
 
     try:
-        return services.validations.of((sql, question, schema + findings), ask)
+        return services.validations.of((sql, question, schema, context, findings), ask)
     except Exception as error:
         # Validation is optional: on any error, the question continues with the statement.
         note(f"the check of the statement failed: {error}")

@@ -11,11 +11,9 @@ from agent.core.canonical import digest, value_hash
 from agent.core.failure import failure_of
 from agent.errors import DatasphinxError, InternalError
 from agent.llm.formats import response_format
+from agent.messages import Message
 
-FORMAT_REFUSED = (openai.BadRequestError, openai.UnprocessableEntityError)
-"""Errors of an endpoint that does not support the requested response format."""
-
-_CUT_OFF_REASONS = {"length": "limit of tokens", "content_filter": "content filter"}
+_CUT_OFF_REASONS = {"length": Message("answer_cut_by_tokens"), "content_filter": Message("answer_cut_by_filter")}
 
 
 @dataclass(frozen=True)
@@ -66,10 +64,9 @@ def problem_of(answer: AIMessage) -> str:
     """Return why the text of `answer` is incomplete (refused or cut off), or an empty string."""
     refusal = answer.additional_kwargs.get("refusal")
     if refusal:
-        return f"the model refused: {refusal}"
+        return Message("answer_refused", text=str(refusal))
     reason = answer.response_metadata.get("finish_reason")
-    limit = _CUT_OFF_REASONS.get(str(reason))
-    return f"the answer was cut off by the {limit}" if limit else ""
+    return _CUT_OFF_REASONS.get(str(reason).partition(":")[0].lower(), "")
 
 
 def _error_body(error: Exception | None) -> dict[str, Any]:
@@ -79,4 +76,4 @@ def _error_body(error: Exception | None) -> dict[str, Any]:
     if isinstance(error, DatasphinxError):
         return {"error": failure_of(error)}
     reason = f"{type(error).__name__}: {error}"
-    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, FORMAT_REFUSED)}
+    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, openai.APIStatusError)}

@@ -1,5 +1,6 @@
 """Client of a chat model: request an answer of a schema, validate it, and record every call."""
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -15,20 +16,31 @@ from langchain_core.messages import BaseMessage
 from agent.core.redact import SHORTEST_SECRET
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.llm.call_record import FORMAT_REFUSED, Reply, problem_of, reply_body, request_body
+from agent.llm.call_record import Reply, problem_of, reply_body, request_body
+from agent.llm.endpoint import (
+    ErrorReply,
+    UnexpectedReply,
+    error_text,
+    lacks_version,
+    may_reject_format,
+    names_format,
+    quotation,
+)
 from agent.llm.formats import (
-    MODES,
+    Formats,
     Tools,
     body_options,
-    call_as_answer,
     format_messages,
     json_schema_options,
     repair_messages,
     request_of,
+    tool_names,
 )
 from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
 from agent.llm.schemas import GeneratedSQL
+from agent.llm.tool_calls import call_of
+from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
 from agent.settings import Settings
 from agent.types import EmbeddedOptions
@@ -87,12 +99,8 @@ class ModelClient:
         # User, password and query may contain keys.
         parts = urlsplit(endpoint or settings.llm_base_url or name)
         self._endpoint = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-        self._schema_in_prompt = False
         self._logprobs = Logprobs(logprobs)
-        self._calls_tools = settings.llm_structured_output == "auto"
-        self._modes: tuple[str, ...] = (
-            MODES if settings.llm_structured_output == "auto" else (settings.llm_structured_output,)
-        )
+        self.formats = Formats.of(settings.llm_structured_output)
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
         """Return a copy with the limits of `settings`; `on_call` is called after each model call."""
@@ -112,19 +120,19 @@ class ModelClient:
             ModelRejected: the endpoint rejected the request.
             BudgetExceeded: the question has reached its cost limit.
         """
-        text, problem = self._call(schema, messages, tools, with_schema=self._schema_in_prompt)
+        text, problem = self._call(schema, messages, tools, with_schema=self.formats.schema_in_prompt)
         try:
-            return _read(text, problem, schema)
+            return _read(text, problem, schema, tools)
         except ValueError as error:
             repair = repair_messages(text, str(error), schema.__name__)
         followed_schema = "{" in text or problem
         text, problem = self._call(schema, [*messages, *repair], tools, with_schema=True)
         try:
-            answer = _read(text, problem, schema)
+            answer = _read(text, problem, schema, tools)
         except ValueError as error:
-            raise ModelAnswerUnreadable(schema.__name__, text or problem) from error
+            raise self._unreadable(schema.__name__, text, message_of(error)) from error
         # Some endpoints accept a JSON schema but ignore it: put it into the prompt from now on.
-        self._schema_in_prompt = self._schema_in_prompt or not (followed_schema or tools)
+        self.formats.schema_in_prompt = self.formats.schema_in_prompt or not (followed_schema or tools)
         return answer
 
     def write(
@@ -154,33 +162,35 @@ class ModelClient:
             options |= json_schema_options(*schema)
         try:
             text, problem = self._invoke(name, options, messages)
-        except FORMAT_REFUSED as error:
-            raise ModelRejected(self._endpoint, self._reason(error)) from error
+        except openai.APIStatusError as error:
+            raise self._failure(error) from error
         if problem:
-            raise ModelAnswerUnreadable(name, text or problem)
+            raise self._unreadable(name, text, problem)
         return text.strip()
 
     def _call(
         self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
     ) -> tuple[str, str]:
         """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
-        modes = ("tools", *self._modes) if tools and self._calls_tools else self._modes
-        for mode in modes:
+        modes = self.formats.candidates(with_tools=bool(tools))
+        mode, rejection, repeated = modes[0], None, False
+        while True:
             prompt = [*messages, *format_messages(schema, mode, tools, with_schema=with_schema)]
             try:
                 reply = self._invoke(schema.__name__, request_of(schema, mode, tools), prompt)
-            except FORMAT_REFUSED as error:
-                is_too_long = (
-                    error.code == "context_length_exceeded" or _TOO_LONG.search(str(error.message)) is not None
-                )
-                if mode == modes[-1] or is_too_long:
-                    raise ModelRejected(self._endpoint, self._reason(error)) from error
-                self._calls_tools = self._calls_tools and mode != "tools"
-                continue
-            if mode != "tools":
-                self._modes = (mode,)
-            return reply
-        raise AssertionError("at least one mode is always tried")
+            except openai.APIStatusError as error:
+                others = modes[modes.index(mode) + 1 :]
+                is_too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
+                if others and not is_too_long:
+                    # If the endpoint does not say what it rejects, the next request is the plainest.
+                    mode, rejection = (others[0] if names_format(error) else others[-1]), error
+                elif error.status_code >= 500 and mode == modes[0] and not repeated:
+                    repeated = True
+                else:
+                    raise self._failure(error) from error
+            else:
+                self.formats.note_accepted(mode, modes, rejection)
+                return reply
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
@@ -207,10 +217,12 @@ class ModelClient:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         try:
             answer = self._logprobs.answer(self.chat, options, messages)
-        except FORMAT_REFUSED as error:
-            return Reply(usage=(0, 0), error=error)
+        except openai.APIStatusError as error:
+            return Reply(usage=(0, 0), error=error if may_reject_format(error) else self._failure(error))
+        except (ErrorReply, UnexpectedReply) as error:
+            return Reply(error=self._failure(error))
         except _MALFORMED_BODY as error:
-            return Reply(problem=f"the answer was cut off or malformed ({type(error).__name__})")
+            return Reply(problem=Message("answer_malformed", error=type(error).__name__))
         except (openai.APIError, TimeoutError, ConnectionError) as error:
             failure = self._failure(error)
             failure.__cause__ = error
@@ -219,13 +231,26 @@ class ModelClient:
             return Reply(error=error)
         tokens = answer.usage_metadata
         usage = (tokens["input_tokens"], tokens["output_tokens"]) if tokens else None
-        text, perplexity = call_as_answer(answer) or answer.text, self._logprobs.perplexity(answer)
+        call = call_of(answer, tool_names(options.get("tools", ())))
+        text, perplexity = (
+            json.dumps(call, ensure_ascii=False) if call else answer.text,
+            self._logprobs.perplexity(answer),
+        )
         return Reply(text, problem_of(answer), usage, perplexity=perplexity)
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
         if self.embedded and isinstance(error, openai.APITimeoutError):
             return EmbeddedModelSilent(self._settings.max_question_s)
+        if isinstance(error, ErrorReply):
+            return ModelRejected(self._endpoint, self._reason(error))
         status = getattr(error, "status_code", None)
+        if isinstance(error, UnexpectedReply) or status in (404, 405):
+            reason: str = self._reason(error)
+            if status is None:
+                reason = Message("no_chat_completion", quotation=reason)
+            if lacks_version(self._endpoint):
+                reason = Message("path_without_version", reason=reason)
+            return (ModelUnreachable if status is None else ModelRejected)(self._endpoint, reason)
         rejected = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
         if isinstance(error, openai.RateLimitError):
             # The same status means both a temporary rate limit and an exhausted quota, which is permanent.
@@ -234,12 +259,24 @@ class ModelClient:
             rejected = status < 500 and status != _TIMEOUT_STATUS
         return (ModelRejected if rejected else ModelUnreachable)(self._endpoint, self._reason(error))
 
+    def _unreadable(self, schema: str, text: str, problem: str) -> ModelAnswerUnreadable:
+        quoted = self._redacted(quotation(text)) if text.strip() else ""
+        reason = Message("answer_quoted", reason=problem, quotation=quoted) if quoted else problem
+        return ModelAnswerUnreadable(schema, text or problem, reason)
+
     def _reason(self, error: Exception) -> str:
-        text = valid_text(str(getattr(error, "message", "") or error)).strip() or type(error).__name__
+        if isinstance(error, openai.APIStatusError):
+            text = f"Error code: {error.status_code} - {error_text(error)}".removesuffix(" - ")
+        else:
+            text = str(getattr(error, "message", "") or error)
+        text = valid_text(text).strip() or type(error).__name__
+        return self._redacted(text).splitlines()[0][:300].rstrip(".")
+
+    def _redacted(self, text: str) -> str:
         key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
         if len(key) >= SHORTEST_SECRET:
             text = text.replace(key, "***")
-        return text.splitlines()[0][:300].rstrip(".")
+        return text
 
     def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
         prompt, completion = usage or (0, 0)
@@ -254,7 +291,7 @@ class ModelClient:
         )
 
 
-def _read(text: str, problem: str, schema: type[Answer]) -> Answer:
+def _read(text: str, problem: str, schema: type[Answer], tools: Tools) -> Answer:
     if problem:
         raise ValueError(problem)
-    return read_answer(text, schema)
+    return read_answer(text, schema, tool_names(tools))

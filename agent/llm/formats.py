@@ -2,18 +2,60 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+import openai
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_function
 from pydantic import BaseModel
+
+from agent.llm.endpoint import names_format
 
 Tools = Sequence[dict[str, Any]]
 """Functions that a model may call, in the format of OpenAI."""
 
 MODES = ("json_schema", "json_object", "text")
 """Response formats, strictest first."""
+
+
+@dataclass
+class Formats:
+    """The response formats that an endpoint accepts, learned from its rejections. Shared by copies of a client."""
+
+    modes: tuple[str, ...]
+    """The modes to try, strictest first."""
+    calls_tools: bool
+    """Whether to request tool calls in the endpoint's own format."""
+    schema_in_prompt: bool = False
+    """Whether the model follows a schema only if the prompt contains it."""
+    unexplained: int = 0
+    """Server errors that were avoided by a plainer request, while the error text named no format."""
+
+    @classmethod
+    def of(cls, setting: str) -> "Formats":
+        """Return what is tried first under the setting `llm_structured_output`."""
+        return cls(MODES, calls_tools=True) if setting == "auto" else cls((setting,), calls_tools=False)
+
+    def candidates(self, *, with_tools: bool) -> tuple[str, ...]:
+        """Return the modes to try for one call, in order."""
+        return ("tools", *self.modes) if with_tools and self.calls_tools else self.modes
+
+    def note_accepted(self, mode: str, candidates: Sequence[str], rejection: openai.APIStatusError | None) -> None:
+        """Stop trying the modes before `mode`, which the endpoint rejected with `rejection`.
+
+        A server error that names no format may be a temporary failure, so it counts from the second time on.
+        """
+        if rejection is None:
+            return
+        if rejection.status_code >= 500 and not names_format(rejection):
+            self.unexplained += 1
+            if self.unexplained < 2:
+                return
+        self.calls_tools = self.calls_tools and (mode == "tools" or "tools" not in candidates)
+        if mode != "tools":
+            self.modes = (mode,)
 
 
 def function_schema(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -71,15 +113,9 @@ def format_messages(schema: type[BaseModel], mode: str, tools: Tools, *, with_sc
     return messages
 
 
-def call_as_answer(answer: AIMessage) -> str | None:
-    """Return the first tool call as JSON of an `AnalystStep`, or None if there is none."""
-    if answer.tool_calls:
-        first = answer.tool_calls[0]
-        return json.dumps({"tool": first["name"], "arguments": json.dumps(first["args"], ensure_ascii=False)})
-    if answer.invalid_tool_calls:
-        broken = answer.invalid_tool_calls[0]
-        return json.dumps({"tool": broken["name"] or "", "arguments": broken["args"] or ""})
-    return None
+def tool_names(tools: Tools) -> list[str]:
+    """Return the names of `tools`."""
+    return [tool["function"]["name"] for tool in tools]
 
 
 def repair_messages(text: str, problem: str, schema: str) -> list[BaseMessage]:

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import openai
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-
-from agent.llm.call_record import FORMAT_REFUSED
 
 logger = logging.getLogger("datasphinx")
 
@@ -74,7 +73,7 @@ class Logprobs:
         if self._enabled:
             try:
                 return chat.bind(**options, logprobs=True).invoke(messages)
-            except FORMAT_REFUSED as error:
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 rejection = error
             answer = chat.bind(**options).invoke(messages)
             self._enabled = False

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
 from agent.llm.client import ModelClient
-from agent.llm.formats import Tools, format_messages
+from agent.llm.formats import Formats, Tools, format_messages
 from agent.llm.parse import Answer
 from agent.llm.scripted import ScriptedModel
 from agent.messages import Message
@@ -53,8 +53,8 @@ class RecordedModel(ModelClient):
                 step.calls.append(self._recorded_call(rejected))
                 step.event("llm", rejected)
         if queue:
-            self._modes = (queue[0]["mode"],)
-            self._calls_tools = queue[0]["mode"] == "tools"
+            mode = queue[0]["mode"]
+            self.formats = Formats((mode,), calls_tools=mode == "tools")
             instructions = format_messages(schema, "json_schema", (), with_schema=True)
             with_schema = queue[0]["messages"][-1:] == message_bodies(instructions)
         return super()._call(schema, messages, tools, with_schema=with_schema)

@@ -5,32 +5,72 @@ Docstrings and descriptions are part of the prompts.
 """
 
 import json
-from typing import Any, Literal
+import re
+from typing import Any, Literal, get_origin
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+_OTHER_NAMES = {
+    "sql": ("query", "sql_query", "sqlquery", "statement", "sql_statement"),
+    "corrected_sql": ("corrected_query", "correctedsql", "corrected_statement"),
+    "is_valid": ("valid", "isvalid"),
+    "off_topic": ("offtopic", "is_off_topic"),
+    "tool": ("name", "function", "tool_name"),
+    "arguments": ("args", "parameters", "input", "tool_input"),
+}
+"""Field names that models use instead of those of the schema, in lower case."""
 
 
-class TableSelection(BaseModel):
+class Lenient(BaseModel):
+    """Base of the answers: accepts other names of fields, null for a default, and one string for a list of strings."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_standard_form(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        by_name = {re.sub(r"[\s-]", "_", str(name)).lower(): item for name, item in value.items()}
+        answer: dict[str, Any] = {}
+        for name, field in cls.model_fields.items():
+            names = (name, *_OTHER_NAMES.get(name, ()))
+            present = [each for each in names if by_name.get(each) is not None]
+            if present:
+                item = by_name[present[0]]
+                if field.annotation == list[str]:
+                    item = [_as_line(part) for part in ([item] if isinstance(item, str) else item) if part]
+                elif isinstance(item, list) and len(item) == 1 and get_origin(field.annotation) is not list:
+                    (item,) = item
+                answer[name] = item
+            elif name in by_name and field.is_required():
+                answer[name] = None
+        return answer
+
+
+def _as_line(value: Any) -> Any:
+    return "; ".join(map(str, value.values())) if isinstance(value, dict) else value
+
+
+class TableSelection(Lenient):
     """Which tables are needed to answer; none when the question is not about this data."""
 
     tables: list[str] = Field(description="names of the tables, as given")
     reason: str = Field("", description="one sentence")
 
 
-class TableColumns(BaseModel):
+class TableColumns(Lenient):
     """Columns of one table."""
 
     table: str
     columns: list[str]
 
 
-class ColumnSelection(BaseModel):
+class ColumnSelection(Lenient):
     """Which columns of which tables are needed."""
 
     tables: list[TableColumns]
 
 
-class GeneratedSQL(BaseModel):
+class GeneratedSQL(Lenient):
     """A statement that answers the question."""
 
     sql: str = Field(description="one SELECT statement; empty when off_topic")
@@ -40,7 +80,7 @@ class GeneratedSQL(BaseModel):
     off_topic: bool = Field(False, description="true when the tables cannot answer the question at all")
 
 
-class SQLValidation(BaseModel):
+class SQLValidation(Lenient):
     """A judgement of a statement against the question."""
 
     is_valid: bool = Field(description="true when the statement answers the question as it stands")
@@ -49,20 +89,20 @@ class SQLValidation(BaseModel):
     corrected_sql: str | None = Field(None, description="the whole corrected statement, or null")
 
 
-class NarratedAnswer(BaseModel):
+class NarratedAnswer(Lenient):
     """An answer in words."""
 
     answer: str
     output_type: Literal["number", "string", "dataframe", "plot"]
 
 
-class StandaloneQuestion(BaseModel):
+class StandaloneQuestion(Lenient):
     """A question of a conversation, as it reads without those before it."""
 
     question: str = Field(description="the question, complete, in the language of the new one")
 
 
-class ReadingOption(BaseModel):
+class ReadingOption(Lenient):
     """One reading of an ambiguous question."""
 
     label: str = Field(description="a few words of the user's, no SQL")
@@ -70,7 +110,7 @@ class ReadingOption(BaseModel):
     sql: str | None = Field(None, description="one SELECT statement that answers this reading, if it can be written")
 
 
-class AmbiguityReview(BaseModel):
+class AmbiguityReview(Lenient):
     """What is still ambiguous in a question, and the question that would settle it."""
 
     summary: str = Field(description="what is clear by now, one or two sentences")
@@ -80,13 +120,29 @@ class AmbiguityReview(BaseModel):
     options: list[ReadingOption] = Field(default_factory=list, description="two or three readings to choose from")
 
 
-class AnalystStep(BaseModel):
+class AnalystStep(Lenient):
     """The next step of an analysis: the call of one tool."""
 
     tool: str = Field(description="the name of a tool")
     arguments: str = Field("{}", description="its arguments: a JSON object, as text")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_arguments(cls, value: Any) -> Any:
+        """Accept arguments beside the name of the tool."""
+        if not isinstance(value, dict) or not isinstance(value.get("tool"), str):
+            return value
+        others = {name: item for name, item in value.items() if name != "tool"}
+        is_flat = not {"arguments", *_OTHER_NAMES["arguments"]} & others.keys()
+        return {"tool": value["tool"], "arguments": others} if is_flat else value
+
     @field_validator("arguments", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if not isinstance(value, str):
+            return json.dumps(value, ensure_ascii=False)
+        try:
+            decoded = json.loads(value)
+        except ValueError:
+            return value
+        return decoded if isinstance(decoded, str) else value

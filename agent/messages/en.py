@@ -35,7 +35,7 @@ TEXTS = {
     "configuration": "The setting {setting} is wrong: {reason}.",
     "dataset_invalid": "{path} cannot be used: {reason}.",
     # Models
-    "model_answer_unreadable": "The model returned no valid {schema}. Try again, or use another model (DATASPHINX_LLM_MODEL).",
+    "model_answer_unreadable": "The model returned no valid {schema}: {reason}. Try again, or use another model (DATASPHINX_LLM_MODEL).",
     "model_unreachable": "The model endpoint {endpoint} does not respond: {reason}. Check DATASPHINX_LLM_BASE_URL and that the server is running.",
     "model_rejected": "The model endpoint {endpoint} refused the request: {reason}. Check the DATASPHINX_LLM_* settings.",
     "embedded_model_silent": "The embedded model did not finish within {seconds:g} s: the machine is busy. Ask again later, or raise DATASPHINX_MAX_QUESTION_S.",
@@ -313,4 +313,15 @@ TEXTS = {
     "no_text_under": "it has no text under {key!r}",
     "dialect_not_supported": "the dialect {dialect!r} is not one of {dialects}",
     "training_data_malformed": "it does not have the format of the training data ({error})",
+    # Answers of models
+    "answer_empty": "the answer is empty",
+    "answer_without_json": "there is no JSON object in the answer",
+    "answer_json_incomplete": "its JSON object is not complete",
+    "answer_refused": "the model refused: {text}",
+    "answer_cut_by_tokens": "the answer was cut off by the limit of tokens",
+    "answer_cut_by_filter": "the answer was cut off by the content filter",
+    "answer_malformed": "the answer was cut off or malformed ({error})",
+    "answer_quoted": "{reason}: '{quotation}'",
+    "no_chat_completion": "it sent no chat completion but '{quotation}'",
+    "path_without_version": "{reason} (most endpoints have their address at /v1)",
 }

@@ -35,7 +35,7 @@ TEXTS = {
     "configuration": "Настройка {setting} неверна: {reason}.",
     "dataset_invalid": "{path} нельзя использовать: {reason}.",
     # Models
-    "model_answer_unreadable": "Модель не вернула корректный ответ {schema}. Повторите или выберите другую модель (DATASPHINX_LLM_MODEL).",
+    "model_answer_unreadable": "Модель не вернула корректный ответ {schema}: {reason}. Повторите или выберите другую модель (DATASPHINX_LLM_MODEL).",
     "model_unreachable": "Модель по адресу {endpoint} не отвечает: {reason}. Проверьте DATASPHINX_LLM_BASE_URL и работу сервера.",
     "model_rejected": "Модель по адресу {endpoint} отклонила запрос: {reason}. Проверьте настройки DATASPHINX_LLM_*.",
     "embedded_model_silent": "Встроенная модель не успела ответить за {seconds:g} с: машина занята. Спросите позже или увеличьте DATASPHINX_MAX_QUESTION_S.",
@@ -313,4 +313,15 @@ TEXTS = {
     "no_text_under": "в нём нет текста под ключом {key!r}",
     "dialect_not_supported": "диалект {dialect!r} не поддерживается; поддерживаются: {dialects}",
     "training_data_malformed": "это не формат обучающих данных ({error})",
+    # Answers of models
+    "answer_empty": "ответ пуст",
+    "answer_without_json": "в ответе нет объекта JSON",
+    "answer_json_incomplete": "объект JSON в ответе неполный",
+    "answer_refused": "модель отказалась: «{text}»",
+    "answer_cut_by_tokens": "ответ обрезан из-за предела числа токенов",
+    "answer_cut_by_filter": "ответ обрезан фильтром содержимого",
+    "answer_malformed": "ответ обрезан или повреждён ({error})",
+    "answer_quoted": "{reason}: «{quotation}»",
+    "no_chat_completion": "вместо ответа модели пришло «{quotation}»",
+    "path_without_version": "{reason} (обычно адрес оканчивается на /v1)",
 }

@@ -35,7 +35,7 @@ TEXTS = {
     "configuration": "设置 {setting} 有误：{reason}。",
     "dataset_invalid": "{path} 无法使用：{reason}。",
     # Models
-    "model_answer_unreadable": "模型没有返回有效的 {schema}。请重试，或换一个模型（DATASPHINX_LLM_MODEL）。",
+    "model_answer_unreadable": "模型没有返回有效的 {schema}：{reason}。请重试，或换一个模型（DATASPHINX_LLM_MODEL）。",
     "model_unreachable": "模型端点 {endpoint} 没有响应：{reason}。请检查 DATASPHINX_LLM_BASE_URL 以及服务器是否在运行。",
     "model_rejected": "模型端点 {endpoint} 拒绝了请求：{reason}。请检查 DATASPHINX_LLM_* 设置。",
     "embedded_model_silent": "内置模型在 {seconds:g} 秒内未能完成：机器繁忙。请稍后再问，或调高 DATASPHINX_MAX_QUESTION_S。",
@@ -313,4 +313,15 @@ TEXTS = {
     "no_text_under": "键 {key!r} 下没有文本",
     "dialect_not_supported": "方言 {dialect!r} 不在 {dialects} 之中",
     "training_data_malformed": "不符合训练数据的格式（{error}）",
+    # Answers of models
+    "answer_empty": "回答为空",
+    "answer_without_json": "回答中没有 JSON 对象",
+    "answer_json_incomplete": "回答中的 JSON 对象不完整",
+    "answer_refused": "模型拒绝回答：“{text}”",
+    "answer_cut_by_tokens": "回答因令牌数上限而被截断",
+    "answer_cut_by_filter": "回答被内容过滤器截断",
+    "answer_malformed": "回答被截断或格式错误（{error}）",
+    "answer_quoted": "{reason}：“{quotation}”",
+    "no_chat_completion": "收到的不是聊天回答，而是“{quotation}”",
+    "path_without_version": "{reason}（地址通常以 /v1 结尾）",
 }

@@ -365,6 +365,9 @@ def compares_text(query: ResolvedQuery) -> bool:
     return bool(_compared_texts(query))
 
 
+_NEAREST = "; nearest: "
+
+
 def missing_literals(query: ResolvedQuery, values: ValueLookup) -> Iterator[Remark]:
     """Report literals compared by `=` or IN that do not occur in the text column, with the nearest values.
 
@@ -373,7 +376,7 @@ def missing_literals(query: ResolvedQuery, values: ValueLookup) -> Iterator[Rema
     for table, column, literal in _compared_texts(query)[:_MAX_LOOKUPS]:
         if values.contains(table, column, literal) is False:
             nearest = ", ".join(repr(one_line(value)) for value in values.nearest(table, column, literal))
-            hint = f"; nearest: {nearest}" if nearest else ""
+            hint = f"{_NEAREST}{nearest}" if nearest else ""
             yield Remark(f"no row of {table} has {one_line(literal)!r} in {column}{hint}")
 
 
@@ -409,6 +412,13 @@ def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | 
         return ()
     warnings = [remark for remark in _remarks(query) if not remark.is_problem]
     return tuple(dict.fromkeys(remark.text for remark in [*warnings, *_about_literals(query, values)]))
+
+
+def unstored_values(sql: str, catalog: Catalog, values: Callable[[], ValueLookup]) -> tuple[str, ...]:
+    """Return a remark for each text in a condition of the query that no row has, if there are similar stored values."""
+    (tree,) = parse(sql, catalog.dialect)
+    query = qualify_names(tree, catalog)
+    return tuple(remark.text for remark in _about_literals(query, values) if _NEAREST in remark.text) if query else ()
 
 
 def _remarks(query: ResolvedQuery) -> list[Remark]:

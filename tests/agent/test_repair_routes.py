@@ -81,17 +81,45 @@ def test_without_warnings_the_prompt_speaks_of_none(scripted: Scripted) -> None:
     assert "mechanical check" not in prompts(agent, "SQLValidation")[0]
 
 
-@pytest.mark.parametrize(("sql", "noted"), [(LOST["sql"], True), (COUNT["sql"], False)])
-def test_warnings_are_notes_where_there_are_no_rows(scripted: Scripted, sql: str, noted: bool) -> None:
-    agent = scripted({"GeneratedSQL": [{"sql": sql}]}, enable_sql_validation=False)
-    said = notes(agent)
+def test_without_a_blank_result_warnings_are_no_notes(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT]}, enable_sql_validation=False)
 
-    assert bool([text for text in said if "nearest: 'cancelled'" in text]) is noted
+    assert not [text for text in notes(agent) if "nearest:" in text]
     assert calls(agent) == {"GeneratedSQL": 1}
 
 
-def test_an_empty_result_is_still_an_answer(scripted: Scripted) -> None:
-    assert scripted({"GeneratedSQL": [LOST]}).ask(HOW_MANY)["error"] is None
+STATUS = "FROM orders WHERE status = 'canceled'"
+
+
+@pytest.mark.parametrize("columns", ["order_id", "COUNT(*)", "SUM(total_amount)"])
+def test_value_that_is_not_stored_is_corrected_once(scripted: Scripted, columns: str) -> None:
+    wrong = {"sql": f"SELECT {columns} {STATUS}"}
+    right = {"sql": wrong["sql"].replace("canceled", "cancelled")}
+    agent = scripted({"GeneratedSQL": [wrong, right]}, enable_sql_validation=False)
+    output = agent.ask(HOW_MANY)
+
+    assert output["sql"] == right["sql"]
+    assert output["tables"][0]["rows"][0][0]
+    assert "no row of orders has 'canceled' in status; nearest: 'cancelled'" in prompts(agent, "GeneratedSQL")[1]
+    again = scripted({"GeneratedSQL": [wrong, wrong]}, enable_sql_validation=False)
+    assert again.ask(HOW_MANY)["sql"] == wrong["sql"]
+
+
+def test_zero_without_similar_values_is_an_answer(scripted: Scripted) -> None:
+    agent = scripted(
+        {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM customers WHERE city = 'Xqzwvvkj'"}]},
+        enable_sql_validation=False,
+    )
+    assert agent.ask("How many customers live in Xqzwvvkj?")["value"] == 0
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), ConnectionError()])
+def test_an_empty_result_is_still_an_answer(scripted: Scripted, error: Exception) -> None:
+    output = scripted({"GeneratedSQL": [LOST, error]}).ask(HOW_MANY)
+
+    assert output["error"] is None
+    assert output["sql"] == LOST["sql"]
 
 
 # The end of the loop

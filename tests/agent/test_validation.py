@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_database, url
@@ -278,3 +280,57 @@ def test_log_is_silent_where_nothing_is_checked(scripted: Scripted, caplog: pyte
     scripted({"GeneratedSQL": [COUNT]}, enable_sql_validation=False).ask(HOW_MANY)
 
     assert validation_lines(caplog) == []
+
+
+# Corrections that would lose a right answer
+
+ALL = {"sql": "SELECT COUNT(*) AS orders FROM orders"}
+NONE = "SELECT COUNT(*) AS orders FROM orders WHERE status = 'no such status'"
+OF_2024 = "SELECT COUNT(*) AS orders FROM orders WHERE ordered_on >= '2024-01-01'"
+
+
+def test_alternating_corrections_keep_the_generated_statement(scripted: Scripted) -> None:
+    verdicts = [correction(OF_2024), correction(f"{ALL['sql']} ;")]
+    output = scripted({"GeneratedSQL": [ALL], "SQLValidation": verdicts}).ask(HOW_MANY)
+
+    assert output["sql"] == ALL["sql"]
+    assert "alternate" in str(output["audit"])
+
+
+def test_correction_that_returns_nothing_is_confirmed_once(scripted: Scripted) -> None:
+    doubtful = [correction(NONE), VALID, VALID]
+    agent = scripted({"GeneratedSQL": [ALL], "SQLValidation": doubtful})
+    output = agent.ask(HOW_MANY)
+
+    assert output["value"] == 0
+    assert "before the correction" in str(output["audit"])
+    comparison = prompts(agent, "SQLValidation")[1]
+    assert "This query returns the value 0" in comparison and ALL["sql"] in comparison
+
+
+def test_unconfirmed_correction_that_returns_nothing_is_not_used(scripted: Scripted) -> None:
+    verdicts = [correction(NONE), {"is_valid": False, "reason": "it returns nothing"}]
+    output = scripted({"GeneratedSQL": [ALL], "SQLValidation": verdicts}).ask(HOW_MANY)
+
+    assert (output["sql"], output["error"]) == (ALL["sql"], None)
+    assert "returns nothing" in str(output["audit"])
+
+
+def test_validation_sees_what_the_user_said(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{**ALL, "assumptions": ["all years"]}]})
+    agent.ask(HOW_MANY, output_type="number")
+    prompt = prompts(agent, "SQLValidation")[0]
+
+    assert "Its author assumed: all years" in prompt
+    assert "The answer has to be one number" in prompt
+
+
+def test_rejected_statement_does_not_come_back_as_a_correction(scripted: Scripted) -> None:
+    generated = [ALL, {"sql": OF_2024}, {"sql": YEAR_2023}]
+    agent = scripted({"GeneratedSQL": generated, "SQLValidation": [VALID, correction(ALL["sql"]), VALID]})
+    graph, config = build_graph(agent.services, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "t"}}
+    graph.invoke({"question": HOW_MANY}, config)
+    output = graph.invoke({"feedback": {"accepted": False, "comment": "only new ones"}}, config)
+
+    assert output["sql"] == YEAR_2023
+    assert "The user remarks: only new ones" in prompts(agent, "SQLValidation")[1]

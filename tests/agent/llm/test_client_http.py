@@ -153,7 +153,7 @@ def test_a_statement_without_a_grammar_is_the_likeliest_text(server: FakeOpenAI,
         (Reply("FROM t SELECT", finish_reason="length"), ModelAnswerUnreadable),
         (Reply(status=400), ModelRejected),
         (Reply(status=401), ModelRejected),
-        (Reply(body="no JSON"), ModelAnswerUnreadable),
+        (Reply(body="no JSON"), ModelUnreachable),
     ],
 )
 def test_a_statement_that_cannot_be_had(
@@ -313,8 +313,7 @@ def test_a_refused_format_costs_nothing_and_lost_usage_is_not_free(server: FakeO
 def test_a_failed_call_is_on_the_record(server: FakeOpenAI, connect: Connect, calls: list[ModelCall]) -> None:
     with pytest.raises(ModelUnreachable):
         ask(connect())
-    [call] = calls
-    assert (call["prompt_tokens"], call["completion_tokens"]) == (0, 0)
+    assert [(call["prompt_tokens"], call["completion_tokens"]) for call in calls] == [(0, 0)] * len(server.requests)
 
 
 def test_no_call_is_made_past_the_budget(server: FakeOpenAI, connect: Connect, calls: list[ModelCall]) -> None:

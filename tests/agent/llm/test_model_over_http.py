@@ -94,7 +94,7 @@ def test_a_dead_validation_does_not_fail_the_question(server: FakeOpenAI, graph:
     output = graph().invoke({"question": HOW_MANY})
     assert output["error"] is None
     assert output["value"] > 10_000
-    assert len(server.requests) == 1 + 3
+    assert len(server.requests) == 1 + 2
 
 
 def test_a_wrong_key_is_told_without_the_key(server: FakeOpenAI, graph: Make, caplog: pytest.LogCaptureFixture) -> None:

@@ -98,7 +98,7 @@ UNREADABLE = {
     "cut in a subquery": ('{"sql": "SELECT a FROM (SELECT b', "its JSON object is not complete"),
     "cut in a fence": ('```json\n{"sql": "SELECT a', "its JSON object is not complete"),
     "cut behind the statement": ('{"sql": "SELECT 1", "assumptions": [', "its JSON object is not complete"),
-    "wrong field": ('{"query": "SELECT 1"}', "sql: Field required"),
+    "wrong field": ('{"answer": "SELECT 1"}', "sql: Field required"),
     "wrong type": ('{"sql": 5}', "sql: Input should be a valid string"),
     "null": ('{"sql": null}', "sql: Input should be a valid string"),
     "empty object": ("{}", "sql: Field required"),

@@ -1,0 +1,142 @@
+"""Extract the SQL statement from a text with fences, quotes and prose around it."""
+
+import re
+from collections.abc import Iterator
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+_VERBS = (
+    "INSERT|UPDATE|DELETE|MERGE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|RENAME|GRANT|REVOKE|PRAGMA|ATTACH|DETACH|COPY|"
+    "EXPLAIN|VALUES|TABLE|CALL|EXEC|EXECUTE|PREPARE|DECLARE|SET|RESET|SHOW|DESCRIBE|USE|DO|LOCK|KILL|FLUSH|LOAD|INSTALL|"
+    "IMPORT|EXPORT|VACUUM|ANALYZE|REINDEX|CHECKPOINT|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|LISTEN|NOTIFY|SHUTDOWN"
+)
+_WRITE = (
+    r"(?:DROP|CREATE|ALTER|TRUNCATE)\s+(?:OR\s+REPLACE\s+)?"
+    r"(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNIQUE|VIRTUAL|UNLOGGED|MATERIALIZED|EXTERNAL)\s+)*"
+    r"(?:TABLE|VIEW|INDEX|TRIGGER|DATABASE|SCHEMA|FUNCTION|PROCEDURE|USER|ROLE|SEQUENCE|TYPE|EXTENSION|MACRO|SECRET)\b|"
+    r"(?:INSERT|REPLACE)\s+(?:OR\s+\w+\s+|IGNORE\s+)?INTO\b|DELETE\s+FROM\b|MERGE\s+INTO\b|UPDATE\s+\S+\s+SET\b|"
+    r"(?:PRAGMA|ATTACH|DETACH|VACUUM|TRUNCATE)\b"
+)
+_CTE = (
+    r"WITH\s+(?:RECURSIVE\s+)?(?:\w+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])\s*(?:\([^()]*\)\s*)?"
+    r"AS\s*(?:(?:NOT\s+)?MATERIALIZED\s*)?\("
+)
+_QUERY = rf"(?:\(\s*){{0,20}}+(?:SELECT\b|{_CTE})"
+_COMMENTS = r"(?>(?:\s|--[^\n]*|/\*.*?\*/)*)"
+_STATEMENT = re.compile(rf"{_COMMENTS}(?:(?i:{_QUERY}|{_WRITE})|(?:{_VERBS})\b)", re.DOTALL)
+# After a semicolon, a lower-case keyword is SQL too, but a capitalised word begins a sentence.
+_NEXT_STATEMENT = re.compile(rf"{_STATEMENT.pattern}|{_COMMENTS}(?:(?:{_VERBS.lower()})\b|\Z)", re.DOTALL)
+# Within a sentence, only upper case is a keyword: "I cannot select anything" contains no statement.
+_QUERY_IN_PROSE = re.compile(
+    rf"(?:^[ \t]*|[:：][ \t*]*)(?P<any>(?i:{_QUERY}))|(?<![A-Za-z0-9_.\"'`\[])(?P<upper>{_QUERY})", re.MULTILINE
+)
+_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<block>.*?)(?:(?P=mark)|\Z)", re.DOTALL)
+_FENCED_LINE = re.compile(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
+_LABEL = re.compile(r"[ \t]*(?:(?i:\w*sql\w*|duckdb|postgres|oracle|mariadb)\b|[\w+.-]*(?=[ \t\r]*\n))")
+_INLINE_CODE = re.compile(r"(?<!`)`(?P<code>(?:SELECT|WITH)\s+\S[^`\n]*)`(?!`)", re.IGNORECASE)
+_ELEMENT = re.compile(r"<(?P<tag>sql|query|answer|output|response)>(?P<code>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
+_QUOTED = re.compile(r"(?P<quote>\"\"\"|'''|[\"'`])(?P<text>.*?)\s*(?P=quote)[\s;.]*", re.DOTALL)
+_OPEN_QUOTES = re.compile(r"\A(?:\"\"\"|''')|(?:\"\"\"|''')\Z")
+_SPAN = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|(?P<end>;)", re.DOTALL)
+# A statement that sqlglot cannot parse must not be cut at a capitalised clause such as "Where".
+_CLAUSE = (
+    "(?i:AND|ANTI|AS|ASOF|CASE|CROSS|ELSE|END|EXCEPT|FETCH|FOR|FROM|FULL|GLOBAL|GROUP|HAVING|IN|INNER|INTERSECT|INTO|IS|"
+    "JOIN|LATERAL|LEFT|LIKE|LIMIT|MINUS|NATURAL|NOT|OFFSET|ON|OPTION|OR|ORDER|OUTER|PARTITION|PIVOT|PREWHERE|QUALIFY|"
+    "RIGHT|SAMPLE|SELECT|SEMI|SETTINGS|START|TABLESAMPLE|THEN|TOP|UNION|UNPIVOT|USING|WHEN|WHERE|WINDOW|WITH)"
+)
+_SENTENCE = re.compile(
+    rf"^[ \t]*(?!{_CLAUSE}\b)(?:\*\*|\#+ |> )?"
+    r"(?:[A-ZА-ЯЁ][a-zа-яё'’]*(?:[ ,:.!]|$)|[\u3000-\u303f\u3400-\u9fff\uff00-\uffef])",
+    re.MULTILINE,
+)
+# Identifiers may contain these characters, so the parser would accept a Chinese sentence as a table alias.
+_CJK_SENTENCE = re.compile(r"^[ \t]*[\u3400-\u9fff][^\n'\"`]*[。！？：，]", re.MULTILINE)
+_MAX_ENDS = 50
+_DIALECTS = ("sqlite", "postgres", "mysql")
+"""Together they cover the quotes and most of the grammar of the other dialects."""
+
+
+def find_statement(text: str) -> str:
+    """Return the SQL in `text` without surrounding text and final semicolon, or `text` if there is none.
+
+    Several statements are all kept.
+    """
+    sql = _unquoted(_unfenced(text))
+    return _without_tail(sql[_start(sql) or 0 :]).strip().rstrip("; \t\r\n")
+
+
+def holds_statement(text: str) -> bool:
+    """Return whether `text` contains a statement outside of a JSON object."""
+    sql = _unquoted(_unfenced(text))
+    start = _start(sql)
+    return start is not None and "{" not in sql[:start]
+
+
+def _unfenced(text: str) -> str:
+    """Return the first fenced block with a statement, else the text outside of fences, else the first block."""
+    fence, begins = _FENCE.search(text), _start(text)
+    if begins is not None and not _ELEMENT.search(text) and (fence is None or begins < fence.start()):
+        # Fence marks after the start of a statement may be inside one of its string literals.
+        is_in_literal = fence is not None and text.count("'", begins, fence.start()) % 2 == 1
+        if is_in_literal or not _FENCED_LINE.search(text):
+            return text
+    blocks = [_unlabelled(match["block"]) for match in _FENCE.finditer(text)]
+    marked = [match["code"] for pattern in (_INLINE_CODE, _ELEMENT) for match in pattern.finditer(text)]
+    for block in [*blocks, *marked]:
+        if _STATEMENT.match(_unquoted(block)):
+            return block
+    outside = _FENCE.sub("\n\n", text)
+    return outside if _start(outside) is not None or not blocks else blocks[0]
+
+
+def _unlabelled(block: str) -> str:
+    return block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    quoted = _QUOTED.fullmatch(text)
+    if quoted and _STATEMENT.match(quoted["text"]):
+        return quoted["text"].strip()
+    return _OPEN_QUOTES.sub("", text).strip()
+
+
+def _start(sql: str) -> int | None:
+    """Return the index where the statement begins, or None."""
+    queries = [match.start("any" if match["any"] else "upper") for match in _QUERY_IN_PROSE.finditer(sql)]
+    first = 0 if _STATEMENT.match(sql) else next(iter(queries), None)
+    if first is not None and sql.startswith("Select", first):
+        # "Select the best customers: SELECT ..." starts with a sentence.
+        return next((at for at in queries if at > first and sql[:at].rstrip().endswith((":", "："))), first)
+    return first
+
+
+def _without_tail(sql: str) -> str:
+    """Return `sql` without the prose after it."""
+    for span in _SPAN.finditer(sql):
+        if span["end"] and not _NEXT_STATEMENT.match(sql, span.end()):
+            return sql[: span.start()]
+        if span["end"] and re.fullmatch(_COMMENTS, sql[span.end() :], re.DOTALL):
+            return sql[: span.start()]
+    ends = [match.start() for match in _SENTENCE.finditer(sql) if match.start()]
+    if not ends or (_parses(sql) and not _CJK_SENTENCE.search(sql)):
+        return sql
+    return next(_parsable(sql, ends[:_MAX_ENDS]), sql)
+
+
+def _parsable(sql: str, ends: list[int]) -> Iterator[str]:
+    for end in ends:
+        head = sql[:end].rstrip()
+        if not head.endswith(",") and _parses(head):
+            yield head
+
+
+def _parses(sql: str) -> bool:
+    for dialect in _DIALECTS:
+        try:
+            sqlglot.parse(sql, dialect=dialect)
+        except (SqlglotError, RecursionError):
+            continue
+        return True
+    return False
