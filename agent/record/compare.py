@@ -68,20 +68,20 @@ def _compare_steps(number: int, before: _Step, now: _Step) -> Iterator[Differenc
         return
     for kind in dict.fromkeys([*before.events, *now.events]):
         for recorded, replayed in zip_longest(before.events.get(kind, []), now.events.get(kind, [])):
-            for what, one, other in _compare_events(kind, recorded, replayed):
-                yield Difference(number, before.node, what, one, other)
+            for what, before_value, now_value in _compare_events(kind, recorded, replayed):
+                yield Difference(number, before.node, what, before_value, now_value)
 
 
 def _compare_events(kind: str, before: Body | None, now: Body | None) -> Iterator[tuple[str, Any, Any]]:
     if before is None or now is None:
         yield kind, _summary(before), _summary(now)
         return
-    one, other = _comparable(kind, before), _comparable(kind, now)
+    before_fields, now_fields = _comparable(kind, before), _comparable(kind, now)
     if before.get("unordered_hash") and before["unordered_hash"] == now.get("unordered_hash"):
-        one["result_hash"] = other["result_hash"]
-    for name in dict.fromkeys([*one, *other]):
-        if one.get(name) != other.get(name):
-            yield f"{kind} {name}", *_excerpts(one.get(name), other.get(name))
+        before_fields["result_hash"] = now_fields["result_hash"]
+    for name in dict.fromkeys([*before_fields, *now_fields]):
+        if before_fields.get(name) != now_fields.get(name):
+            yield f"{kind} {name}", *_excerpts(before_fields.get(name), now_fields.get(name))
 
 
 def _comparable(kind: str, body: Body) -> dict[str, Any]:

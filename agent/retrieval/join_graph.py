@@ -20,10 +20,10 @@ class JoinGraph:
 
     def __init__(self, catalog: Catalog) -> None:
         """Read the foreign keys; those to tables outside the catalog are ignored."""
-        joined = _read_edges(catalog)
-        counts = np.array([len(others) for others in joined], np.int64)
+        neighbours = _read_edges(catalog)
+        counts = np.array([len(others) for others in neighbours], np.int64)
         self._set_edges(
-            list(catalog.tables), counts, np.array([other for others in joined for other in others], np.int64)
+            list(catalog.tables), counts, np.array([other for others in neighbours for other in others], np.int64)
         )
 
     @classmethod
@@ -78,12 +78,12 @@ class JoinGraph:
         unconnected. (The shortest-path heuristic for Steiner trees, Takahashi and Matsuyama 1980.)
         """
         numbers = [self._numbers[key] for key in keys if key in self._numbers]
-        joined: set[int] = set(numbers[:1])
+        connected: set[int] = set(numbers[:1])
         between: list[int] = []
         for number in numbers[1:]:
-            path = [] if number in joined else self._path(number, joined)
-            between += [step for step in path if step not in joined and step not in numbers]
-            joined.update([number, *path])
+            path = [] if number in connected else self._path(number, connected)
+            between += [step for step in path if step not in connected and step not in numbers]
+            connected.update([number, *path])
         return [self.keys[number] for number in dict.fromkeys(between)]
 
     def _path(self, start: int, goals: set[int]) -> list[int]:
@@ -111,9 +111,9 @@ class JoinGraph:
         inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         others = self._others[np.repeat(self._starts[tables], counts) + inside]
         places = np.repeat(reached - tables, counts) + others
-        carried = np.repeat(best[reached] * np.float32(_DECAY), counts)
-        better = carried > best[places]
-        np.maximum.at(best, places[better], carried[better])
+        propagated = np.repeat(best[reached] * np.float32(_DECAY), counts)
+        better = propagated > best[places]
+        np.maximum.at(best, places[better], propagated[better])
         changed: NDArray[np.int64] = places[better]
         return changed
 
@@ -131,14 +131,14 @@ class JoinGraph:
 def _read_edges(catalog: Catalog) -> list[list[int]]:
     """Return, for each table, the sorted numbers of the tables joined to it by a foreign key."""
     numbers = {key: number for number, key in enumerate(catalog.tables)}
-    joined: list[set[int]] = [set() for _ in numbers]
+    neighbours: list[set[int]] = [set() for _ in numbers]
     for key, table in catalog.tables.items():
         for foreign_key in table.foreign_keys:
             one, other = numbers[key], numbers.get(foreign_key.target)
             if other is not None and one != other:
-                joined[one].add(other)
-                joined[other].add(one)
-    return [sorted(others) for others in joined]
+                neighbours[one].add(other)
+                neighbours[other].add(one)
+    return [sorted(others) for others in neighbours]
 
 
 def _walk_back(number: int, start: int, before: dict[int, tuple[int, int]]) -> list[int]:
