@@ -112,10 +112,17 @@ def _locked(part: Path) -> Iterator[None]:
     while True:
         with part.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            # The process that had the lock may have removed the file.
-            if part.exists() and os.path.samestat(os.fstat(file.fileno()), part.stat()):
+            if _is_at(part, file.fileno()):
                 yield
                 return
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Return whether the open file is still the one at `path`: a process that had its lock may have removed it."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _problems_of_places(weights: Weights, target: Path, part: Path) -> list[Message]:
