@@ -93,9 +93,8 @@ class Objection:
 class Fact:
     """A value that follows from rows.
 
-    `kind` is "value" in the unit of `column`, "percent", "points", "ratio" or "count".
-
-    `change` is its sign where it is a difference, 0 where either sign will do.
+    `kind` is "value" in the unit of `column`, "percent", "points", "ratio" or "count". `compares` names the kind of
+    difference that it is: "time", "compare", "columns", "any", or nothing for a value of its own.
     """
 
     value: float
@@ -108,13 +107,13 @@ class Binding:
     """A sentence bound to the rows and columns of one table. The checks are built on it."""
 
     def __init__(
-        self, reading: Reading, said: set[tuple[str, float]], stated: dict[tuple[int, int], list[float]]
+        self, reading: Reading, question_figures: set[tuple[str, float]], stated: dict[tuple[int, int], list[float]]
     ) -> None:
         self.reading = reading
         self.table = reading.table
         self.words = reading.words
         self.text = reading.text
-        self.said = said
+        self.question_figures = question_figures
         self.stated = stated
 
     def _objection(self, start: int, end: int, reason: str) -> Objection:

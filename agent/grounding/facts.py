@@ -318,11 +318,12 @@ class Table:
         self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MOST_ROWS
         self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
         named = [period for name in result["columns"] for period in self._periods_of_name(name)]
-        self.said_periods = [*periods_of(question), *named]
+        self.question_periods = [*periods_of(question), *named]
         texts = [question, *(readable(name) for name in result["columns"])]
-        self.said_years = {int(year) for text in texts for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)}
+        self.question_years = {int(year) for text in texts for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)}
         self.years = (
-            years_of([*(period for row in self.row_periods for period in row), *self.said_periods]) | self.said_years
+            years_of([*(period for row in self.row_periods for period in row), *self.question_periods])
+            | self.question_years
         )
         self.columns = [self._column(index, name) for index, name in enumerate(result["columns"])]
         for column in self.columns:
@@ -651,15 +652,15 @@ class Table:
             columns = frozenset(
                 column.index
                 for column in self.metrics
-                if any(known.supports(period, self.said_years) for known in column.periods)
+                if any(known.supports(period, self.question_years) for known in column.periods)
             )
             rows = self.rows_in(period)
             if columns and not (rows and period.year is None and not any(c.periods for c in self.metrics)):
                 found.append(Mention(period.start, period.end, -2, self.all, words, columns, period.order))
             elif rows:
                 found.append(Mention(period.start, period.end, -1, rows, words, order=period.order))
-            elif any(known.supports(period, self.said_years) for known in self.said_periods) or (
-                period.year in self.said_years and period.month is None and period.quarter is None
+            elif any(known.supports(period, self.question_years) for known in self.question_periods) or (
+                period.year in self.question_years and period.month is None and period.quarter is None
             ):
                 continue
             else:
@@ -667,14 +668,17 @@ class Table:
         return found
 
     def rows_in(self, period: Period) -> int:
-        """Return the rows that lie within `period`."""
+        """Return the rows that lie within `period`, or in its year if the question names its month."""
+        years = self.question_years or self._row_years
+        month_in_question = any(
+            period.month and period.month == other.month and not period.day for other in self.question_periods
+        )
         rows = 0
-        asked = any(period.month and period.month == said.month and not period.day for said in self.said_periods)
-        for at, known in enumerate(self.row_periods):
+        for at, row_periods in enumerate(self.row_periods):
             if any(
-                each.supports(period, self.said_years or self._row_years)
-                or (asked and each.is_year and period.year == each.year)
-                for each in known
+                row_period.supports(period, years)
+                or (month_in_question and row_period.is_year and period.year == row_period.year)
+                for row_period in row_periods
             ):
                 rows |= 1 << at
         return rows & self.all
@@ -768,7 +772,7 @@ def aggregates(values: Sequence[float]) -> dict[str, float]:
     return {"total": sum(values), "average": fmean(values), "median": median(values)}
 
 
-def said_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
+def question_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
     """Return the figures of the question and of the names of columns, by kind and value."""
     return {
         (known.kind, value * known.factor)

@@ -119,7 +119,7 @@ class Figures(Counts):
         kinds = {figure.kind, "plain"} if figure.kind == "ordinal" else {figure.kind}
         counts = figure.is_word and not self.reading.unit_of(figure)
         if not counts and any(
-            (kind, value * figure.factor) in self.said for kind in kinds for value, _ in figure.readings
+            (kind, value * figure.factor) in self.question_figures for kind in kinds for value, _ in figure.readings
         ):
             return True
         if figure.is_whole and any(
@@ -202,7 +202,7 @@ class Figures(Counts):
                     return [(low, high)]
         return []
 
-    def _op(self, figure: Figure) -> str:
+    def _aggregate(self, figure: Figure) -> str:
         """Return "total", "average" or "median" where the sentence says that a figure is one."""
         best: tuple[int, str] = (40, "")
         for name in ("total", "average", "median"):
@@ -229,14 +229,14 @@ class Figures(Counts):
 
     def facts(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> Iterator[Fact]:
         """Yield what a figure of `rows` and `columns` may be."""
-        op = self._op(figure)
+        op = self._aggregate(figure)
         several = rows & (rows - 1) != 0
         for at in columns:
             yield from self._values(figure, rows, self.table.columns[at], op, bound)
         if self._open_totals(rows):
             return
         named_so = op == "average" and any(self.table.columns[at].has("average") for at in columns)
-        combined = op and figure.kind == "plain" and not named_so and not self._difference_said(figure)
+        combined = op and figure.kind == "plain" and not named_so and not self._states_difference(figure)
         if not (combined and several and op == "median"):
             yield from self._across_columns(figure, rows, columns)
         yield from self._ratios_of_rows(figure, rows, columns)
@@ -417,7 +417,7 @@ class Figures(Counts):
             if parts_of_whole and above + below:
                 yield Fact(100 * above / (above + below), "percent")
             related = one.stems & two.stems or one.kinds & two.kinds or one.unit and one.unit == two.unit
-            if related and self._difference_said(figure):
+            if related and self._states_difference(figure):
                 yield Fact(100 * (value - 1), "percent")
                 yield Fact(100 * (1 - value), "percent")
             return
@@ -445,14 +445,14 @@ class Figures(Counts):
         if single and one.index < two.index and figure.kind == "plain" and adds_up and additive:
             yield Fact(sums[one.index] + sums[two.index], "value", one)
         same_metric = any(one in family and two in family for family in self.table.families)
-        if figure.kind not in {"plain", "points"} or same_metric or not self._difference_said(figure):
+        if figure.kind not in {"plain", "points"} or same_metric or not self._states_difference(figure):
             return
         alike = one.unit or one.stems & two.stems or one.kinds & two.kinds or not (one.kinds and two.kinds)
         if alike and one.is_rate == two.is_rate:
             difference = abs(sums[one.index] - sums[two.index])
             yield from (Fact(each, "value", one, "columns") for each in (difference, -difference))
 
-    def _difference_said(self, figure: Figure) -> bool:
+    def _states_difference(self, figure: Figure) -> bool:
         """Return whether the words around a figure say that it is a difference or a change."""
         words = self.words
         if words.by.search(self.text[max(0, figure.start - 24) : figure.start]):
@@ -555,7 +555,7 @@ class Figures(Counts):
         self, figure: Figure, rows: int, columns: frozenset[int], bound: bool
     ) -> Iterator[tuple[Column, float, float, str]]:
         """Yield pairs of values that a difference, change or ratio may be of: column, subject, object, orientation."""
-        if figure.kind in {"plain", "points"} and not self._difference_said(figure):
+        if figure.kind in {"plain", "points"} and not self._states_difference(figure):
             return
         used = [self.table.columns[at] for at in columns]
         compared = [
@@ -687,7 +687,7 @@ class Figures(Counts):
         if len(values) < 2:
             return False
         derived = [value for one, two in permutations(values, 2) for value in self._of_stated(figure, one, two)]
-        if figure.kind == "plain" and self._op(figure) == "total":
+        if figure.kind == "plain" and self._aggregate(figure) == "total":
             derived.append(sum(values))
         spans = spans_of(figure, self.text, self._sign(figure, "any") < 0)
         factor = figure.factor if figure.kind == "plain" else 1.0
@@ -717,7 +717,7 @@ class Figures(Counts):
 
     def _of_stated(self, figure: Figure, one: float, two: float) -> Iterator[float]:
         """Yield what a figure may say of two values: a share, a change, a difference or a ratio."""
-        difference = self._difference_said(figure)
+        difference = self._states_difference(figure)
         if figure.kind == "percent" and two:
             sign = self._sign(figure, "any")
             if difference and (sign == 0 or (abs(one) >= abs(two)) == (sign > 0)):
