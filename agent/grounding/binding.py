@@ -1,4 +1,4 @@
-"""Which rows and columns a place of a sentence may be of, and the values of those."""
+"""The rows and columns that a place in a sentence may refer to, and their values."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -465,7 +465,7 @@ class Binding:
         return self._in_time({member.rows for member in members if member.rows & base})
 
     def _pairs_beside(self, periods: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield each period and the one before it, and the one after it where the sentence speaks of that."""
+        """Yield each period and the one before it, and the one after it if the sentence mentions it."""
         governing = {member.rows for group in self.reading.governing(start, end, -1) for member in group.members}
         for mask in periods:
             if len(periods) == 1 or mask in governing or self.words.previous.search(self.text):

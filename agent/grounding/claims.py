@@ -1,4 +1,4 @@
-"""No invented figures and claims: what a text states that does not follow from the rows that it describes."""
+"""Check the claims of a text: find those that do not follow from the rows that it describes."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -30,13 +30,11 @@ def unsupported_claims(text: str, results: Result | Sequence[Result], question: 
     words = vocabulary_of(language_of(text))
     names = [readable(name) for result in results for name in result["columns"]]
     known_figures = question_figures([question, *names])
-    readings: list[Reading] = []
+    previous: Sequence[Reading | None] = [None] * len(tables)
     objections: list[Objection] = []
     for start, sentence in sentences_of(text):
-        readings = [
-            Reading(sentence, table, words, previous)
-            for table, previous in zip(tables, readings or [None] * len(tables), strict=True)
-        ]
+        readings = [Reading(sentence, table, words, before) for table, before in zip(tables, previous, strict=True)]
+        previous = readings
         stated = _stated_values(readings)
         by_table = [
             {(claim.start, claim.end): claim for claim in Checks(reading, known_figures, stated).objections()}

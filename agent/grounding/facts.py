@@ -18,7 +18,7 @@ _LARGEST = 1e300
 _LONGEST_NAME = 80
 _LONGEST_CHINESE_NAME = 40
 _MOST_ROWS = 2_000
-"""Rows that are read. A result with more counts as cut off, so that a check stays fast."""
+"""Maximum number of rows that are read; a longer result counts as truncated. This limits the time of a check."""
 _TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")
@@ -200,7 +200,7 @@ def same_word(one: str, two: str) -> bool:
 _ADJECTIVE = re.compile("([а-я]{4,})ск(?:ий|ая|ое|ие|их|ого|ой|им|ом|ую|ими|ому)")
 """Russian adjectives, some of which are made of the names of places."""
 _COMBINING = ("авто", "авиа", "мото", "вело", "электро", "теле", "радио", "агро", "аэро", "гидро", "тепло", "фото")
-"""First parts of Russian compounds, by which a longer name is called."""
+"""First parts of Russian compounds, which may stand for a longer name."""
 
 
 @lru_cache(maxsize=50_000)
@@ -818,7 +818,7 @@ def _factors_of(words: str) -> frozenset[float]:
 
 
 _LETTERS = {"k", "m", "mn", "bn", "wan", "yi"}
-"""Endings of columns such as `hours_m`; in metres instead, nobody says million."""
+"""Scales at the end of the name of a column, as in `revenue_usd_m`; without another unit `m` may be metres."""
 _PREFIXED = re.compile(
     r"(?P<scale>k|m|mn|mln|bn|wan|yi|тыс|млн|млрд|千|万|百万|亿)(?P<unit>usd|eur|gbp|rub|cny|yuan|元|руб|美元|欧元)$",
     re.IGNORECASE,

@@ -1,4 +1,4 @@
-"""Figures: whether the rows that a sentence names have them, or they can be computed from those."""
+"""Check figures: each must be a value of the rows that its sentence names, or be computed from such values."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _CLOCK = re.compile(
     r"|(?:and|to|-|–)\s?\d+\s(?:in the|[ap]\.?m|o'clock))",
     re.IGNORECASE,
 )
-"""What stands behind an hour of the day."""
+"""Words after an hour of the day."""
 _ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d{2}")
 _PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$", re.IGNORECASE)
 _MOST_MEANT = 3
@@ -27,9 +27,9 @@ _DAILY = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суто�
 _BEHIND = 3
 """How much farther a word behind a figure counts than one before it, in characters."""
 _FARTHEST = 3
-"""How many times a value may be what it is said to be over."""
+"""Maximum ratio of a value to its limit in a phrase such as "over 100"."""
 _MOST_IN_RUNS = 24
-"""The rows of a result up to which totals of runs of rows are computed."""
+"""Maximum number of rows for which totals of consecutive rows are computed."""
 
 
 def _day(text: str) -> date | None:
@@ -78,7 +78,7 @@ class Figures(Counts):
         return bound and columns <= explained and self._supports(figure, rows, every - explained, bound)
 
     def _is_streak(self, figure: Figure) -> bool:
-        """Return whether a number of periods in a row is one in which the values rise or fall, as the sentence says."""
+        """Return whether the values rise or fall in as many consecutive periods as the figure says."""
         if not figure.is_whole or not self.words.streak.search(self.text[figure.end : figure.end + 32]):
             if not figure.is_whole or not self.words.streak.search(self.text[max(0, figure.start - 4) : figure.start]):
                 return False
@@ -278,7 +278,7 @@ class Figures(Counts):
                 yield from self._across_columns(figure, 1 << row, columns)
 
     def _values(self, figure: Figure, rows: int, column: Column, op: str, bound: bool) -> Iterator[Fact]:
-        """Yield the values of a column, and its total, average and median as far as the sentence speaks of them."""
+        """Yield the values of a column, and its total, average and median as far as the sentence mentions them."""
         values = self.table.values(rows, column.index)
         groups = [
             group
@@ -437,7 +437,7 @@ class Figures(Counts):
     def _sums_and_differences(
         self, figure: Figure, single: bool, one: Column, two: Column, sums: Mapping[int, float]
     ) -> Iterator[Fact]:
-        """Yield the sum and the difference of two columns of one unit, where the sentence speaks of them."""
+        """Yield the sum and the difference of two columns of one unit, if the sentence mentions them."""
         if one.unit != two.unit:
             return
         adds_up = self.words.total.search(self.text) or self.reading.is_whole(figure)

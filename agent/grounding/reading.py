@@ -1,4 +1,4 @@
-"""What a sentence speaks of: names, periods, metrics and figures, and which of them belong together."""
+"""The parts of a sentence: names, periods, metrics and figures, and which of them belong together."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
