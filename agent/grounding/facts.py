@@ -186,7 +186,11 @@ _ENDING = re.compile(
 
 @lru_cache(maxsize=50_000)
 def same_word(one: str, two: str) -> bool:
-    """Return whether two words in lower case are forms of one: by their stems, in Russian also by their endings."""
+    """Return whether two words in lower case are forms of one: by their stems, in Russian also by their endings.
+
+    >>> same_word("sale", "sales"), same_word("москва", "москвы"), same_word("sale", "salt")
+    (True, True, False)
+    """
     if one == two or stem(one) == stem(two):
         return True
     if not ("а" <= one[:1] <= "я" and one[:3] == two[:3]):
@@ -211,7 +215,11 @@ def _same_beginning(one: str, two: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def alike(one: str, two: str) -> bool:
-    """Return whether two stems are of the same root: equal, or of similar length with the same first five letters."""
+    """Return whether two stems are of the same root: equal, or of similar length with the same first five letters.
+
+    >>> alike("region", "regional"), alike("region", "reason")
+    (True, False)
+    """
     if one == two:
         return True
     size = 5 if one[:1].isascii() else 4
@@ -225,7 +233,11 @@ def stems_of(text: str) -> list[str]:
 
 
 def number_of(cell: object) -> float | None:
-    """Return the value of a cell that is a number, or text for one; None for another."""
+    """Return the value of a cell that is a number or the text of one; None for any other cell.
+
+    >>> number_of("12.50"), number_of("12 kg"), number_of(True)
+    (12.5, None, None)
+    """
     if isinstance(cell, bool) or not isinstance(cell, int | float | str):
         return None
     if isinstance(cell, str) and not re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", cell):
@@ -278,7 +290,11 @@ def _plain(word: str) -> str:
 
 
 def readable(name: str) -> str:
-    """Return the name of a column as words."""
+    """Return the name of a column as words.
+
+    >>> readable("unitsSold_2021")
+    'units Sold 2021'
+    """
     return _CAMEL.sub(" ", name).replace("_", " ")
 
 

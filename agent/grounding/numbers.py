@@ -169,7 +169,11 @@ def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[floa
 
 
 def factors_named(texts: Iterable[str]) -> set[float]:
-    """Return the factors of the words of scale that stand by themselves in `texts`, as in a column `revenue_mln`."""
+    """Return the factors of the words of scale that stand by themselves in `texts`, as in a column `revenue_mln`.
+
+    >>> factors_named(["revenue, mln"])
+    {1000000.0}
+    """
     read = list(texts)
     words = {word for text in read for word in re.findall(r"[^\W\d_]+", text.lower())}
     named = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or _in_chinese(name, words)}
