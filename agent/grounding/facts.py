@@ -410,21 +410,17 @@ class Table:
             numbers,
         )
 
-    def _inside_word(self, at: int) -> bool:
-        return at > 0 and self.question[at].isalpha() and self.question[at - 1].isalnum()
-
     @cached_property
     def _currency_asked(self) -> str | None:
-        """The currency that the question names; None where it names none, or several."""
-        found = {
-            unit
-            for words in all_vocabularies()
-            for pattern, unit in unit_patterns(words)
-            for match in pattern.finditer(self.question)
-            if _CURRENCY.fullmatch(unit.upper())
-            and not (match.group()[0] < "\u3400" and self._inside_word(match.start()))
-        }
-        return found.pop() if len(found) == 1 else None
+        """The currency that the question names; None if it names none or several."""
+        currencies = set()
+        for vocabulary in all_vocabularies():
+            for pattern, unit in unit_patterns(vocabulary):
+                for match in pattern.finditer(self.question) if _CURRENCY.fullmatch(unit.upper()) else ():
+                    first, before = match.group()[0], self.question[: match.start()][-1:]
+                    if not (first.isalpha() and first < "\u3400" and before.isalnum()):
+                        currencies.add(unit)
+        return currencies.pop() if len(currencies) == 1 else None
 
     def _without_totals(self) -> int:
         """Return all rows but those that hold totals of the others."""

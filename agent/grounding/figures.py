@@ -251,13 +251,9 @@ class Figures(Counts):
             yield from self._of_pair(figure, column, subject, object_, how)
         patterns = (self.words.rest, self.words.negation, self.words.complement)
         if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
-            yield from self._complements(rows, columns)
-
-    def _complements(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
-        """Yield what is missing to 100 %, as in "the rest"."""
-        for at in columns:
-            scale = 1 if _SCALED.search(self.table.columns[at].name) else 100
-            yield from (Fact(100 - scale * value, "percent") for value in self.table.values(rows, at))
+            scales = {at: 1 if _SCALED.search(self.table.columns[at].name) else 100 for at in columns}
+            shares = [scale * value for at, scale in scales.items() for value in self.table.values(rows, at)]
+            yield from (Fact(100 - share, "percent") for share in shares)
 
     def _weighted(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the means of columns weighted by the values of another column."""
