@@ -99,7 +99,7 @@ def _finish(arguments: Finish, state: AnalystState) -> dict[str, Any]:
     for at, result_id in enumerate(ids):
         check_known("finish", f"result_ids[{at}]", result_id, tuple(state["results"]))
     result = state["results"][ids[0]]["result"]
-    chart = next((drawn["chart"] for drawn in state["drawn"]), None) or chart_of(result, state["question"])
+    chart = next((drawing["chart"] for drawing in state["drawn"]), None) or chart_of(result, state["question"])
     choose_output_type(state["question"], result, state.get("output_type"), chart)
     return {"conclusion": Conclusion(answer=arguments.answer.strip(), result_ids=ids)}
 

@@ -99,11 +99,11 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
 
 def _reopened_clarification(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the clarification state as it was before a run that carried an answer or feedback; {} for other runs."""
-    given = state.get("given") or {}
-    is_reply = given.get("clarification_answer") is not None or given.get("feedback") is not None
-    if not is_reply or not given.get("clarification"):
+    inputs = state.get("given") or {}
+    is_reply = inputs.get("clarification_answer") is not None or inputs.get("feedback") is not None
+    if not is_reply or not inputs.get("clarification"):
         return {}
-    return {name: given[name] for name in _CLARIFICATION_KEYS if name in given}
+    return {name: inputs[name] for name in _CLARIFICATION_KEYS if name in inputs}
 
 
 def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _partial_output(state: AnalystState) -> dict[str, Any]:
         "value": None,
         "sql": list(results.values())[-1]["sql"] if results else None,
         "tables": [answer_table(name, kept["result"]) for name, kept in results.items()],
-        "charts": [drawn["chart"] for drawn in state.get("drawn") or ()],
+        "charts": [drawing["chart"] for drawing in state.get("drawn") or ()],
     }
 
 

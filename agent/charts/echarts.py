@@ -211,11 +211,11 @@ def _read_heatmap(option: Option, categories: tuple[str, ...]) -> ChartData:
 
 def _read_boxes(option: Option, categories: tuple[str, ...]) -> ChartData:
     boxes, outliers = (series["data"] for series in option["series"])
-    drawn = []
+    distributions = []
     for at, ends in enumerate(boxes):
         beyond = tuple(value for x, value in outliers if x == at)
-        drawn.append(None if ends[0] is None else Box(*[*ends, beyond]))
-    return ChartData(categories, boxes=tuple(drawn))
+        distributions.append(None if ends[0] is None else Box(*[*ends, beyond]))
+    return ChartData(categories, boxes=tuple(distributions))
 
 
 _READERS = {"pie": _read_pie, "scatter": _read_scatter, "heatmap": _read_heatmap, "box": _read_boxes}

@@ -162,7 +162,7 @@ def run_demo(services: Services, console: Console) -> int:
     try:
         datasets = {
             path: services.registry.create(services.registry.add_file(path))
-            for path in dict.fromkeys(asked.file for asked in SHEETS)
+            for path in dict.fromkeys(example.file for example in SHEETS)
         }
     except DriverMissing as error:
         console.print(Text(f"The spreadsheets are skipped. {error}", style="yellow"))
@@ -177,40 +177,40 @@ def run_demo(services: Services, console: Console) -> int:
 
 def _ask_shop(services: Services, console: Console) -> int:
     graph, source, right = build_graph(services), services.source(SAMPLE), 0
-    for number, asked in enumerate(SHOP, 1):
-        _announce(f"{number} of {len(SHOP)}: {asked.kind}", asked, console)
-        output = render.ask(graph, {"question": asked.question, "source": SAMPLE}, console)
-        ordered = is_ordered(asked.sql, source.catalog.dialect)
-        right += _compare(asked, output, [source.execute(asked.sql)], ordered, console)
+    for number, example in enumerate(SHOP, 1):
+        _announce(f"{number} of {len(SHOP)}: {example.kind}", example, console)
+        output = render.ask(graph, {"question": example.question, "source": SAMPLE}, console)
+        ordered = is_ordered(example.sql, source.catalog.dialect)
+        right += _compare(example, output, [source.execute(example.sql)], ordered, console)
     console.print(Rule(align="left"))
     return right
 
 
 def _ask_sheets(datasets: Mapping[Path, Dataset], services: Services, console: Console) -> int:
     graph, right = build_analyst(services), 0
-    for number, asked in enumerate(SHEETS, 1):
-        _announce(f"{number} of {len(SHEETS)}: {asked.kind}, {asked.file.name}", asked, console)
-        output = render.ask(graph, {"question": asked.question, "files": [str(asked.file)]}, console)
-        ordered = bool(asked.specs[0].sort)
-        right += _compare(asked, output, _references(asked, datasets, services), ordered, console)
+    for number, example in enumerate(SHEETS, 1):
+        _announce(f"{number} of {len(SHEETS)}: {example.kind}, {example.file.name}", example, console)
+        output = render.ask(graph, {"question": example.question, "files": [str(example.file)]}, console)
+        ordered = bool(example.specs[0].sort)
+        right += _compare(example, output, _references(example, datasets, services), ordered, console)
     console.print(Rule(align="left"))
     return right
 
 
-def _references(asked: SheetQuestion, datasets: Mapping[Path, Dataset], services: Services) -> list[Result]:
+def _references(example: SheetQuestion, datasets: Mapping[Path, Dataset], services: Services) -> list[Result]:
     """Return the result of each reference spec."""
-    dataset_id = datasets[asked.file].dataset_id
+    dataset_id = datasets[example.file].dataset_id
     source = services.datasets([dataset_id])
-    return [run(spec, Datasets(dataset_id, source.catalog.tables), source) for spec in asked.specs]
+    return [run(spec, Datasets(dataset_id, source.catalog.tables), source) for spec in example.specs]
 
 
-def _announce(title: str, asked: ShopQuestion | SheetQuestion, console: Console) -> None:
+def _announce(title: str, example: ShopQuestion | SheetQuestion, console: Console) -> None:
     console.print(Rule(title, align="left"))
-    console.print(Text(asked.question, style="bold cyan"))
+    console.print(Text(example.question, style="bold cyan"))
 
 
 def _compare(
-    asked: ShopQuestion | SheetQuestion, output: Output, references: Sequence[Result], ordered: bool, console: Console
+    example: ShopQuestion | SheetQuestion, output: Output, references: Sequence[Result], ordered: bool, console: Console
 ) -> bool:
     """Print the output, and return whether its main table has the rows of a reference."""
     render.show(output, console)
@@ -220,7 +220,7 @@ def _compare(
         return True
     got = output["sql"] if not output["error"] else output["error"]["message"]
     console.print(
-        Text(f"✗ other rows than the reference. Question: {asked.question} Got: {printable(str(got))}", style="red")
+        Text(f"✗ other rows than the reference. Question: {example.question} Got: {printable(str(got))}", style="red")
     )
     table = AnswerTable(name="reference", columns=references[0]["columns"], rows=references[0]["rows"])
     console.print("Reference:", render.rows_table(table, "en"))

@@ -26,10 +26,10 @@ class Overlap:
 
     both: int = 0
     named: int = 0
-    wanted: int = 0
+    expected: int = 0
 
     def __add__(self, other: "Overlap") -> "Overlap":
-        return Overlap(self.both + other.both, self.named + other.named, self.wanted + other.wanted)
+        return Overlap(self.both + other.both, self.named + other.named, self.expected + other.expected)
 
     @property
     def precision(self) -> float | None:
@@ -39,7 +39,7 @@ class Overlap:
     @property
     def recall(self) -> float | None:
         """Share of the expected names that were used; None if none was expected."""
-        return self.both / self.wanted if self.wanted else None
+        return self.both / self.expected if self.expected else None
 
 
 def overlaps(sql: str | None, reference: str, catalog: Catalog) -> tuple[Overlap, Overlap]:
@@ -67,8 +67,8 @@ def bootstrap_interval(matched: int, questions: int) -> tuple[float, float]:
     """
     if not questions:
         return 0.0, 0.0
-    drawn = np.random.default_rng(_SEED).binomial(questions, matched / questions, _RESAMPLES) / questions
-    low, high = np.percentile(drawn, (_TAIL_PERCENT, 100 - _TAIL_PERCENT))
+    resampled = np.random.default_rng(_SEED).binomial(questions, matched / questions, _RESAMPLES) / questions
+    low, high = np.percentile(resampled, (_TAIL_PERCENT, 100 - _TAIL_PERCENT))
     return float(low), float(high)
 
 

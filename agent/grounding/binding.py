@@ -1,4 +1,4 @@
-"""Which rows and columns a place of a sentence may be of, and the values of those."""
+"""The rows and columns that a place in a sentence may refer to, and their values."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -93,9 +93,8 @@ class Objection:
 class Fact:
     """A value that follows from rows.
 
-    `kind` is "value" in the unit of `column`, "percent", "points", "ratio" or "count".
-
-    `change` is its sign where it is a difference, 0 where either sign will do.
+    `kind` is "value" in the unit of `column`, "percent", "points", "ratio" or "count". `compares` names the kind of
+    difference that it is: "time", "compare", "columns", "any", or nothing for a value of its own.
     """
 
     value: float
@@ -108,13 +107,13 @@ class Binding:
     """A sentence bound to the rows and columns of one table. The checks are built on it."""
 
     def __init__(
-        self, reading: Reading, said: set[tuple[str, float]], stated: dict[tuple[int, int], list[float]]
+        self, reading: Reading, question_figures: set[tuple[str, float]], stated: dict[tuple[int, int], list[float]]
     ) -> None:
         self.reading = reading
         self.table = reading.table
         self.words = reading.words
         self.text = reading.text
-        self.said = said
+        self.question_figures = question_figures
         self.stated = stated
 
     def _objection(self, start: int, end: int, reason: str) -> Objection:
@@ -466,7 +465,7 @@ class Binding:
         return self._in_time({member.rows for member in members if member.rows & base})
 
     def _pairs_beside(self, periods: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield each period and the one before it, and the one after it where the sentence speaks of that."""
+        """Yield each period and the one before it, and the one after it if the sentence mentions it."""
         governing = {member.rows for group in self.reading.governing(start, end, -1) for member in group.members}
         for mask in periods:
             if len(periods) == 1 or mask in governing or self.words.previous.search(self.text):

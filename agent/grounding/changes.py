@@ -123,7 +123,7 @@ class Changes(Counts):
         )
 
     def _ratios_compare(self, subject: Group, object_: Group, sign: int) -> bool:
-        """Return whether a ratio of two columns compares so, where the sentence speaks of one."""
+        """Return whether a ratio of two columns is higher for the subject, or lower if `sign` is -1."""
         if not self.words.each.search(self.text):
             return False
         for one, two in permutations(self.table.metrics, 2):
@@ -183,7 +183,7 @@ class Changes(Counts):
         return 0 if len(low) != 1 else -side // 2 if low.pop() else side // 2
 
     def _moves(self, match: re.Match[str], sign: int) -> bool:
-        """Return whether the values that a word of a rise or fall is said of move as `sign` says."""
+        """Return whether the values that a word of a rise or fall refers to change in the direction of `sign`."""
         delta = self._from_to(match)
         if delta is not None:
             return delta * sign > 0 and not self._reversed(match)

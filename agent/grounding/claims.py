@@ -1,12 +1,13 @@
-"""No invented figures and claims: what a text states that does not follow from the rows that it describes."""
+"""Check the claims of a text: find those that do not follow from the rows that it describes."""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from agent.grounding.binding import MOST_ROWS, Objection
 from agent.grounding.changes import Changes
-from agent.grounding.facts import Table, number_of, readable, said_figures, stems_of
+from agent.grounding.facts import Table, number_of, question_figures, readable, stems_of
 from agent.grounding.figures import Figures
 from agent.grounding.numbers import spans_of
 from agent.grounding.rankings import Rankings
@@ -21,33 +22,29 @@ def unsupported_claims(text: str, results: Result | Sequence[Result], question: 
 
     A figure has to be a value of the row, period and metric that its sentence names, or be computed from such values:
     totals, averages, medians, shares, differences, changes, ratios, ranks and counts. Superlatives, comparisons and
-    directions are held against the values. Causes, forecasts and sentiments need words in the rows that support them.
+    directions are compared with the values. Causes, forecasts and sentiments need words in the rows that support them.
+    A claim is supported if one of several results supports it.
     """
-    given = [results] if isinstance(results, dict) else list(results)
-    tables = [Table(result, question) for result in given]
+    results = [results] if isinstance(results, dict) else list(results)
+    tables = [Table(result, question) for result in results]
     words = vocabulary_of(language_of(text))
-    before: list[Reading | None] = [None] * len(tables)
-    said = said_figures([question, *(readable(name) for result in given for name in result["columns"])])
+    names = [readable(name) for result in results for name in result["columns"]]
+    known_figures = question_figures([question, *names])
+    previous: Sequence[Reading | None] = [None] * len(tables)
     objections: list[Objection] = []
     for start, sentence in sentences_of(text):
-        readings = [Reading(sentence, table, words, last) for table, last in zip(tables, before, strict=True)]
+        readings = [Reading(sentence, table, words, before) for table, before in zip(tables, previous, strict=True)]
+        previous = readings
         stated = _stated_values(readings)
-        found = [
-            {(each.start, each.end): each for each in Checks(reading, said, stated).objections()}
+        by_table = [
+            {(claim.start, claim.end): claim for claim in Checks(reading, known_figures, stated).objections()}
             for reading in readings
         ]
-        shared = set.intersection(*(set(each) for each in found)) if found else set()
-        objections += [
-            Objection(start + each.start, start + each.end, each.claim, each.reason)
-            for key, each in (found[0].items() if found else ())
-            if key in shared
-        ]
-        objections += [
-            Objection(start + each.start, start + each.end, each.claim, each.reason)
-            for each in unsupported_opinions(sentence, words, tables, question)
-        ]
-        before = [*readings]
-    return sorted(objections, key=lambda each: each.start)
+        shared = set(by_table[0]).intersection(*by_table) if by_table else set()
+        in_sentence = [claim for place, claim in by_table[0].items() if place in shared] if by_table else []
+        in_sentence += unsupported_opinions(sentence, words, tables, question)
+        objections += [replace(claim, start=start + claim.start, end=start + claim.end) for claim in in_sentence]
+    return sorted(objections, key=lambda objection: objection.start)
 
 
 def _stated_values(readings: Sequence[Reading]) -> dict[tuple[int, int], list[float]]:
@@ -73,8 +70,8 @@ class Checks(Figures, Rankings, Changes):
         """Yield what the table does not support."""
         for period in self.reading.periods:
             clock = re.search(r"\d{1,2}:\d\d", period.text)
-            known = clock and any(clock.group() in text for text in self.table.texts) and len(period.text) <= 8
-            if not period.rows and not known:
+            is_cell = clock and any(clock.group() in text for text in self.table.texts) and len(period.text) <= 8
+            if not period.rows and not is_cell:
                 yield self._objection(period.start, period.end, "the rows have no such date or period")
         yield from self._relative_periods()
         for figure in self.reading.figures:
@@ -90,15 +87,19 @@ class Checks(Figures, Rankings, Changes):
         yield from self.quantities()
 
     def _relative_periods(self) -> Iterator[Objection]:
-        """Yield periods such as "last month" that are others than that of the question, where the rows have none."""
+        """Yield relative periods such as "last month" that differ from that of the question."""
         compared = any(column.is_change for column in self.table.metrics)
         if self.table.has_row_periods or self.table.families or compared:
             return
-        patterns = [words.relative_periods for words in all_vocabularies()]
-        asked = {name for each in patterns for name, pattern in each.items() if pattern.search(self.table.question)}
-        for name, pattern in self.words.relative_periods.items() if asked else ():
+        of_question = {
+            name
+            for words in all_vocabularies()
+            for name, pattern in words.relative_periods.items()
+            if pattern.search(self.table.question)
+        }
+        for name, pattern in self.words.relative_periods.items() if of_question else ():
             match = pattern.search(self.text)
-            if match and name not in asked:
+            if match and name not in of_question:
                 yield self._objection(match.start(), match.end(), "the question is about another period")
 
 

@@ -38,7 +38,7 @@ _PATTERNS = tuple(
 _BARE_YEAR = re.compile(r"(?<![\w.,$€£¥₽-])(?:19|20)\d\d(?![\d%]|[.,]\d|[ \u00a0]\d{3}\b)")
 _LAST_YEAR = 9999
 _HINT = re.compile(rf"(?:19|20)\d\d|\d:\d\d|Q[1-4]|H[12]|季|月|半年|[Qq]uarter|half|(?i:кв\.?|полуго|половин)|{_NAME}")
-"""Without one of these a text has no date. The test is fast, and most cells have none."""
+"""Every date contains a match. This test is fast, and most cells contain no date."""
 
 _PARTS_OF_NAMES = {
     "year": re.compile(r"(?<![a-zа-я])(year|yr|fy|год|года)(?![a-zа-я])|年份|年度|^年$"),

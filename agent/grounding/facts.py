@@ -18,7 +18,7 @@ _LARGEST = 1e300
 _LONGEST_NAME = 80
 _LONGEST_CHINESE_NAME = 40
 _MOST_ROWS = 2_000
-"""Rows that are read. A result with more counts as cut off, so that a check stays fast."""
+"""Maximum number of rows that are read; a longer result counts as truncated. This limits the time of a check."""
 _TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")
@@ -186,7 +186,11 @@ _ENDING = re.compile(
 
 @lru_cache(maxsize=50_000)
 def same_word(one: str, two: str) -> bool:
-    """Return whether two words in lower case are forms of one: by their stems, in Russian also by their endings."""
+    """Return whether two words in lower case are forms of one: by their stems, in Russian also by their endings.
+
+    >>> same_word("sale", "sales"), same_word("москва", "москвы"), same_word("sale", "salt")
+    (True, True, False)
+    """
     if one == two or stem(one) == stem(two):
         return True
     if not ("а" <= one[:1] <= "я" and one[:3] == two[:3]):
@@ -200,7 +204,7 @@ def same_word(one: str, two: str) -> bool:
 _ADJECTIVE = re.compile("([а-я]{4,})ск(?:ий|ая|ое|ие|их|ого|ой|им|ом|ую|ими|ому)")
 """Russian adjectives, some of which are made of the names of places."""
 _COMBINING = ("авто", "авиа", "мото", "вело", "электро", "теле", "радио", "агро", "аэро", "гидро", "тепло", "фото")
-"""First parts of Russian compounds, by which a longer name is called."""
+"""First parts of Russian compounds, which may stand for a longer name."""
 
 
 @lru_cache(maxsize=50_000)
@@ -211,7 +215,11 @@ def _same_beginning(one: str, two: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def alike(one: str, two: str) -> bool:
-    """Return whether two stems are of the same root: equal, or of similar length with the same first five letters."""
+    """Return whether two stems are of the same root: equal, or of similar length with the same first five letters.
+
+    >>> alike("region", "regional"), alike("region", "reason")
+    (True, False)
+    """
     if one == two:
         return True
     size = 5 if one[:1].isascii() else 4
@@ -225,7 +233,11 @@ def stems_of(text: str) -> list[str]:
 
 
 def number_of(cell: object) -> float | None:
-    """Return the value of a cell that is a number, or text for one; None for another."""
+    """Return the value of a cell that is a number or the text of one; None for any other cell.
+
+    >>> number_of("12.50"), number_of("12 kg"), number_of(True)
+    (12.5, None, None)
+    """
     if isinstance(cell, bool) or not isinstance(cell, int | float | str):
         return None
     if isinstance(cell, str) and not re.fullmatch(r"\s*[-+]?\d+(?:\.\d+)?\s*", cell):
@@ -278,7 +290,11 @@ def _plain(word: str) -> str:
 
 
 def readable(name: str) -> str:
-    """Return the name of a column as words."""
+    """Return the name of a column as words.
+
+    >>> readable("unitsSold_2021")
+    'units Sold 2021'
+    """
     return _CAMEL.sub(" ", name).replace("_", " ")
 
 
@@ -318,11 +334,12 @@ class Table:
         self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MOST_ROWS
         self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
         named = [period for name in result["columns"] for period in self._periods_of_name(name)]
-        self.said_periods = [*periods_of(question), *named]
+        self.question_periods = [*periods_of(question), *named]
         texts = [question, *(readable(name) for name in result["columns"])]
-        self.said_years = {int(year) for text in texts for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)}
+        self.question_years = {int(year) for text in texts for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)}
         self.years = (
-            years_of([*(period for row in self.row_periods for period in row), *self.said_periods]) | self.said_years
+            years_of([*(period for row in self.row_periods for period in row), *self.question_periods])
+            | self.question_years
         )
         self.columns = [self._column(index, name) for index, name in enumerate(result["columns"])]
         for column in self.columns:
@@ -393,21 +410,17 @@ class Table:
             numbers,
         )
 
-    def _inside_word(self, at: int) -> bool:
-        return at > 0 and self.question[at].isalpha() and self.question[at - 1].isalnum()
-
     @cached_property
     def _currency_asked(self) -> str | None:
-        """The currency that the question names; None where it names none, or several."""
-        found = {
-            unit
-            for words in all_vocabularies()
-            for pattern, unit in unit_patterns(words)
-            for match in pattern.finditer(self.question)
-            if _CURRENCY.fullmatch(unit.upper())
-            and not (match.group()[0] < "\u3400" and self._inside_word(match.start()))
-        }
-        return found.pop() if len(found) == 1 else None
+        """The currency that the question names; None if it names none or several."""
+        currencies = set()
+        for vocabulary in all_vocabularies():
+            for pattern, unit in unit_patterns(vocabulary):
+                for match in pattern.finditer(self.question) if _CURRENCY.fullmatch(unit.upper()) else ():
+                    first, before = match.group()[0], self.question[: match.start()][-1:]
+                    if not (first.isalpha() and first < "\u3400" and before.isalnum()):
+                        currencies.add(unit)
+        return currencies.pop() if len(currencies) == 1 else None
 
     def _without_totals(self) -> int:
         """Return all rows but those that hold totals of the others."""
@@ -651,15 +664,15 @@ class Table:
             columns = frozenset(
                 column.index
                 for column in self.metrics
-                if any(known.supports(period, self.said_years) for known in column.periods)
+                if any(known.supports(period, self.question_years) for known in column.periods)
             )
             rows = self.rows_in(period)
             if columns and not (rows and period.year is None and not any(c.periods for c in self.metrics)):
                 found.append(Mention(period.start, period.end, -2, self.all, words, columns, period.order))
             elif rows:
                 found.append(Mention(period.start, period.end, -1, rows, words, order=period.order))
-            elif any(known.supports(period, self.said_years) for known in self.said_periods) or (
-                period.year in self.said_years and period.month is None and period.quarter is None
+            elif any(known.supports(period, self.question_years) for known in self.question_periods) or (
+                period.year in self.question_years and period.month is None and period.quarter is None
             ):
                 continue
             else:
@@ -667,14 +680,17 @@ class Table:
         return found
 
     def rows_in(self, period: Period) -> int:
-        """Return the rows that lie within `period`."""
+        """Return the rows that lie within `period`, or in its year if the question names its month."""
+        years = self.question_years or self._row_years
+        month_in_question = any(
+            period.month and period.month == other.month and not period.day for other in self.question_periods
+        )
         rows = 0
-        asked = any(period.month and period.month == said.month and not period.day for said in self.said_periods)
-        for at, known in enumerate(self.row_periods):
+        for at, row_periods in enumerate(self.row_periods):
             if any(
-                each.supports(period, self.said_years or self._row_years)
-                or (asked and each.is_year and period.year == each.year)
-                for each in known
+                row_period.supports(period, years)
+                or (month_in_question and row_period.is_year and period.year == row_period.year)
+                for row_period in row_periods
             ):
                 rows |= 1 << at
         return rows & self.all
@@ -768,7 +784,7 @@ def aggregates(values: Sequence[float]) -> dict[str, float]:
     return {"total": sum(values), "average": fmean(values), "median": median(values)}
 
 
-def said_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
+def question_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
     """Return the figures of the question and of the names of columns, by kind and value."""
     return {
         (known.kind, value * known.factor)
@@ -814,7 +830,7 @@ def _factors_of(words: str) -> frozenset[float]:
 
 
 _LETTERS = {"k", "m", "mn", "bn", "wan", "yi"}
-"""Endings of columns such as `hours_m`; in metres instead, nobody says million."""
+"""Scales at the end of the name of a column, as in `revenue_usd_m`; without another unit `m` may be metres."""
 _PREFIXED = re.compile(
     r"(?P<scale>k|m|mn|mln|bn|wan|yi|тыс|млн|млрд|千|万|百万|亿)(?P<unit>usd|eur|gbp|rub|cny|yuan|元|руб|美元|欧元)$",
     re.IGNORECASE,

@@ -1,4 +1,4 @@
-"""Figures: whether the rows that a sentence names have them, or they can be computed from those."""
+"""Check figures: each must be a value of the rows that its sentence names, or be computed from such values."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _CLOCK = re.compile(
     r"|(?:and|to|-|–)\s?\d+\s(?:in the|[ap]\.?m|o'clock))",
     re.IGNORECASE,
 )
-"""What stands behind an hour of the day."""
+"""Words after an hour of the day."""
 _ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d{2}")
 _PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$", re.IGNORECASE)
 _MOST_MEANT = 3
@@ -27,9 +27,9 @@ _DAILY = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суто�
 _BEHIND = 3
 """How much farther a word behind a figure counts than one before it, in characters."""
 _FARTHEST = 3
-"""How many times a value may be what it is said to be over."""
+"""Maximum ratio of a value to its limit in a phrase such as "over 100"."""
 _MOST_IN_RUNS = 24
-"""The rows of a result up to which totals of runs of rows are computed."""
+"""Maximum number of rows for which totals of consecutive rows are computed."""
 
 
 def _day(text: str) -> date | None:
@@ -78,7 +78,7 @@ class Figures(Counts):
         return bound and columns <= explained and self._supports(figure, rows, every - explained, bound)
 
     def _is_streak(self, figure: Figure) -> bool:
-        """Return whether a number of periods in a row is one in which the values rise or fall, as the sentence says."""
+        """Return whether the values rise or fall in as many consecutive periods as the figure says."""
         if not figure.is_whole or not self.words.streak.search(self.text[figure.end : figure.end + 32]):
             if not figure.is_whole or not self.words.streak.search(self.text[max(0, figure.start - 4) : figure.start]):
                 return False
@@ -119,7 +119,7 @@ class Figures(Counts):
         kinds = {figure.kind, "plain"} if figure.kind == "ordinal" else {figure.kind}
         counts = figure.is_word and not self.reading.unit_of(figure)
         if not counts and any(
-            (kind, value * figure.factor) in self.said for kind in kinds for value, _ in figure.readings
+            (kind, value * figure.factor) in self.question_figures for kind in kinds for value, _ in figure.readings
         ):
             return True
         if figure.is_whole and any(
@@ -202,7 +202,7 @@ class Figures(Counts):
                     return [(low, high)]
         return []
 
-    def _op(self, figure: Figure) -> str:
+    def _aggregate(self, figure: Figure) -> str:
         """Return "total", "average" or "median" where the sentence says that a figure is one."""
         best: tuple[int, str] = (40, "")
         for name in ("total", "average", "median"):
@@ -229,14 +229,14 @@ class Figures(Counts):
 
     def facts(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> Iterator[Fact]:
         """Yield what a figure of `rows` and `columns` may be."""
-        op = self._op(figure)
+        op = self._aggregate(figure)
         several = rows & (rows - 1) != 0
         for at in columns:
             yield from self._values(figure, rows, self.table.columns[at], op, bound)
         if self._open_totals(rows):
             return
         named_so = op == "average" and any(self.table.columns[at].has("average") for at in columns)
-        combined = op and figure.kind == "plain" and not named_so and not self._difference_said(figure)
+        combined = op and figure.kind == "plain" and not named_so and not self._states_difference(figure)
         if not (combined and several and op == "median"):
             yield from self._across_columns(figure, rows, columns)
         yield from self._ratios_of_rows(figure, rows, columns)
@@ -251,13 +251,9 @@ class Figures(Counts):
             yield from self._of_pair(figure, column, subject, object_, how)
         patterns = (self.words.rest, self.words.negation, self.words.complement)
         if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
-            yield from self._complements(rows, columns)
-
-    def _complements(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
-        """Yield what is missing to 100 %, as in "the rest"."""
-        for at in columns:
-            scale = 1 if _SCALED.search(self.table.columns[at].name) else 100
-            yield from (Fact(100 - scale * value, "percent") for value in self.table.values(rows, at))
+            scales = {at: 1 if _SCALED.search(self.table.columns[at].name) else 100 for at in columns}
+            shares = [scale * value for at, scale in scales.items() for value in self.table.values(rows, at)]
+            yield from (Fact(100 - share, "percent") for share in shares)
 
     def _weighted(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the means of columns weighted by the values of another column."""
@@ -278,7 +274,7 @@ class Figures(Counts):
                 yield from self._across_columns(figure, 1 << row, columns)
 
     def _values(self, figure: Figure, rows: int, column: Column, op: str, bound: bool) -> Iterator[Fact]:
-        """Yield the values of a column, and its total, average and median as far as the sentence speaks of them."""
+        """Yield the values of a column, and its total, average and median as far as the sentence mentions them."""
         values = self.table.values(rows, column.index)
         groups = [
             group
@@ -417,7 +413,7 @@ class Figures(Counts):
             if parts_of_whole and above + below:
                 yield Fact(100 * above / (above + below), "percent")
             related = one.stems & two.stems or one.kinds & two.kinds or one.unit and one.unit == two.unit
-            if related and self._difference_said(figure):
+            if related and self._states_difference(figure):
                 yield Fact(100 * (value - 1), "percent")
                 yield Fact(100 * (1 - value), "percent")
             return
@@ -437,7 +433,7 @@ class Figures(Counts):
     def _sums_and_differences(
         self, figure: Figure, single: bool, one: Column, two: Column, sums: Mapping[int, float]
     ) -> Iterator[Fact]:
-        """Yield the sum and the difference of two columns of one unit, where the sentence speaks of them."""
+        """Yield the sum and the difference of two columns of one unit, if the sentence mentions them."""
         if one.unit != two.unit:
             return
         adds_up = self.words.total.search(self.text) or self.reading.is_whole(figure)
@@ -445,14 +441,14 @@ class Figures(Counts):
         if single and one.index < two.index and figure.kind == "plain" and adds_up and additive:
             yield Fact(sums[one.index] + sums[two.index], "value", one)
         same_metric = any(one in family and two in family for family in self.table.families)
-        if figure.kind not in {"plain", "points"} or same_metric or not self._difference_said(figure):
+        if figure.kind not in {"plain", "points"} or same_metric or not self._states_difference(figure):
             return
         alike = one.unit or one.stems & two.stems or one.kinds & two.kinds or not (one.kinds and two.kinds)
         if alike and one.is_rate == two.is_rate:
             difference = abs(sums[one.index] - sums[two.index])
             yield from (Fact(each, "value", one, "columns") for each in (difference, -difference))
 
-    def _difference_said(self, figure: Figure) -> bool:
+    def _states_difference(self, figure: Figure) -> bool:
         """Return whether the words around a figure say that it is a difference or a change."""
         words = self.words
         if words.by.search(self.text[max(0, figure.start - 24) : figure.start]):
@@ -555,7 +551,7 @@ class Figures(Counts):
         self, figure: Figure, rows: int, columns: frozenset[int], bound: bool
     ) -> Iterator[tuple[Column, float, float, str]]:
         """Yield pairs of values that a difference, change or ratio may be of: column, subject, object, orientation."""
-        if figure.kind in {"plain", "points"} and not self._difference_said(figure):
+        if figure.kind in {"plain", "points"} and not self._states_difference(figure):
             return
         used = [self.table.columns[at] for at in columns]
         compared = [
@@ -687,7 +683,7 @@ class Figures(Counts):
         if len(values) < 2:
             return False
         derived = [value for one, two in permutations(values, 2) for value in self._of_stated(figure, one, two)]
-        if figure.kind == "plain" and self._op(figure) == "total":
+        if figure.kind == "plain" and self._aggregate(figure) == "total":
             derived.append(sum(values))
         spans = spans_of(figure, self.text, self._sign(figure, "any") < 0)
         factor = figure.factor if figure.kind == "plain" else 1.0
@@ -717,7 +713,7 @@ class Figures(Counts):
 
     def _of_stated(self, figure: Figure, one: float, two: float) -> Iterator[float]:
         """Yield what a figure may say of two values: a share, a change, a difference or a ratio."""
-        difference = self._difference_said(figure)
+        difference = self._states_difference(figure)
         if figure.kind == "percent" and two:
             sign = self._sign(figure, "any")
             if difference and (sign == 0 or (abs(one) >= abs(two)) == (sign > 0)):

@@ -64,7 +64,11 @@ def measure_words(text: str) -> Iterator[MeasureWord]:
 
 @lru_cache(maxsize=2_000)
 def measures_of(text: str) -> frozenset[str]:
-    """Return the names of the measures that `text`, such as the name of a column, may speak of."""
+    """Return the names of the measures that `text`, such as the name of a column, may refer to.
+
+    >>> measures_of("total revenue")
+    frozenset({'revenue'})
+    """
     return frozenset(name for word in measure_words(text) for name in word.measures)
 
 

@@ -169,17 +169,21 @@ def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[floa
 
 
 def factors_named(texts: Iterable[str]) -> set[float]:
-    """Return the factors of the words of scale that stand by themselves in `texts`, as in a column `revenue_mln`."""
+    """Return the factors of the words of scale that stand by themselves in `texts`, as in a column `revenue_mln`.
+
+    >>> factors_named(["revenue, mln"])
+    {1000000.0}
+    """
     read = list(texts)
     words = {word for text in read for word in re.findall(r"[^\W\d_]+", text.lower())}
-    named = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or _in_chinese(name, words)}
+    # Chinese has no spaces: a scale may end a longer run of characters.
+    chinese = {
+        name for name in SCALES if "\u4e00" <= name[0] <= "\u9fff" and any(word.endswith(name) for word in words)
+    }
+    named = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or name in chinese}
     return named | {
         SCALES[scale] for text in read for scale in re.findall(r"[（(_\s]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
     }
-
-
-def _in_chinese(name: str, words: set[str]) -> bool:
-    return not name.isascii() and "\u4e00" <= name[0] <= "\u9fff" and any(word.endswith(name) for word in words)
 
 
 def _figure(match: re.Match[str], text: str, language: Language) -> Figure:

@@ -88,7 +88,7 @@ class Rankings(Binding):
         return behind is not None and f"{match.group()}{behind.group()}".lower() in self.table.question.lower()
 
     def negated_comparisons(self) -> Iterator[Objection]:
-        """Check that what "no name has more than" is said of is the first."""
+        """Check sentences such as "no region has more than X": X must be the first."""
         words, reading = self.words, self.reading
         for object_ in reading.groups:
             before = reading.plain[: object_.start]
@@ -265,7 +265,7 @@ class Rankings(Binding):
         return [rows, *([self.table.all] if rows & (rows - 1) == 0 else [])] if others else [self.table.all]
 
     def _ratio_is_at(self, subject: Group, column: int, sides: Sequence[int], place: int, start: int, end: int) -> bool:
-        """Return whether the subject is first by a ratio of two columns, where the sentence speaks of one."""
+        """Return whether the subject is first by a ratio of two columns, if the sentence mentions a ratio."""
         near = self.text[max(0, start - 40) : end + 40]
         said = any(pattern.search(near) for pattern in (self.words.each, self.words.rated, self.words.average))
         own = self.table.columns[column]

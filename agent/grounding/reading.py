@@ -1,4 +1,4 @@
-"""What a sentence speaks of: names, periods, metrics and figures, and which of them belong together."""
+"""The parts of a sentence: names, periods, metrics and figures, and which of them belong together."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,11 @@ _GENERIC_HAN = {"平均", "总数", "总额", "数量", "人均", "比例", "百
 
 
 def sentences_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences and lines of `text` with their places."""
+    """Yield the sentences and lines of `text` with their places.
+
+    >>> list(sentences_of("Oslo has 3.5. Kazan has 2!"))
+    [(0, 'Oslo has 3.5. '), (14, 'Kazan has 2!')]
+    """
     start = 0
     for match in _SENTENCE.finditer(text):
         if text[start : match.end()].strip():

@@ -9,7 +9,6 @@ from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import openai
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
@@ -90,7 +89,7 @@ def may_reject_format(error: openai.APIStatusError) -> bool:
     return error.status_code in (400, 422, 500, 501) or (error.status_code == 404 and names_format(error))
 
 
-def repeat_no_crash(response: httpx.Response) -> None:
+def repeat_no_crash(response: Any) -> None:
     """Event hook: tell OpenAI's client not to repeat a request unchanged after status 500 or 501, or without quota.
 
     Some servers fail with 500 on a response format they do not know; the caller repeats the request without it.

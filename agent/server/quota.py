@@ -37,7 +37,7 @@ class UsageCounter:
     day: int = -1
     tokens: int = 0
     usd: Decimal = Decimal(0)
-    asked: list[float] = field(default_factory=list)
+    question_times: list[float] = field(default_factory=list)
     """The times of the questions."""
 
     @classmethod
@@ -49,12 +49,12 @@ class UsageCounter:
             values = {}
         day = int(now // _DAY_S)
         spent = values if values.get("day") == day else {}
-        asked = [time for time in values.get("asked", ()) if abs(now - time) < _MINUTE_S]
-        return cls(day, spent.get("tokens", 0), Decimal(str(spent.get("usd", 0))), asked)
+        question_times = [time for time in values.get("asked", ()) if abs(now - time) < _MINUTE_S]
+        return cls(day, spent.get("tokens", 0), Decimal(str(spent.get("usd", 0))), question_times)
 
     def write(self) -> str:
         """Return the counter as JSON text."""
-        return json.dumps({"day": self.day, "tokens": self.tokens, "usd": str(self.usd), "asked": self.asked})
+        return json.dumps({"day": self.day, "tokens": self.tokens, "usd": str(self.usd), "asked": self.question_times})
 
     def admit(self, questions: int, allowed: TenantSettings, now: float) -> None:
         """Count `questions` questions, all or none.
@@ -70,13 +70,13 @@ class UsageCounter:
         limit = allowed.questions_per_minute
         if limit is None:
             return
-        if len(self.asked) + questions > limit:
+        if len(self.question_times) + questions > limit:
             # The number of earlier questions that have to become a minute old first. If `questions` exceeds the limit,
             # no wait suffices.
-            expiring = min(len(self.asked), max(len(self.asked) + questions - limit, 1))
-            until = self.asked[expiring - 1] + _MINUTE_S if expiring else now + _MINUTE_S
+            expiring = min(len(self.question_times), max(len(self.question_times) + questions - limit, 1))
+            until = self.question_times[expiring - 1] + _MINUTE_S if expiring else now + _MINUTE_S
             raise _limit_reached(Message("limit_questions_per_minute", count=limit), until - now)
-        self.asked += [now] * questions
+        self.question_times += [now] * questions
 
     def spend(self, call: ModelCall) -> None:
         """Count the tokens and the cost of a model call."""

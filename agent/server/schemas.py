@@ -149,8 +149,8 @@ def body_check(question: type[BaseModel]) -> Any:
 def _schema(name: str, settings: Settings, fields: dict[str, Any]) -> type[BaseModel]:
     """Return an input schema with a question of limited length, the shared fields and `fields`."""
     length = StringConstraints(strip_whitespace=True, min_length=1, max_length=settings.max_question_chars)
-    asked: Any = (
+    question: Any = (
         Annotated[str, length] | None,
         Field(None, description="The question, in English, Russian or Chinese."),
     )
-    return create_model(name, __base__=_Input, question=asked, **_SHARED, **fields)
+    return create_model(name, __base__=_Input, question=question, **_SHARED, **fields)

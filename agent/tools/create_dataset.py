@@ -13,14 +13,14 @@ _SHOWN_SHEETS = 30
 
 
 class CreateDataset(Arguments):
-    """A file, and where in it the table stands."""
+    """A file, and the place of the table in it."""
 
     file_id: str = Field(description="The id of a file of this question.")
     sheet: Annotated[str, Field(max_length=300)] | None = Field(
-        None, description="The sheet of a workbook; left out: the first with cells."
+        None, description="Sheet of a workbook; default: the first that is not empty."
     )
     header_row: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
-        None, description="The row of the header, counted from 1; 0 where there is none; left out: it is looked for."
+        None, description="Number of the header row, from 1; 0: no header; default: detected."
     )
 
 

@@ -12,7 +12,7 @@ class Plot(Arguments):
     """A result and how to draw it."""
 
     result_id: str = Field(description="The id of a result of run_query.")
-    plot: PlotSpec = Field(description="How to draw it. Columns are named as the result names them.")
+    plot: PlotSpec = Field(description="The chart. Columns have the names of the result.")
 
 
 def plot(arguments: Plot, bench: Workbench, cancellation: Cancellation) -> Outcome:

@@ -28,7 +28,7 @@ class ResolveFields(Arguments):
 
     dataset_id: str = Field(description="The id of a dataset of this question.")
     terms: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=20)] = (
-        Field(description="Words of the question, one term for each column that is looked for.")
+        Field(description="Words of the question, one term for each column to find.")
     )
 
 

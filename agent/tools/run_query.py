@@ -18,10 +18,10 @@ SHOWN_ROWS = 50
 
 
 class RunQuery(Arguments):
-    """A dataset and what to compute of it."""
+    """A dataset and a query spec."""
 
-    dataset_id: str = Field(description="The id of the dataset that is asked.")
-    query: QuerySpec = Field(description="What to compute. Joined datasets are named by their ids.")
+    dataset_id: str = Field(description="The id of the main dataset.")
+    query: QuerySpec = Field(description="The query spec. Joined datasets are named by their ids.")
 
     @field_validator("query", mode="before")
     @classmethod

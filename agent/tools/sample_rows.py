@@ -19,7 +19,7 @@ class SampleRows(Arguments):
     dataset_id: str = Field(description="The id of a dataset of this question.")
     n: Annotated[int, Field(ge=1, le=MAX_ROWS)] = 5
     columns: Annotated[list[str], Field(min_length=1, max_length=_MAX_COLUMNS)] | None = Field(
-        None, description=f"Names of columns; left out: the first {_MAX_COLUMNS}."
+        None, description=f"Names of columns; default: the first {_MAX_COLUMNS}."
     )
 
 

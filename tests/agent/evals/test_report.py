@@ -38,8 +38,8 @@ def test_costs_are_those_of_a_question_on_average_and_unknown_as_soon_as_one_is(
 
 
 def test_precision_and_recall_are_those_of_all_names_together() -> None:
-    few, many = Overlap(both=1, named=1, wanted=1), Overlap(both=1, named=3, wanted=2)
-    report = Report([Outcome("a", tables=few, columns=many), Outcome("b", tables=many, columns=Overlap(wanted=2))])
+    few, many = Overlap(both=1, named=1, expected=1), Overlap(both=1, named=3, expected=2)
+    report = Report([Outcome("a", tables=few, columns=many), Outcome("b", tables=many, columns=Overlap(expected=2))])
 
     assert report.as_json()["tables"] == {"precision": 0.5, "recall": 0.6667}
     assert report.as_json()["columns"] == {"precision": 0.3333, "recall": 0.25}
