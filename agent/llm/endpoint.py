@@ -131,9 +131,12 @@ class EndpointChat(ChatOpenAI):
             try:
                 return self._complete(messages, stop, run_manager, **kwargs)
             except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
-                if not (restriction := self._restriction_of(error, restrictions)):
+                text = error_text(error)
+                matches = (name for name, pattern in _RESTRICTIONS.items() if pattern.search(text))
+                restriction = next((name for name in matches if name not in restrictions), None)
+                if restriction is None:
                     raise
-                logger.info("[MODEL] the endpoint rejects %s: %s", restriction, str(error)[:200])
+                logger.info("[MODEL] the endpoint rejects %s: %s", restriction, text)
                 self.restrict(restriction)
         return self._complete(messages, stop, run_manager, **kwargs)
 
@@ -146,17 +149,15 @@ class EndpointChat(ChatOpenAI):
             # The content type is JSON, and the body is not.
             return self._create_chat_result(_body_of(error.doc))
 
-    def _restriction_of(self, error: openai.APIStatusError, known: frozenset[str]) -> str:
-        text = error_text(error)
-        names = (name for name, pattern in _RESTRICTIONS.items() if name not in known and pattern.search(text))
-        return next(names, "")
-
     def _get_request_payload(self, *arguments: Any, **kwargs: Any) -> dict[str, Any]:
         payload: dict[str, Any] = super()._get_request_payload(*arguments, **kwargs)
         for name in {"temperature", "parallel_tool_calls"} & self._restrictions:
             payload.pop(name, None)
         if "system_role" in self._restrictions:
-            payload["messages"] = _without_system_role(payload["messages"])
+            payload["messages"] = [
+                message | {"role": "user"} if message["role"] in ("system", "developer") else message
+                for message in payload["messages"]
+            ]
         if {"system_role", "alternating_roles"} & self._restrictions:
             payload["messages"] = _with_alternating_roles(payload["messages"])
         return payload
@@ -169,12 +170,6 @@ class EndpointChat(ChatOpenAI):
         if refusal := completion["choices"][0]["message"].get("refusal"):
             result.generations[0].message.additional_kwargs["refusal"] = str(refusal)
         return result
-
-
-def _without_system_role(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        message | {"role": "user"} if message["role"] in ("system", "developer") else message for message in messages
-    ]
 
 
 def _with_alternating_roles(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -207,7 +202,9 @@ def _completion(response: Any) -> dict[str, Any]:
         shown = {key: value for key, value in body.items() if value is not None}
         raise UnexpectedReply(quotation(json.dumps(shown, ensure_ascii=False, default=str)))
     usage = body.get("usage")
-    return body | {"choices": [_choice(choices[0])], "usage": usage if _counts_tokens(usage) else None}
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else [None]
+    is_usable = all(isinstance(count, int) for count in counts)
+    return body | {"choices": [_choice(choices[0])], "usage": usage if is_usable else None}
 
 
 def _body_of(text: str) -> Any:
@@ -295,11 +292,6 @@ def _as_text(function: Mapping[str, Any]) -> str:
     except ValueError:
         return arguments
     return decoded if isinstance(decoded, str) else arguments
-
-
-def _counts_tokens(usage: Any) -> bool:
-    names = ("prompt_tokens", "completion_tokens")
-    return isinstance(usage, Mapping) and all(isinstance(usage.get(name), int) for name in names)
 
 
 def quotation(text: str, limit: int = _QUOTE_CHARS) -> str:

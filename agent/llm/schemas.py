@@ -37,17 +37,14 @@ class Lenient(BaseModel):
             if present:
                 item = by_name[present[0]]
                 if field.annotation == list[str]:
-                    item = [_as_line(part) for part in ([item] if isinstance(item, str) else item) if part]
+                    parts = [part for part in (item if isinstance(item, list) else [item]) if part]
+                    item = ["; ".join(map(str, part.values())) if isinstance(part, dict) else part for part in parts]
                 elif isinstance(item, list) and len(item) == 1 and get_origin(field.annotation) is not list:
                     (item,) = item
                 answer[name] = item
             elif name in by_name and field.is_required():
                 answer[name] = None
         return answer
-
-
-def _as_line(value: Any) -> Any:
-    return "; ".join(map(str, value.values())) if isinstance(value, dict) else value
 
 
 class TableSelection(Lenient):

@@ -55,7 +55,9 @@ def call_in_text(text: str, names: Sequence[str]) -> dict[str, str] | None:
     """
     for match in re.finditer("|".join(rf"(?<![^\W_])(?<!\w_){re.escape(name)}(?!\w)" for name in names), text):
         after = text[match.end() : match.end() + _MAX_CALL]
-        for arguments in (_xml_arguments(after), _json_arguments(after), _python_arguments(after)):
+        start = after[:_MAX_MARKUP].find("{")
+        json_arguments = next(json_objects(after[start:]), None) if start >= 0 else None
+        for arguments in (_xml_arguments(after), json_arguments, _python_arguments(after)):
             if arguments is not None:
                 return {"tool": match[0], "arguments": json.dumps(arguments, ensure_ascii=False)}
     return None
@@ -77,11 +79,6 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _json_arguments(text: str) -> dict[str, Any] | None:
-    start = text.find("{")
-    return next(json_objects(text[start:]), None) if 0 <= start <= _MAX_MARKUP else None
 
 
 def _python_arguments(text: str) -> dict[str, Any] | None:
