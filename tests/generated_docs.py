@@ -16,6 +16,8 @@ from agent.graph import graph
 from agent.queryspec.schema import json_schema
 from agent.settings import ServiceSettings, Settings
 from agent.tools.toolbox import TOOLS
+from tests.agent.llm.endpoint_behaviours import BEHAVIOURS
+from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
 from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -100,6 +102,24 @@ def layer_table() -> str:
     return "\n".join(lines)
 
 
+def behaviours_table() -> str:
+    """Return the tested behaviours of endpoints by group as a Markdown table."""
+    lines = ["| group | behaviour | outcome |", "|---|---|---|"]
+    for behaviour in BEHAVIOURS:
+        outcome = "one clear error" if behaviour.error else "works"
+        lines.append(f"| {behaviour.group} | {behaviour.name.replace('|', chr(92) + '|')} | {outcome} |")
+    return "\n".join(lines)
+
+
+def server_behaviours_table() -> str:
+    """Return the numbers of tested behaviours of common servers by group as a Markdown table."""
+    lines = ["| group | works | one clear error |", "|---|---|---|"]
+    for group in dict.fromkeys(behaviour.group for behaviour in SERVER_BEHAVIOURS):
+        errors = [bool(behaviour.error) for behaviour in SERVER_BEHAVIOURS if behaviour.group == group]
+        lines.append(f"| {group} | {errors.count(False)} | {errors.count(True)} |")
+    return "\n".join(lines)
+
+
 PARTS = {
     "readme-graph": (ROOT / "README.md", graph_picture),
     "layers": (ROOT / "docs/architecture.md", layer_table),
@@ -108,6 +128,8 @@ PARTS = {
     "graph": (ROOT / "docs/graph.md", graph_picture),
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/analyst.md", tools_table),
+    "behaviours": (ROOT / "docs/models.md", behaviours_table),
+    "server-behaviours": (ROOT / "docs/models.md", server_behaviours_table),
 }
 """The generated parts by name: the file that contains the part between two markers, and its generator."""
 
