@@ -6,9 +6,9 @@ BIN := $(VENV)/bin
 EXTRAS ?= all,dev
 # `make test HEAVY=1`, also `make test-all`, runs the long tests too, as CI does.
 SELECTION := $(if $(HEAVY),,-m "not heavy")
-FAST := not (heavy or process or server or files or benchdata or postgres or mysql or clickhouse or spark or embedded or browser)
+FAST := not (heavy or integration or process or server or postgres or mysql or clickhouse or spark or embedded or browser)
 # One run of pytest: tests that share a server, the model or the browser stay in one worker (tests/conftest.py).
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4
 # Workers and the commands that tests start read compiled modules; without them every process compiles all of them.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALLED := $(VENV)/.installed

@@ -1,13 +1,17 @@
 """What all tests share: an environment without the machine's settings, a sample shop, a graph over a scripted model."""
 
 import gc
+import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from agent.graph import Graph, build_graph
 from agent.llm.scripted import Scripted, ScriptedModel
@@ -32,7 +36,7 @@ IMPLIED = {
     "heavy": {"spark", "studio_url", "training"},
     "process": {"studio_url", "on_terminal", "server_process"},
     "server": {"server", "page", "served"},
-    "files": {"analysis", "datasets", "tools", "keep"},
+    "integration": {"analysis", "benchdata", "cli", "datasets", "engine", "keep", "tools"},
 }
 """Markers that a test gets for the markers, fixtures and folders with these names."""
 
@@ -106,17 +110,45 @@ def _group(item: pytest.Item) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add implied markers; under pytest-xdist assign each test to a group, those that take longest first."""
+    """Add implied markers; in a worker of pytest-xdist tell the scheduler the groups, those that take longest first."""
     for item in items:
         _add_markers(item)
-    if not config.getoption("loadgroup", False):
-        return
-    groups = [*SHARED]
-    grouped = [(_group(item), item) for item in items]
-    grouped.sort(key=lambda pair: groups.index(pair[0]) if pair[0] in SHARED else len(groups))
-    items[:] = [item for _, item in grouped]
-    for group, item in grouped:
-        item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        order = {name: number for number, name in enumerate(SHARED)}
+        items.sort(key=lambda item: order.get(_group(item), len(order)))
+        path = Path(config.workerinput["groups"])
+        part = path.with_name(config.workerinput["workerid"])
+        part.write_text(json.dumps({item.nodeid: _group(item) for item in items}), encoding="utf-8")
+        part.replace(path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist where to write the groups of its tests; all workers write the same."""
+    node.workerinput["groups"] = str(_groups_file(node.config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Run each group in one worker. Unlike `--dist loadgroup` this works with pytest 9.2 and leaves names alone."""
+
+    class Scheduler(LoadScopeScheduling):
+        @cached_property
+        def groups(self) -> dict[str, str]:
+            return json.loads(_groups_file(config).read_text(encoding="utf-8"))
+
+        def _split_scope(self, nodeid: str) -> str:
+            return self.groups[nodeid]
+
+    config.option.loadscopereorder = False
+    return Scheduler(config, log)
+
+
+@cache
+def _groups_file(config: pytest.Config) -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="datasphinx-tests-")
+    config.add_cleanup(folder.cleanup)
+    return Path(folder.name) / "groups.json"
 
 
 def pytest_collection_finish() -> None:

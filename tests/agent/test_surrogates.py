@@ -31,6 +31,7 @@ from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
 
 pytestmark = [
+    pytest.mark.integration,
     pytest.mark.filterwarnings(LANGSERVE_WARNING),
     pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
 ]

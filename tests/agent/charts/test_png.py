@@ -22,6 +22,8 @@ from agent.errors import DriverMissing, PlotSpecInvalid
 from agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, result, spec
 
+pytestmark = pytest.mark.integration
+
 ROWS = result({"x": "string", "s": "string", "n": "integer"}, ("a", "_s", 1), ("b", "t", 2))
 
 

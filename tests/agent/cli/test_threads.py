@@ -325,8 +325,9 @@ class Terminal:
         self.process.wait()
 
     def _read(self) -> bool:
-        ready, _, _ = select.select([self._ours], [], [], WITHIN_S)
-        assert ready, self.shown
+        poll = select.poll()
+        poll.register(self._ours, select.POLLIN | select.POLLHUP)
+        assert poll.poll(WITHIN_S * 1000), self.shown
         try:
             read = os.read(self._ours, 4096)
         except OSError:

@@ -43,6 +43,7 @@ def base_text(base_endpoint: str) -> str:
     return said(base_endpoint)
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
 @pytest.mark.parametrize(("size", "is_same"), [(0.0, True), (30.0, False)])
 def test_an_adapter_changes_what_it_says_and_no_more(

@@ -49,6 +49,7 @@ def test_a_question_runs_from_end_to_end(
         assert any("embedded model" in note for note in output["audit"]["notes"])
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
 def test_a_question_is_answered_the_same_again(endpoint: str, user_cache: Path) -> None:
     options = EmbeddedOptions(candidates=3)

@@ -32,6 +32,7 @@ def bare_verdict(question: Question, sql: str, database: Path) -> bool:
     return answer is not None and matches(reference, answer, ordered=is_ordered(question.sql, "sqlite"))
 
 
+@pytest.mark.heavy
 @pytest.mark.benchdata
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="shared/benchmarks/spider_dev is not beside the project")
 def test_the_graph_refuses_nothing_and_changes_no_verdict(settings: Settings) -> None:

@@ -26,6 +26,7 @@ def _write(folder: Path, writer: int, failures: "Queue[str]") -> None:
         failures.put(repr(error))
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_processes_that_begin_at_once_lose_nothing(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")

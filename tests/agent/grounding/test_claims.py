@@ -226,6 +226,7 @@ def test_scales_shares_and_bounds(text: str, result: Result, claims: list[str]) 
     assert wrong(text, result, "Copies sold by title, in thousands" if "copies" in text else "") == claims
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "wrong_rejected", "correct_rejected"),
     [

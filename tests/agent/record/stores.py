@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, Connection, create_engine, make_url, text
+from sqlalchemy import URL, Connection, MetaData, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from agent.record.events import Event, Kind
@@ -37,6 +37,14 @@ def fresh_url(engine: str, folder: Path) -> Iterator[str]:
         yield server.set(database=name).render_as_string(hide_password=False)
     finally:
         _administer(server, f"DROP DATABASE IF EXISTS {name}{' WITH (FORCE)' if engine == 'postgres' else ''}")
+
+
+def drop_tables(url: str) -> None:
+    """Drop all tables, which takes a tenth of the time that a new database on a server takes."""
+    engine, metadata = create_engine(make_url(url)), MetaData()
+    metadata.reflect(engine)
+    metadata.drop_all(engine)
+    engine.dispose()
 
 
 def _administer(server: URL, *statements: str) -> None:

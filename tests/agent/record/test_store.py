@@ -82,6 +82,7 @@ def _write_once(url: str, trace: str, failures: "multiprocessing.Queue[str]") ->
         failures.put(repr(error))
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_processes_that_start_at_the_same_time_make_the_tables_once(url: str) -> None:
     context = multiprocessing.get_context("spawn")

@@ -9,20 +9,27 @@ from sqlalchemy import Connection, text
 from agent.record.events import BEGINNING, StoredEvent, chained_hash
 from agent.record.store import Store
 from agent.record.verify import Finding, verify
-from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
+from tests.agent.record.stores import ENGINES, drop_tables, fresh_url, happened, tampering
 
 COUNT = 8
 
 
-@pytest.fixture(params=ENGINES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture(scope="module", params=ENGINES)
+def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a database that all tests of an engine use, each with tables of its own."""
+    with fresh_url(request.param, tmp_path_factory.mktemp("verify")) as url:
+        yield url
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[Store]:
     """A record of eight events of two runs."""
-    with fresh_url(request.param, tmp_path) as url:
-        made = Store(url)
-        for number in range(1, COUNT + 1):
-            made.append([happened(("a" if number < 5 else "b") * 32, rows=number)])
-        yield made
-        made._engine.dispose()
+    made = Store(database)
+    for number in range(1, COUNT + 1):
+        made.append([happened(("a" if number < 5 else "b") * 32, rows=number)])
+    yield made
+    made._engine.dispose()
+    drop_tables(database)
 
 
 def found(store: Store) -> list[tuple[str, int]]:

@@ -22,6 +22,7 @@ def test_the_schema_is_spiders_and_keeps_the_name_of_the_database_out_of_sight()
     assert tables["concert_singer.concert"].foreign_keys[0].target == "concert_singer.stadium"
 
 
+@pytest.mark.heavy
 def test_gold_tables_are_those_that_the_gold_sql_reads() -> None:
     tables = spider.read_tables()
     dev = spider.read_dev(tables)
@@ -43,6 +44,7 @@ def test_distractors_are_the_same_each_time_and_join_among_themselves() -> None:
     assert not any(key.target in tables for table in added.values() for key in table.foreign_keys)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("meaning", "floor"), [(True, 90), (False, 85)], ids=["with meaning", "lexical"])
 def test_most_questions_find_all_their_tables_among_837(meaning: bool, floor: float) -> None:
     if meaning and packaged_embedder() is None:

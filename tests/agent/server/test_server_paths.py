@@ -296,6 +296,7 @@ def test_the_quota_of_a_tenant(machine: Machine) -> None:
 
 
 def test_an_embedded_model_that_is_not_there(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.embedded.server._servers", {})
     monkeypatch.setattr("agent.embedded.server.ADAPTER", machine.cache / "models/adapter.gguf")
     monkeypatch.setattr("agent.embedded.server.embedded_weights", lambda *_: machine.cache / "models/weights.gguf")
     settings = load_settings(cache_dir=machine.cache, **machine.settings)

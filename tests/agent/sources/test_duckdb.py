@@ -9,6 +9,8 @@ from agent.errors import NotPermitted, StatementRefused
 from agent.sources.source import Source
 from tests.databases import open_url
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(params=["ware.duckdb", "my shop-1.db.duckdb"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:

@@ -16,6 +16,8 @@ from agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.databases import open_url
 
+pytestmark = pytest.mark.integration
+
 SERVED = over(["sqlite", "duckdb", "postgres", "mysql"])
 BY_STATUS = "SELECT id FROM sphinx_orders WHERE status = :status ORDER BY id"
 

@@ -22,6 +22,8 @@ from agent.types import Limits
 from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
 from tests.cases import all_cases
 
+pytestmark = pytest.mark.integration
+
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
 COLUMNS = {

@@ -28,6 +28,8 @@ from agent.sql.row_rules import RowRules
 from agent.types import Limits
 from tests.heavy import sample
 
+pytestmark = pytest.mark.integration
+
 STATEMENTS = sample(200, 40)
 URLS = {
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),

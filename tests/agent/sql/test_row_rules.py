@@ -16,6 +16,8 @@ from agent.sql.guard import parse
 from agent.sql.row_rules import RowRules, restrict
 from tests.fixtures import Pair, read_pairs
 
+pytestmark = pytest.mark.integration
+
 URLS = {
     "sqlite": "sqlite://",
     "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),

@@ -14,6 +14,8 @@ from agent.sources.source import Source
 from agent.types import Limits
 from tests.databases import open_url
 
+pytestmark = pytest.mark.integration
+
 MARK = "swordfish"
 
 

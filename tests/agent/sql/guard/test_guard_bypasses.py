@@ -12,6 +12,8 @@ from agent.sql.execute import execute
 from agent.types import Limits, Result
 from tests.agent.sql.engines import EngineUnderTest, over
 
+pytestmark = pytest.mark.integration
+
 Ask = Callable[..., Result]
 
 
