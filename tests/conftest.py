@@ -156,6 +156,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Collect what was excluded: DuckDB reports its objects that are not collected at exit."""
+    gc.unfreeze()
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI a lane that is skipped counts as failed: nothing there may go untested unseen."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
