@@ -30,7 +30,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         if not (state.get("values_were_corrected") or state.get("form_was_corrected")):
             raise
         # The last statement has run; its rows are better than no answer.
-        note(f"the statement stays as it is: {error}")
+        note(f"the last statement is kept: {error}")
         return {"sql_generate_count": state["sql_generate_count"] + 1, "sql_error_info": None}
     update: dict[str, Any] = {
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,

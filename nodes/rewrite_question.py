@@ -17,15 +17,15 @@ def rewrite_question(state: State, services: Services) -> dict[str, Any]:
     max_chars = services.settings.max_question_chars
     question = clean_question(state.get("question"), max_chars)
     turns = state["turns"][-services.settings.memory_size :]
-    reused = _in_another_form(question, turns[-1], state, services)
-    if reused:
-        note("the last result in another form: nothing was asked of the model")
-        return reused
+    update = _reformat_last_result(question, turns[-1], state, services)
+    if update:
+        note("the last result was reformatted without the model")
+        return update
     standalone = rewrite_standalone(question, turns, services.roles.text_writer, max_chars)
     return {"question": standalone, "result": None, "follows": turns[-1] if standalone != question else None}
 
 
-def _in_another_form(question: str, last: Turn, state: State, services: Services) -> dict[str, Any] | None:
+def _reformat_last_result(question: str, last: Turn, state: State, services: Services) -> dict[str, Any] | None:
     """Return the last result in another form; its statement is executed again if the rows are no longer available.
 
     Return None if that form needs another statement, or if another source is queried.

@@ -44,7 +44,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     logger.info("[SQL_VALIDATION] sql=%s trace_id=%s", one_line(sql, _MAX_LINE_CHARS), trace_id)
     verdict = _judge(state, services, source)
     if verdict is None:
-        logger.info("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
+        logger.info("[SQL_VALIDATION] verdict=none, the statement is kept trace_id=%s", trace_id)
         return {"validation": None, "sql_validation_count": count}
     is_valid, reason = verdict["is_valid"], one_line(verdict["reason"], _MAX_LINE_CHARS)
     logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", is_valid, reason, trace_id)
@@ -79,7 +79,7 @@ def _is_among(sql: str, others: Sequence[str], dialect: str) -> bool:
 
 
 def _keeps_rows(state: State, services: Services, source: Source, correction: str) -> bool:
-    """Return whether to use a correction: not if it turns rows into nothing, unless the model confirms it.
+    """Return False if a correction loses all rows and the model does not confirm it.
 
     Both statements run under the limits of the source. Nothing is an empty result, 0 or NULL. The model is shown both
     results once.
@@ -91,11 +91,13 @@ def _keeps_rows(state: State, services: Services, source: Source, correction: st
         return True
     if before is None or is_blank(before):
         return True
-    first = "" if 0 in before.get("secret", ()) else f", the first: {one_line(str(before['rows'][0]), _MAX_LINE_CHARS)}"
+    first_row = (
+        "" if 0 in before.get("secret", ()) else f", the first_row: {one_line(str(before['rows'][0]), _MAX_LINE_CHARS)}"
+    )
     value = f"the value {after['rows'][0][0]}" if after["rows"] else "no rows"
     findings = (
         f"This query returns {value}. It was to replace the following one, which returns {len(before['rows'])} "
-        f"rows{first}:\n{state['sql_request']}"
+        f"rows{first_row}:\n{state['sql_request']}"
     )
     verdict = _judge({**state, "sql_request": correction}, services, source, findings)
     if verdict is None or not verdict["is_valid"]:

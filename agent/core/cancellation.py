@@ -11,16 +11,16 @@ class Cancellation:
     """Cancels all work that shares this object, from any thread."""
 
     def __init__(self) -> None:
-        """Create it in the state not cancelled."""
+        """Create an object that is not cancelled."""
         self._lock = threading.Lock()
-        self._stops: set[Callable[[], None]] = set()
+        self._stop_functions: set[Callable[[], None]] = set()
         self.requested = False
 
     def cancel(self) -> None:
         """Call the registered stop functions; later calls of `check` and `calling` raise an error."""
         with self._lock:
             self.requested = True
-            stops = list(self._stops)
+            stops = list(self._stop_functions)
         for stop in stops:
             stop()
 
@@ -41,10 +41,10 @@ class Cancellation:
             StatementCancelled: `cancel` was called before.
         """
         with self._lock:
-            self._stops.add(stop)
+            self._stop_functions.add(stop)
         try:
             self.check()
             yield
         finally:
             with self._lock:
-                self._stops.discard(stop)
+                self._stop_functions.discard(stop)

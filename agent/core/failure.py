@@ -27,32 +27,32 @@ def failure_of(error: DatasphinxError) -> dict[str, Any]:
 
 
 def _failure(code: str, details: Mapping[str, Any]) -> dict[str, Any]:
-    facts = {name: _plain(fact) for name, fact in details.items()}
-    messages = {name: encoded for name, fact in details.items() if (encoded := _encoded(fact)) != facts[name]}
+    facts = {name: _plain_fact(fact) for name, fact in details.items()}
+    messages = {name: message for name, fact in details.items() if (message := _encode(fact)) != facts[name]}
     return {"code": code, "facts": facts, **({"messages": messages} if messages else {})}
 
 
-def _plain(fact: Any) -> Any:
+def _plain_fact(fact: Any) -> Any:
     if isinstance(fact, tuple | list):
-        return [_plain(part) for part in fact]
+        return [_plain_fact(part) for part in fact]
     return str(fact) if isinstance(fact, Message) else fact
 
 
-def _encoded(fact: Any) -> Any:
+def _encode(fact: Any) -> Any:
     if isinstance(fact, Message):
-        return {"code": fact.code, "facts": {name: _encoded(part) for name, part in fact.facts.items()}}
-    return [_encoded(part) for part in fact] if isinstance(fact, tuple | list) else fact
+        return {"code": fact.code, "facts": {name: _encode(part) for name, part in fact.facts.items()}}
+    return [_encode(part) for part in fact] if isinstance(fact, tuple | list) else fact
 
 
-def _decoded(fact: Any) -> Any:
+def _decode(fact: Any) -> Any:
     if isinstance(fact, Mapping):
-        return Message(fact["code"], **{name: _decoded(part) for name, part in fact["facts"].items()})
-    return tuple(_decoded(part) for part in fact) if isinstance(fact, list) else fact
+        return Message(fact["code"], **{name: _decode(part) for name, part in fact["facts"].items()})
+    return tuple(_decode(part) for part in fact) if isinstance(fact, list) else fact
 
 
 def _details(failure: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of the error of `failure`."""
-    return {name: _decoded(fact) for name, fact in {**failure["facts"], **failure.get("messages", {})}.items()}
+    return {name: _decode(fact) for name, fact in {**failure["facts"], **failure.get("messages", {})}.items()}
 
 
 def client_failure(error: DatasphinxError, settings: Settings) -> dict[str, Any]:
@@ -70,12 +70,17 @@ def server_directories(settings: Settings) -> set[str]:
     urls = [source.url.get_secret_value() for source in settings.sources.values()] + [settings.source]
     databases = [os.path.dirname(path) for path in map(_database_file, urls) if path]
     package, home = Path(__file__).parents[2], os.path.expanduser("~")
-    used = [str(settings.data_dir), str(settings.cache_dir), *databases]
+    directories = [str(settings.data_dir), str(settings.cache_dir), *databases]
     with suppress(FileNotFoundError):
         # If the working directory was deleted, relative paths cannot be resolved.
-        used = [*used, *map(os.path.abspath, used), *map(os.path.realpath, used), os.getcwd()]
-    own = [*used, str(package), home, sys.prefix, tempfile.gettempdir()]
-    return {path for path in own if os.path.isabs(path) and path != os.path.sep}
+        directories = [
+            *directories,
+            *map(os.path.abspath, directories),
+            *map(os.path.realpath, directories),
+            os.getcwd(),
+        ]
+    all_directories = [*directories, str(package), home, sys.prefix, tempfile.gettempdir()]
+    return {path for path in all_directories if os.path.isabs(path) and path != os.path.sep}
 
 
 def _database_file(url: str) -> str | None:

@@ -49,6 +49,6 @@ def block(value: Any, **attributes: str | int) -> str:
     '<data source="a.csv">"\\u003c/data\\u003e"</data>'
     """
     text = escaped(value)
-    cut = len(text) > MAX_BLOCK
-    named = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    return f"<data{named}>{text[:MAX_BLOCK]}{' … cut' if cut else ''}</data>"
+    is_cut = len(text) > MAX_BLOCK
+    attribute_text = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f"<data{attribute_text}>{text[:MAX_BLOCK]}{' … cut' if is_cut else ''}</data>"

@@ -23,7 +23,7 @@ _BARE_PATH = re.compile(
 )
 _DIRECTORY = "..."
 _BELOW = r"""(?![\w.-])(?:/[^\s'"`/:;,()<>]*)*"""
-_NAMES_OF_FILES = ("file", "first", "place", "second", "source", "store", "url")
+_PATH_FACTS = ("file", "first", "place", "second", "source", "store", "url")
 """Facts of errors that consist of one path or URL, which may contain spaces."""
 
 SHORTEST_SECRET = 6
@@ -76,12 +76,12 @@ def without_paths(text: str, directories: Iterable[str] = ()) -> str:
 def without_directories(text: str, directories: Iterable[str]) -> str:
     """Return `text` with `directories` replaced by "...", and paths below them cut to their last part."""
 
-    def shown(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         return last_part(match[2]) or _DIRECTORY
 
     for directory in sorted(directories, key=len, reverse=True):
         if directory in text:
-            text = re.sub(f"({re.escape(directory)})({_BELOW})", shown, text)
+            text = re.sub(f"({re.escape(directory)})({_BELOW})", replacement, text)
     return text
 
 
@@ -89,17 +89,17 @@ def facts_without_paths(facts: Mapping[str, Any], directories: Iterable[str] = (
     """Return the facts of an error with `without_paths` applied to its texts."""
     directories = set(directories)
 
-    def hidden(name: str, fact: Any) -> Any:
+    def redact(name: str, fact: Any) -> Any:
         if isinstance(fact, list | tuple):
-            return type(fact)(hidden(name, part) for part in fact)
+            return type(fact)(redact(name, part) for part in fact)
         if isinstance(fact, Message):
             return Message(fact.code, **facts_without_paths(fact.facts, directories))
         if not isinstance(fact, str):
             return fact
-        is_path = name in _NAMES_OF_FILES and re.match(rf"{_FILE_URL}|~?/", fact, re.I)
+        is_path = name in _PATH_FACTS and re.match(rf"{_FILE_URL}|~?/", fact, re.I)
         return last_part(fact) if is_path and fact not in directories else without_paths(fact, directories)
 
-    return {name: hidden(name, fact) for name, fact in facts.items()}
+    return {name: redact(name, fact) for name, fact in facts.items()}
 
 
 def last_part(path: str) -> str:
@@ -109,6 +109,6 @@ def last_part(path: str) -> str:
     ('shop.db', 'sqlite:///shop.db?mode=ro')
     """
     scheme, mark, rest = path.rpartition("://")
-    place, query, parameters = rest.partition("?") if mark else (rest, "", "")
-    name = place.rstrip("/").rpartition("/")[2]
+    file_path, query, parameters = rest.partition("?") if mark else (rest, "", "")
+    name = file_path.rstrip("/").rpartition("/")[2]
     return f"{scheme}:///{name}{query}{parameters}" if mark else name

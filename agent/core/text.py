@@ -8,7 +8,7 @@ from agent.messages import Message
 
 
 def valid_text(text: str) -> str:
-    r"""Return `text` without lone surrogates, which UTF-8 cannot encode: each becomes U+FFFD.
+    r"""Return `text` with U+FFFD in place of lone surrogates, which UTF-8 cannot encode.
 
     A surrogate pair becomes the character that it encodes.
 

@@ -64,7 +64,7 @@ def _groups() -> dict[str, tuple[frozenset[str], ...]]:
         group = frozenset(form for form in map(normal_form, names) if form)
         for form in group:
             groups[form].append(group)
-    return {form: tuple(of_form) for form, of_form in groups.items()}
+    return {form: tuple(form_groups) for form, form_groups in groups.items()}
 
 
 @lru_cache(maxsize=1)

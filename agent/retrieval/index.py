@@ -25,11 +25,9 @@ FEATURES = ("words", "phrases", "synonyms", "named", "meaning", "meaning_near", 
 WITH_MEANING = np.array([0.733, 0.199, 0.453, 2.583, 2.586, 4.456, 0.621, -0.915, 0.559], np.float32)
 LEXICAL = np.array([0.974, 0.316, 0.0, 3.181, 0.0, 0.0, 0.251, -1.026, 0.468], np.float32)
 
-
 _MIN_SIMILARITY = 0.35
 _MATCH_FEATURES = FEATURES.index("named")
 """Number of features that are above 0 only if a term of the question matches a table."""
-
 
 _FORMAT = 1
 """Increased with every change of the stored data or of the conversion of texts to terms."""
@@ -132,23 +130,25 @@ class SchemaIndex:
     def match(self, question: str, *, fuzzy: int = 0) -> QuestionMatches:
         """Return the matches of the terms of `question`."""
         terms = parse_question(question)
-        similar, meaning = self._embed(terms)
+        similar_words, meaning = self._embed(terms)
         words = match_terms(self.postings, {word: self._similar_words(word, fuzzy) for word in terms.words})
         phrases = match_terms(self.postings, {phrase: {phrase: 1.0} for phrase in terms.phrases})
-        synonyms = match_terms(self.postings, similar).without(words)
+        synonyms = match_terms(self.postings, similar_words).without(words)
         return QuestionMatches(terms, words, phrases, synonyms, meaning)
 
     def features(self, matches: QuestionMatches, frequencies: Frequencies) -> NDArray[np.float32]:
         """Return the components of each table's score: one row for each of `FEATURES`."""
         weights, words, phrases, synonyms = matches.terms.words, matches.words, matches.phrases, matches.synonyms
-        named = name_coverage(words, weights, self.postings.words_in_name)
-        parts = [words.rows, phrases.rows, synonyms.rows, named[None], matches.meaning[None]]
-        near = np.split(self._joins.propagate(np.concatenate(parts)), np.cumsum([len(part) for part in parts])[:-1])
+        coverage = name_coverage(words, weights, self.postings.words_in_name)
+        parts = [words.rows, phrases.rows, synonyms.rows, coverage[None], matches.meaning[None]]
+        propagated = np.split(
+            self._joins.propagate(np.concatenate(parts)), np.cumsum([len(part) for part in parts])[:-1]
+        )
         sums = [
             np.array([weights.get(term, 1.0) * frequencies.rarity(term) for term in part.terms], np.float32) @ rows
-            for part, rows in zip((words, phrases, synonyms), near, strict=False)
+            for part, rows in zip((words, phrases, synonyms), propagated, strict=False)
         ]
-        return np.concatenate([np.stack([*sums, near[3][0], matches.meaning, near[4][0]]), self._shape])
+        return np.concatenate([np.stack([*sums, propagated[3][0], matches.meaning, propagated[4][0]]), self._shape])
 
     def may_concern(self, question: str, *, fuzzy: int = 0) -> bool:
         """Return False if no word of `question` matches the catalog and its wording does not ask for data.
@@ -159,16 +159,16 @@ class SchemaIndex:
             ModelUnreachable, ModelRejected: an embedding endpoint failed.
         """
         words = content_words(question)
-        foreign = self._is_latin and not any(word.isascii() for word in words)
-        if foreign or asks_for_data(question) or any(self._similar_words(word, fuzzy) for word in words):
+        is_other_script = self._is_latin and not any(word.isascii() for word in words)
+        if is_other_script or asks_for_data(question) or any(self._similar_words(word, fuzzy) for word in words):
             return True
-        similar, _ = self._embed(parse_question(question))
-        return any(share >= _MIN_SIMILARITY for word in words for share in similar.get(word, {}).values())
+        similar_words, _ = self._embed(parse_question(question))
+        return any(share >= _MIN_SIMILARITY for word in words for share in similar_words.get(word, {}).values())
 
     def with_neighbours(self, keys: Sequence[str]) -> list[str]:
         """Return `keys`, the tables that connect them, and the tables joined to them by foreign keys."""
-        joined = [other for key in keys for other in self._joins.neighbours(key)]
-        return list(dict.fromkeys([*self.connected(keys), *joined]))
+        neighbours = [other for key in keys for other in self._joins.neighbours(key)]
+        return list(dict.fromkeys([*self.connected(keys), *neighbours]))
 
     def connected(self, keys: Sequence[str]) -> list[str]:
         """Return `keys`, followed by the tables on the shortest foreign key paths between them."""
@@ -192,16 +192,16 @@ class SchemaIndex:
         if self._embeddings is None:
             return {}, np.zeros(self.postings.tables, np.float32)
         vectors, words = self._embeddings.embed_question(terms)
-        similar = self._embeddings.similar_words(vectors)
+        similar_words = self._embeddings.similar_words(vectors)
         tables = self._embeddings.table_similarity(vectors, [terms.words[word] for word in words])
-        return dict(zip(words, similar, strict=True)), tables
+        return dict(zip(words, similar_words, strict=True)), tables
 
 
 class IndexCache:
-    """A cache file with the index over one catalog, so that a start need not build it again."""
+    """A cache file with the index over one catalog."""
 
     def __init__(self, path: Path, embedder: Embedder | None) -> None:
-        """Set the path; no file access yet. With an embedder without `identity`, nothing is ever stored."""
+        """Set the path; no file access yet. An index whose embedder has no `identity` is not stored."""
         self._path, self._embedder = path, embedder
 
     def load(self, keys: Sequence[str], digest: str) -> SchemaIndex | None:

@@ -48,16 +48,15 @@ class JoinGraph:
     @property
     def neighbourhood_sizes(self) -> NDArray[np.float32]:
         """Approximate number of tables within two joins of each table, itself included."""
-        around = np.ones(len(self.keys), np.float32)
-        np.add.at(around, np.repeat(np.arange(len(self.keys)), self._counts), self.degrees[self._others])
-        return around
+        sizes = np.ones(len(self.keys), np.float32)
+        np.add.at(sizes, np.repeat(np.arange(len(self.keys)), self._counts), self.degrees[self._others])
+        return sizes
 
     def propagate(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return `rows` (features by tables) after carrying each value over up to two joins, times 0.8 a join.
+        """Return `rows` (features by tables) with each value propagated over up to two joins, times 0.8 a join.
 
-        A table keeps the highest of its own value and its neighbours'. A match thus counts for all tables within two
-        joins, with a smaller weight for each join. This is max-product propagation; PageRank would add up values and
-        favour hubs.
+        A table keeps the highest of its own value and its neighbours'. This is max-product propagation; PageRank would
+        add up values and favour hubs.
         """
         width = len(self.keys)
         best = rows.ravel().copy()
@@ -79,25 +78,25 @@ class JoinGraph:
         """
         numbers = [self._numbers[key] for key in keys if key in self._numbers]
         connected: set[int] = set(numbers[:1])
-        between: list[int] = []
+        path_tables: list[int] = []
         for number in numbers[1:]:
             path = [] if number in connected else self._path(number, connected)
-            between += [step for step in path if step not in connected and step not in numbers]
+            path_tables += [step for step in path if step not in connected and step not in numbers]
             connected.update([number, *path])
-        return [self.keys[number] for number in dict.fromkeys(between)]
+        return [self.keys[number] for number in dict.fromkeys(path_tables)]
 
     def _path(self, start: int, goals: set[int]) -> list[int]:
         """Return the numbers of the tables between `start` and the nearest of `goals`."""
-        before: dict[int, tuple[int, int]] = {start: (start, 0)}
+        predecessors: dict[int, tuple[int, int]] = {start: (start, 0)}
         queue = deque([start])
-        while queue and len(before) < _MAX_VISITED:
+        while queue and len(predecessors) < _MAX_VISITED:
             number = queue.popleft()
             if number in goals:
-                return _walk_back(number, start, before)
-            depth = before[number][1] + 1
+                return _walk_back(number, start, predecessors)
+            depth = predecessors[number][1] + 1
             for other in self._neighbours(number) if depth <= _MAX_PATH else ():
-                if other not in before:
-                    before[other] = (number, depth)
+                if other not in predecessors:
+                    predecessors[other] = (number, depth)
                     queue.append(other)
         return []
 
@@ -108,13 +107,13 @@ class JoinGraph:
         """
         tables = reached % width
         counts = self._counts[tables]
-        inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        others = self._others[np.repeat(self._starts[tables], counts) + inside]
-        places = np.repeat(reached - tables, counts) + others
+        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        others = self._others[np.repeat(self._starts[tables], counts) + offsets]
+        targets = np.repeat(reached - tables, counts) + others
         propagated = np.repeat(best[reached] * np.float32(_DECAY), counts)
-        better = propagated > best[places]
-        np.maximum.at(best, places[better], propagated[better])
-        changed: NDArray[np.int64] = places[better]
+        is_better = propagated > best[targets]
+        np.maximum.at(best, targets[is_better], propagated[is_better])
+        changed: NDArray[np.int64] = targets[is_better]
         return changed
 
     def _set_edges(self, keys: list[str], counts: NDArray[np.int64], others: NDArray[np.int64]) -> None:
@@ -134,16 +133,16 @@ def _read_edges(catalog: Catalog) -> list[list[int]]:
     neighbours: list[set[int]] = [set() for _ in numbers]
     for key, table in catalog.tables.items():
         for foreign_key in table.foreign_keys:
-            one, other = numbers[key], numbers.get(foreign_key.target)
-            if other is not None and one != other:
-                neighbours[one].add(other)
-                neighbours[other].add(one)
+            source, other = numbers[key], numbers.get(foreign_key.target)
+            if other is not None and source != other:
+                neighbours[source].add(other)
+                neighbours[other].add(source)
     return [sorted(others) for others in neighbours]
 
 
-def _walk_back(number: int, start: int, before: dict[int, tuple[int, int]]) -> list[int]:
+def _walk_back(number: int, start: int, predecessors: dict[int, tuple[int, int]]) -> list[int]:
     path = []
     while number != start:
-        number = before[number][0]
+        number = predecessors[number][0]
         path.append(number)
     return path[:-1]

@@ -57,19 +57,29 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
     texts. Function words, unquoted numbers, and words that name a table or column are not linked.
     """
     spans = _spans(question)
-    schema = _schema(selection)
-    linked: dict[_Span, list[ValueMatch]] = {}
-    exact = values.lookup(variant for span in spans for variant in _variants(span))
+    schema_words = _schema_words(selection)
+    matches_by_span: dict[_Span, list[ValueMatch]] = {}
+    matches_by_text = values.lookup(variant for span in spans for variant in _variants(span))
     for span in spans:
-        matches = [match for variant in _variants(span) for match in exact.get(variant, ())]
-        _link(span, [match for match in matches if _is_reference(span, match, schema)], linked, selection, question)
-    remaining = (span for span in spans if _may_be_misspelt(span, schema) and not any(map(span.overlaps, linked)))
+        matches = [match for variant in _variants(span) for match in matches_by_text.get(variant, ())]
+        _add_matches(
+            span,
+            [match for match in matches if _is_reference(span, match, schema_words)],
+            matches_by_span,
+            selection,
+            question,
+        )
+    remaining = (
+        span for span in spans if _may_be_misspelt(span, schema_words) and not any(map(span.overlaps, matches_by_span))
+    )
     for span, _ in zip(remaining, range(_MAX_SEARCHES), strict=False):
-        _link(span, [m for m in values.find(span.text) if _is_close(span, m)], linked, selection, question)
+        _add_matches(
+            span, [m for m in values.find(span.text) if _is_close(span, m)], matches_by_span, selection, question
+        )
     links = {
         LinkedValue(match.table, match.column, match.value, span.text): span
-        for span in linked
-        for match in linked[span]
+        for span in matches_by_span
+        for match in matches_by_span[span]
     }
     return sorted(list(links)[:_MAX_VALUES], key=lambda link: links[link].start)
 
@@ -87,10 +97,10 @@ def named_spans(question: str) -> list[tuple[str, bool]]:
     return [(span.text, span.is_quoted) for span in spans]
 
 
-def _link(
+def _add_matches(
     span: _Span,
     matches: Iterable[ValueMatch],
-    linked: dict[_Span, list[ValueMatch]],
+    matches_by_span: dict[_Span, list[ValueMatch]],
     selection: Mapping[str, Sequence[str]],
     question: str,
 ) -> None:
@@ -99,11 +109,11 @@ def _link(
     Does nothing if `span` overlaps a linked span. If more columns contain the value than may be shown, columns whose
     names share words with the question come first.
     """
-    places: dict[tuple[str, str], ValueMatch] = {}
+    best_by_column: dict[tuple[str, str], ValueMatch] = {}
     for match in sorted(matches, key=lambda match: -match.score):
         if match.column in selection.get(match.table, ()):
-            places.setdefault((match.table, match.column), match)
-    if not places or any(map(span.overlaps, linked)):
+            best_by_column.setdefault((match.table, match.column), match)
+    if not best_by_column or any(map(span.overlaps, matches_by_span)):
         return
     context = words(question[: span.start]) | words(question[span.end :])
     order = {(table, column): n for n, (table, column) in enumerate((t, c) for t in selection for c in selection[t])}
@@ -112,29 +122,29 @@ def _link(
         shared = 2 * len(words(match.column) & context) + len(words(match.table) & context)
         return -match.score, -shared, order[match.table, match.column]
 
-    linked[span] = sorted(places.values(), key=rank)[:_MAX_COLUMNS]
+    matches_by_span[span] = sorted(best_by_column.values(), key=rank)[:_MAX_COLUMNS]
 
 
 def _spans(question: str) -> list[_Span]:
     """Return possible values, best first: quoted texts, then phrases, the longest first."""
-    quoted = []
+    quoted_spans = []
     for match in _QUOTED.finditer(question):
         text = next(filter(None, match.groups()), "")
         if normal_form(text):
-            quoted.append(_Span(text, *match.span(match.lastindex or 0), units=len(text.split()), is_quoted=True))
-    return quoted + sorted(_runs(question), key=lambda span: (-span.units, span.start))
+            quoted_spans.append(_Span(text, *match.span(match.lastindex or 0), units=len(text.split()), is_quoted=True))
+    return quoted_spans + sorted(_runs(question), key=lambda span: (-span.units, span.start))
 
 
 def _runs(question: str) -> Iterator[_Span]:
     units = list(_UNIT.finditer(question))[:_MAX_UNITS]
-    for first, begin in enumerate(units):
+    for first, first_unit in enumerate(units):
         for last in range(first, min(first + _MAX_HAN_SPAN, len(units))):
-            text = question[begin.start() : units[last].end()]
-            within = units[first : last + 1]
-            if len(within) > _MAX_SPAN and not _HAN.search(text):
+            text = question[first_unit.start() : units[last].end()]
+            run = units[first : last + 1]
+            if len(run) > _MAX_SPAN and not _HAN.search(text):
                 break
-            if _may_be_value([unit[0] for unit in within]):
-                yield _Span(text, begin.start(), units[last].end(), len(within), is_name=_is_name(question, within))
+            if _may_be_value([unit[0] for unit in run]):
+                yield _Span(text, first_unit.start(), units[last].end(), len(run), is_name=_is_name(question, run))
 
 
 def _may_be_value(units: Sequence[str]) -> bool:
@@ -145,10 +155,10 @@ def _may_be_value(units: Sequence[str]) -> bool:
 
 
 def _is_name(question: str, units: Sequence[re.Match[str]]) -> bool:
-    begins = [unit for unit in units if not _SENTENCE_END.search(question[: unit.start()])]
-    return bool(begins) and all(
-        unit[0][0].isupper() or unit[0].isdigit() or (0 < at < len(units) - 1 and is_function_word(unit[0]))
-        for at, unit in enumerate(units)
+    inside_sentence = [unit for unit in units if not _SENTENCE_END.search(question[: unit.start()])]
+    return bool(inside_sentence) and all(
+        unit[0][0].isupper() or unit[0].isdigit() or (0 < index < len(units) - 1 and is_function_word(unit[0]))
+        for index, unit in enumerate(units)
     )
 
 
@@ -172,7 +182,7 @@ def _is_reference(span: _Span, match: ValueMatch, schema: list[frozenset[str]]) 
     return span.is_name and match.kind == "exact" or not _names_schema(span, schema)
 
 
-def _schema(selection: Mapping[str, Sequence[str]]) -> list[frozenset[str]]:
+def _schema_words(selection: Mapping[str, Sequence[str]]) -> list[frozenset[str]]:
     """Return the words of each column's name and its table's name."""
     return [words(table) | words(column) for table, columns in selection.items() for column in columns]
 

@@ -21,9 +21,8 @@ _COMMON = frozenset(
     size start state status supp time title total type user value year""".split()
 )
 
-
 NAME, COLUMN, COMMENT, VALUE = 1.0, 0.8, 0.6, 0.5
-"""How much a word counts by where it stands: table name, column name, comment or schema name, sampled value."""
+"""Strength of a word by its place: table name, column name, comment or schema name, sampled value."""
 _VALUE_CHARS = 200
 _MAX_VALUES = 1_000_000
 _MIN_VALUES_PER_TABLE = 20
@@ -48,20 +47,20 @@ class Identifiers:
         common in schemas.
         """
         if name not in self._terms:
-            self._terms[name] = self._read(name)
+            self._terms[name] = self._parse(name)
         return self._terms[name]
 
     def words(self, name: str) -> frozenset[str]:
         """Return the stems of the words in `name`; words joined without a separator are split."""
         return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
 
-    def _read(self, name: str) -> tuple[str, ...]:
+    def _parse(self, name: str) -> tuple[str, ...]:
         spellings = spelt_words(name)
         parts = [part for word in spellings for part in self._split(word)]
         for word in (*parts, *spellings):
             self.spellings.setdefault(stem(word), word)
-        joined = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
-        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spellings), *joined, *han_pairs(name)]))
+        pairs = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
+        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spellings), *pairs, *han_pairs(name)]))
 
     def _split(self, word: str) -> list[str]:
         if len(word) < _MIN_SPLIT_LENGTH or word in _COMMON:
@@ -190,7 +189,7 @@ class _Reader:
         return strengths
 
     def _values(self, key: str, table: Table) -> Iterator[str]:
-        sampled = [self._catalog.values.get((key, name), ()) for name in table.column_names]
-        share = max(1, self._budget // max(1, sum(map(bool, sampled))))
-        for values in sampled:
+        samples = [self._catalog.values.get((key, name), ()) for name in table.column_names]
+        share = max(1, self._budget // max(1, sum(map(bool, samples))))
+        for values in samples:
             yield from values[:share]

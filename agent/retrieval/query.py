@@ -82,8 +82,8 @@ class TermMatches:
 
         Tables that contain the term itself are counted; if there are none, those with a similar term.
         """
-        matched = np.count_nonzero(self.rows, axis=1).tolist()
-        counts = {term: postings.frequency(term) or count for term, count in zip(self.terms, matched, strict=True)}
+        table_counts = np.count_nonzero(self.rows, axis=1).tolist()
+        counts = {term: postings.frequency(term) or count for term, count in zip(self.terms, table_counts, strict=True)}
         return Frequencies(postings.tables, counts)
 
     def without(self, other: "TermMatches") -> "TermMatches":
@@ -98,23 +98,23 @@ class TermMatches:
 
 def match_terms(postings: Postings, terms: SchemaTerms) -> TermMatches:
     """Return the strength of the best match of each of `terms` in each table."""
-    matched, rows = [], []
+    matched_terms, rows = [], []
     for term, schema_terms in terms.items():
         row = np.zeros(postings.tables, np.float32)
         for schema_term, share in schema_terms.items():
             tables, strengths = postings.lookup(schema_term)
             row[tables] = np.maximum(row[tables], strengths * np.float32(share))
         if row.any():
-            matched.append(term)
+            matched_terms.append(term)
             rows.append(row)
     stacked = np.stack(rows) if rows else np.zeros((0, postings.tables), np.float32)
-    return TermMatches(tuple(matched), stacked)
+    return TermMatches(tuple(matched_terms), stacked)
 
 
 def name_coverage(
     matches: TermMatches, weights: Mapping[str, float], words_in_name: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Return the share of the words in each table's name that the question contains, from 0 to 1."""
-    weighed = np.array([weights.get(term, 0.0) for term in matches.terms], np.float32)
-    covered = weighed @ (matches.rows >= NAME).astype(np.float32)
+    term_weights = np.array([weights.get(term, 0.0) for term in matches.terms], np.float32)
+    covered = term_weights @ (matches.rows >= NAME).astype(np.float32)
     return np.asarray(np.minimum(1.0, covered / words_in_name), np.float32)

@@ -16,8 +16,8 @@ from agent.retrieval.query import QuestionTerms
 
 Vectors = NDArray[np.float32]
 
-_NEAR = 0.45
-_NEAREST = 8
+_MIN_SIMILARITY = 0.45
+_MAX_SIMILAR_WORDS = 8
 _TINY = 1e-6
 
 
@@ -53,9 +53,9 @@ class PackagedEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 for each text; a text without tokens yields zeros."""
         vectors = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
-        for row, encoded in enumerate(self._tokenizer.encode_batch(list(texts), add_special_tokens=False)):
-            if encoded.ids:
-                vectors[row] = self._vectors[encoded.ids].astype(np.float32).mean(axis=0)
+        for row, encoding in enumerate(self._tokenizer.encode_batch(list(texts), add_special_tokens=False)):
+            if encoding.ids:
+                vectors[row] = self._vectors[encoding.ids].astype(np.float32).mean(axis=0)
         return _unit(vectors)
 
 
@@ -77,7 +77,7 @@ class SchemaEmbeddings:
     require only one embedding for each word of the vocabulary.
     """
 
-    def __init__(self, postings: Postings, embedder: Embedder, stored: Arrays | None = None) -> None:
+    def __init__(self, postings: Postings, embedder: Embedder, arrays: Arrays | None = None) -> None:
         """Embed the vocabulary of `postings` in one call, or restore the arrays returned by `arrays`.
 
         Raises:
@@ -85,10 +85,10 @@ class SchemaEmbeddings:
         """
         self._embedder = embedder
         self._words = [term for term in postings.slots if term in postings.spellings and not term.isdigit()]
-        if stored is None:
+        if arrays is None:
             self._embed(postings)
         else:
-            self._restore(postings, stored)
+            self._restore(postings, arrays)
 
     def arrays(self) -> Arrays:
         """Return the vectors as arrays for a file."""
@@ -100,18 +100,22 @@ class SchemaEmbeddings:
         if not words or not self._words:
             return np.zeros((0, self._vectors.shape[1]), np.float32), []
         raw = self._embedder.embed([terms.spellings.get(word, word) for word in words])
-        return self._center(raw), words
+        return self._subtract_centre(raw), words
 
     def similar_words(self, vectors: Vectors) -> list[dict[str, float]]:
         """Return for each vector up to eight similar words of the schema, with shares above 0 and at most 1."""
         if not len(vectors):
             return []
-        similar = vectors @ self._vectors.T
-        count = min(_NEAREST, len(self._words))
-        best = np.argpartition(-similar, count - 1, axis=1)[:, :count]
+        similarity = vectors @ self._vectors.T
+        count = min(_MAX_SIMILAR_WORDS, len(self._words))
+        best = np.argpartition(-similarity, count - 1, axis=1)[:, :count]
         return [
-            {self._words[at]: float(row[at] - _NEAR) / (1 - _NEAR) for at in sorted(columns) if row[at] > _NEAR}
-            for row, columns in zip(similar, best.tolist(), strict=True)
+            {
+                self._words[index]: float(row[index] - _MIN_SIMILARITY) / (1 - _MIN_SIMILARITY)
+                for index in sorted(columns)
+                if row[index] > _MIN_SIMILARITY
+            }
+            for row, columns in zip(similarity, best.tolist(), strict=True)
         ]
 
     def table_similarity(self, vectors: Vectors, weights: Iterable[float]) -> NDArray[np.float32]:
@@ -125,15 +129,15 @@ class SchemaEmbeddings:
         texts = [postings.spellings[word] for word in self._words]
         raw = self._embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
         self._centre = raw.mean(axis=0) if len(raw) else np.zeros(1, np.float32)
-        self._vectors = self._center(raw)
+        self._vectors = self._subtract_centre(raw)
         sums = np.zeros((postings.tables, self._vectors.shape[1]), np.float32)
         for word, vector in zip(self._words, self._vectors, strict=True):
             sums[postings.lookup(word)[0]] += vector
         self._tables = _unit(sums)
 
-    def _restore(self, postings: Postings, stored: Arrays) -> None:
+    def _restore(self, postings: Postings, arrays: Arrays) -> None:
         self._centre, self._vectors, self._tables = (
-            stored[name] for name in ("centre", "word_vectors", "table_vectors")
+            arrays[name] for name in ("centre", "word_vectors", "table_vectors")
         )
         width = len(self._centre)
         shapes = (self._centre.shape, self._vectors.shape, self._tables.shape)
@@ -142,7 +146,7 @@ class SchemaEmbeddings:
         if {array.dtype for array in (self._centre, self._vectors, self._tables)} != {np.dtype(np.float32)}:
             raise TypeError("the arrays are not vectors of 32-bit floats")
 
-    def _center(self, raw: Vectors) -> Vectors:
+    def _subtract_centre(self, raw: Vectors) -> Vectors:
         # A text unknown to the embedder has a zero vector, which is similar to nothing.
         return np.where(raw.any(axis=1, keepdims=True), _unit(raw - self._centre), np.float32(0))
 

@@ -24,7 +24,7 @@ def concepts(text: str) -> tuple[Concept, ...]:
 
 def overlap(first: Sequence[Concept], second: Sequence[Concept]) -> float:
     """Return the share of `first`, from 0 to 1, with a sense in common with any of `second`; 0 if `first` is empty."""
-    return sum(any(one & other for other in second) for one in first) / len(first) if first else 0.0
+    return sum(any(concept & other for other in second) for concept in first) / len(first) if first else 0.0
 
 
 def _match_phrases(parts: Sequence[str], separator: str) -> Iterator[Concept]:

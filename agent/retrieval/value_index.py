@@ -56,7 +56,7 @@ class ValueIndex:
     ) -> "ValueIndex":
         """Return an index of `columns`, written atomically to the file at `path`, or in memory.
 
-        `folds_case` states that the database compares text without regard to case. If the file cannot be written, the
+        `folds_case` is True if the database compares text without regard to case. If the file cannot be written, the
         index is built in memory.
         """
         if path is not None:
@@ -66,7 +66,7 @@ class ValueIndex:
 
     @classmethod
     def of(cls, values: Mapping[tuple[str, str], Iterable[str]]) -> "ValueIndex":
-        """Return an in-memory index of complete columns, given by (table, column)."""
+        """Return an in-memory index of complete columns, by (table, column)."""
         return cls.build(ColumnValues(*place, tuple(dict.fromkeys(texts)), True) for place, texts in values.items())
 
     @classmethod
@@ -138,34 +138,34 @@ class ValueIndex:
                 return {}
         matches: dict[str, list[ValueMatch]] = {}
         for form, table, column, value in rows:
-            for text, is_own in queries[form]:
-                score, kind = _score_name(text, value, is_own)
+            for text, is_own_form in queries[form]:
+                score, kind = _score_name(text, value, is_own_form)
                 matches.setdefault(text, []).append(ValueMatch(table, column, value, score, kind))
-        return {text: sorted(of_text, key=_sort_key) for text, of_text in matches.items()}
+        return {text: sorted(text_matches, key=_sort_key) for text, text_matches in matches.items()}
 
     def contains(self, table: str, column: str, literal: str) -> bool | None:
         """Return whether the column contains `literal`; None if the column is not completely indexed."""
         with self._lock:
             try:
-                indexed = store.column_id(self._connection, table, column)
-                if indexed is None:
+                column_entry = store.column_id(self._connection, table, column)
+                if column_entry is None:
                     return None
                 rows = store.rows_by_form(self._connection, [normal_form(literal)], _CANDIDATES)
             except store.StoreError:
                 self._discard()
                 return None
-        values = (value for _, *place, value in rows if place == [table, column])
+        values = (value for _, *column_key, value in rows if column_key == [table, column])
         if any(value.casefold() == literal.casefold() if self._folds_case else value == literal for value in values):
             return True
-        return False if indexed[1] and len(literal) <= MAX_VALUE_LENGTH and len(rows) < _CANDIDATES else None
+        return False if column_entry[1] and len(literal) <= MAX_VALUE_LENGTH and len(rows) < _CANDIDATES else None
 
     def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
         """Return up to `limit` values of the column that `literal` may refer to, best first."""
         matches = self.find(literal, _CANDIDATES)
-        own = [match.value for match in matches if (match.table, match.column) == (table, column)]
-        if len(own) < limit:
-            own += self._similar_in(table, column, normal_form(literal))
-        return list(dict.fromkeys(own))[:limit]
+        values = [match.value for match in matches if (match.table, match.column) == (table, column)]
+        if len(values) < limit:
+            values += self._similar_in_column(table, column, normal_form(literal))
+        return list(dict.fromkeys(values))[:limit]
 
     def close(self) -> None:
         """Close the file or free the memory."""
@@ -174,26 +174,26 @@ class ValueIndex:
 
     def _search(self, text: str, form: str, limit: int) -> Iterator[ValueMatch]:
         connection = self._connection
-        same = store.rows_by_form(connection, [form], limit)
-        for _, table, column, value in same:
+        exact_rows = store.rows_by_form(connection, [form], limit)
+        for _, table, column, value in exact_rows:
             yield ValueMatch(table, column, value, *_score_name(text, value, True))
-        others = list(other_names(text))
-        rows = store.rows_by_form(connection, others, limit) if others else []
+        names = list(other_names(text))
+        rows = store.rows_by_form(connection, names, limit) if names else []
         initials = [*store.forms_with_initials(connection, form, limit)] if " " not in form and len(form) >= 3 else []
-        short = acronym(form)
+        initialism = acronym(form)
         rows += store.rows_by_form_id(connection, initials, limit) if initials else []
-        rows += store.rows_by_form(connection, [short], limit) if short else []
+        rows += store.rows_by_form(connection, [initialism], limit) if initialism else []
         yield from (ValueMatch(*row[1:], _ABBREVIATION, "abbreviation") for row in rows)
-        if len(same) < limit:
+        if len(exact_rows) < limit:
             yield from self._similar(form, limit)
 
     def _similar(self, form: str, limit: int) -> Iterator[ValueMatch]:
-        allowed = store.max_edits(len(form))
+        max_edits = store.max_edits(len(form))
         scores: dict[int, float] = {}
         for number, other in store.forms_with_words(self._connection, form, limit * 5):
             scores[number] = token_sort_ratio(form, other) / 100
-        for number, other in store.similar_forms(self._connection, form, _CANDIDATES) if allowed else ():
-            if OSA.distance(form, other, score_cutoff=allowed) <= allowed:
+        for number, other in store.similar_forms(self._connection, form, _CANDIDATES) if max_edits else ():
+            if OSA.distance(form, other, score_cutoff=max_edits) <= max_edits:
                 scores[number] = max(scores.get(number, 0.0), OSA.normalized_similarity(form, other))
         best = sorted(scores, key=lambda number: -scores[number])[:limit]
         similarity = {}
@@ -205,17 +205,17 @@ class ValueIndex:
             if row[0] != form
         )
 
-    def _similar_in(self, table: str, column: str, form: str) -> list[str]:
+    def _similar_in_column(self, table: str, column: str, form: str) -> list[str]:
         with self._lock:
             try:
-                indexed = store.column_id(self._connection, table, column)
-                rows = store.column_rows(self._connection, indexed[0], _SMALL_COLUMN) if indexed else []
+                column_entry = store.column_id(self._connection, table, column)
+                rows = store.column_rows(self._connection, column_entry[0], _SMALL_COLUMN) if column_entry else []
             except store.StoreError:
                 self._discard()
                 return []
         similarity = {value: OSA.normalized_similarity(form, other) for other, value in rows}
-        close = [value for value in similarity if similarity[value] >= _MIN_SIMILARITY]
-        return sorted(close, key=lambda value: (-similarity[value], value))
+        candidates = [value for value in similarity if similarity[value] >= _MIN_SIMILARITY]
+        return sorted(candidates, key=lambda value: (-similarity[value], value))
 
     def _discard(self) -> None:
         """Delete a damaged file, so that it is built again for the next source."""
@@ -224,9 +224,9 @@ class ValueIndex:
                 self._path.unlink(missing_ok=True)
 
 
-def _score_name(text: str, value: str, is_own: bool) -> tuple[float, Kind]:
+def _score_name(text: str, value: str, is_own_form: bool) -> tuple[float, Kind]:
     """Return score and kind of a value that has the form of `text` or, if not `is_own`, of another name of it."""
-    if not is_own:
+    if not is_own_form:
         return _ABBREVIATION, "abbreviation"
     return (1.0, "exact") if value == text else (_NORMALISED, "normalised")
 

@@ -58,8 +58,8 @@ _FINISH = (
 )
 _BATCH = 50_000
 _VERSION = "1"
-_FROM = "FROM entries JOIN columns ON columns.id = entries.place JOIN forms ON forms.id = entries.form"
-_READ = f"SELECT forms.form, columns.place, columns.name, entries.value {_FROM}"
+_FROM_ENTRIES = "FROM entries JOIN columns ON columns.id = entries.place JOIN forms ON forms.id = entries.form"
+_SELECT_ROWS = f"SELECT forms.form, columns.place, columns.name, entries.value {_FROM_ENTRIES}"
 
 
 def build(
@@ -112,27 +112,31 @@ def read_fact(connection: sqlite3.Connection, name: str) -> str | None:
 
 def rows_by_form(connection: sqlite3.Connection, forms: Sequence[str], limit: int) -> list[Row]:
     """Return up to `limit` values whose form is one of `forms`."""
-    marks = ", ".join("?" * len(forms))
-    return connection.execute(f"{_READ} WHERE forms.form IN ({marks}) LIMIT ?", (*forms, limit)).fetchall()
+    placeholders = ", ".join("?" * len(forms))
+    return connection.execute(
+        f"{_SELECT_ROWS} WHERE forms.form IN ({placeholders}) LIMIT ?", (*forms, limit)
+    ).fetchall()
 
 
 def rows_by_form_id(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> list[Row]:
     """Return up to `limit` values of the forms with these ids."""
-    marks = ", ".join("?" * len(ids))
-    return connection.execute(f"{_READ} WHERE forms.id IN ({marks}) LIMIT ?", (*ids, limit)).fetchall()
+    placeholders = ", ".join("?" * len(ids))
+    return connection.execute(f"{_SELECT_ROWS} WHERE forms.id IN ({placeholders}) LIMIT ?", (*ids, limit)).fetchall()
 
 
 def forms_with_initials(connection: sqlite3.Connection, key: str, limit: int) -> list[int]:
     """Return the ids of forms whose words begin with the letters of `key`."""
-    return [number for (number,) in connection.execute("SELECT form FROM initials WHERE key = ? LIMIT ?", (key, limit))]
+    return [
+        form_id for (form_id,) in connection.execute("SELECT form FROM initials WHERE key = ? LIMIT ?", (key, limit))
+    ]
 
 
 def similar_forms(connection: sqlite3.Connection, form: str, limit: int) -> list[tuple[int, str]]:
     """Return id and text of forms that may be within a few edits of `form`; callers compute the distance."""
     keys = list(query_keys(form))
-    marks = ", ".join("?" * len(keys))
-    read = "SELECT DISTINCT forms.id, forms.form FROM segments JOIN forms ON forms.id = segments.form"
-    return connection.execute(f"{read} WHERE key IN ({marks}) LIMIT ?", (*keys, limit)).fetchall()
+    placeholders = ", ".join("?" * len(keys))
+    sql = "SELECT DISTINCT forms.id, forms.form FROM segments JOIN forms ON forms.id = segments.form"
+    return connection.execute(f"{sql} WHERE key IN ({placeholders}) LIMIT ?", (*keys, limit)).fetchall()
 
 
 def forms_with_words(connection: sqlite3.Connection, form: str, limit: int) -> list[tuple[int, str]]:
@@ -151,7 +155,7 @@ def column_id(connection: sqlite3.Connection, table: str, column: str) -> tuple[
 
 def column_rows(connection: sqlite3.Connection, place: int, limit: int) -> list[tuple[str, str]]:
     """Return form and value of up to `limit` values of one column."""
-    sql = f"SELECT forms.form, entries.value {_FROM} WHERE entries.place = ? LIMIT ?"
+    sql = f"SELECT forms.form, entries.value {_FROM_ENTRIES} WHERE entries.place = ? LIMIT ?"
     return connection.execute(sql, (place, limit)).fetchall()
 
 
@@ -162,8 +166,8 @@ def max_edits(length: int) -> int:
 
 def query_keys(form: str) -> Iterator[int]:
     """Yield the keys of all texts that may be within the allowed number of edits of `form`."""
-    allowed, keys = max_edits(len(form)), set()
-    for length in range(max(1, len(form) - allowed), len(form) + allowed + 1):
+    edits, keys = max_edits(len(form)), set()
+    for length in range(max(1, len(form) - edits), len(form) + edits + 1):
         for number, (start, end) in enumerate(_segments(length)):
             shift = max_edits(length)
             for at in range(max(0, start - shift), min(len(form) - (end - start), start + shift) + 1):
@@ -186,24 +190,26 @@ def _key(length: int, number: int, segment: str) -> int:
 def _add(connection: sqlite3.Connection, number: int, column: ColumnValues) -> None:
     row = (number, column.table, column.column, int(column.complete))
     connection.execute("INSERT INTO columns VALUES (?, ?, ?, ?)", row)
-    clean = (value.encode("utf-8", "replace").decode() for value in column.values)
-    rows = ((normal_form(value), number, value) for value in clean)
+    texts = (value.encode("utf-8", "replace").decode() for value in column.values)
+    rows = ((normal_form(value), number, value) for value in texts)
     connection.executemany("INSERT INTO temp.read VALUES (?, ?, ?)", rows)
 
 
 def _add_keys(connection: sqlite3.Connection) -> None:
-    reading = connection.execute("SELECT id, form FROM forms")
-    while forms := list(islice(reading, _BATCH)):
+    cursor = connection.execute("SELECT id, form FROM forms")
+    while forms := list(islice(cursor, _BATCH)):
         keys = (
-            (_key(len(form), number, form[start:end]), at)
-            for at, form in forms
+            (_key(len(form), number, form[start:end]), form_id)
+            for form_id, form in forms
             if max_edits(len(form))
             for number, (start, end) in enumerate(_segments(len(form)))
         )
         connection.executemany("INSERT INTO temp.keys VALUES (?, ?)", keys)
         connection.executemany(
-            "INSERT INTO words (rowid, form) VALUES (?, ?)", ((at, form) for at, form in forms if " " in form)
+            "INSERT INTO words (rowid, form) VALUES (?, ?)", ((form_id, form) for form_id, form in forms if " " in form)
         )
-        initials = ((acronym(form), at) for at, form in forms)
-        connection.executemany("INSERT INTO initials VALUES (?, ?)", ((key, at) for key, at in initials if key))
+        initials = ((acronym(form), form_id) for form_id, form in forms)
+        connection.executemany(
+            "INSERT INTO initials VALUES (?, ?)", ((key, form_id) for key, form_id in initials if key)
+        )
     connection.execute("INSERT OR IGNORE INTO segments SELECT key, form FROM temp.keys ORDER BY key, form")

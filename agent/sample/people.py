@@ -100,8 +100,8 @@ def make_employees(rng: Random) -> list[Employee]:
     """Return the employees, each after their manager."""
     people = iter(_person_names(rng))
     employees = []
-    for number, (title, manager, region, early) in enumerate(_positions(), start=1):
-        start, end = (date(2016, 3, 1), FIRST_DAY) if early else (date(2019, 1, 1), date(2025, 10, 1))
+    for number, (title, manager, region, is_early) in enumerate(_positions(), start=1):
+        start, end = (date(2016, 3, 1), FIRST_DAY) if is_early else (date(2019, 1, 1), date(2025, 10, 1))
         hired_on = (start + timedelta(days=rng.randrange((end - start).days))).isoformat()
         salary = BASE_SALARIES.get(title, 125_000) + rng.randrange(0, 25) * 500
         employees.append(Employee(number, next(people), title, manager, region, hired_on, salary))
@@ -131,7 +131,7 @@ def make_categories() -> list[Category]:
     numbers = {parent: number for number, parent in enumerate(dict.fromkeys(line[0] for line in lines), start=1)}
     leaves = [(name, numbers[parent]) for parent, name, _ in lines if name]
     parents = [Category(number, name, None) for name, number in numbers.items()]
-    return parents + [Category(len(parents) + place, *leaf) for place, leaf in enumerate(leaves, start=1)]
+    return parents + [Category(len(parents) + index, *leaf) for index, leaf in enumerate(leaves, start=1)]
 
 
 def make_products(rng: Random, categories: list[Category]) -> list[Product]:
@@ -153,9 +153,9 @@ def _positions() -> Iterator[tuple[str, int | None, int | None, bool]]:
     region_ids = range(1, len(names.REGIONS) + 1)
     for region in region_ids:
         yield "Regional Manager", 2, region, True
-    for place, region in product(range(REPRESENTATIVES_PER_REGION), region_ids):
+    for index, region in product(range(REPRESENTATIVES_PER_REGION), region_ids):
         # Regional managers have ids from 4, after the three employees at head office.
-        yield "Sales Representative", 3 + region, region, place < 2
+        yield "Sales Representative", 3 + region, region, index < 2
     for _ in range(5):
         yield "Support Specialist", 3, None, False
 

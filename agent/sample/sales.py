@@ -1,6 +1,6 @@
 """Orders, order items and returns of the sample shop. Amounts are computed in cents.
 
-The status of each order is that at the end of the last day, so the newest orders have not arrived.
+Statuses of orders are those at the end of the last day, so the newest orders have not arrived.
 """
 
 from bisect import bisect, bisect_right
@@ -121,8 +121,8 @@ class Sales:
 
     def _customer_weight(self, customer: Customer) -> float:
         """Return the relative frequency of orders: 9 % of customers never buy, a few buy very often."""
-        never = self._rng.random() < 0.09
-        return 0.0 if never else SEGMENT_WEIGHTS[customer.segment] / (0.06 + self._rng.random())
+        is_inactive = self._rng.random() < 0.09
+        return 0.0 if is_inactive else SEGMENT_WEIGHTS[customer.segment] / (0.06 + self._rng.random())
 
     def _pick_customer(self, day: date) -> Customer:
         signed_up = bisect_right(self._sign_ups, day.isoformat())
@@ -155,13 +155,13 @@ class Sales:
         chosen = dict.fromkeys(self._rng.choices(list(popularity), list(popularity.values()), k=draws))
         first = len(self.items) + 1
         return [
-            self._draw_item(first + place, order_id, product, customer.segment, day)
-            for place, product in enumerate(chosen)
+            self._draw_item(first + index, order_id, product, customer.segment, day)
+            for index, product in enumerate(chosen)
         ]
 
     def _draw_item(self, item_id: int, order_id: int, product: Product, segment: str, day: date) -> OrderItem:
-        most = MAX_CHEAP_UNITS if product.price < 60 else MAX_EXPENSIVE_UNITS
-        quantity = self._rng.randint(1, most[segment])
+        max_units = MAX_CHEAP_UNITS if product.price < 60 else MAX_EXPENSIVE_UNITS
+        quantity = self._rng.randint(1, max_units[segment])
         percent = self._rng.choices(DISCOUNTS, DISCOUNT_WEIGHTS[segment])[0]
         unit = _cents(product.price) * PRICE_PERCENT[day.year] // 2000 * 20
         line = quantity * unit * (100 - percent) // 100

@@ -150,8 +150,8 @@ def _write(path: Path) -> None:
         for statement in TABLES.values():
             connection.execute(statement)
         for table, rows in _rows().items():
-            marks = ", ".join("?" * len(rows[0]))
-            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+            placeholders = ", ".join("?" * len(rows[0]))
+            connection.executemany(f"INSERT INTO {table} VALUES ({placeholders})", rows)
         for statement in INDEXES:
             connection.execute(statement)
         connection.commit()

@@ -1,6 +1,6 @@
 """Paths of the sample spreadsheets.
 
-`returns.xlsx` has Chinese headers below a title: monthly refunds of each account of a web shop, with the reasons.
+`returns.xlsx` has Chinese headers below a title: monthly refunds of a web shop by account, with the reasons.
 `stores.xlsx` is in English: weekly units and revenue of stores.
 """
 

@@ -26,7 +26,6 @@ _PATTERNS: tuple[tuple[TypeClass, re.Pattern[str]], ...] = (
 )
 """Patterns in order of precedence: the name of one type may contain that of another."""
 
-
 IGNORES_CASE = {"sqlite", "duckdb", "spark", "trino"}
 """Dialects that compare names without regard to case, quoted names included."""
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -239,16 +238,16 @@ class Catalog:
         return not self._reachable(first).isdisjoint(self._reachable(second))
 
     def _reachable(self, start: ColumnKey) -> set[ColumnKey]:
-        reached, pending = {start}, [start]
+        visited, pending = {start}, [start]
         while pending:
             key, name = pending.pop()
             table = self.tables.get(key)
             targets = {
                 (foreign_key.target, target)
                 for foreign_key in (table.foreign_keys if table else ())
-                for own, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False)
-                if own == name
+                for column, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False)
+                if column == name
             }
-            pending += targets - reached
-            reached |= targets
-        return reached
+            pending += targets - visited
+            visited |= targets
+        return visited

@@ -11,8 +11,8 @@ Selection = Mapping[str, Sequence[str]]
 """Selected columns by table key."""
 
 _CHARS_PER_TOKEN = 3.5
-_SHOWN_CHARS = 60
-_SHOWN_VALUES = 5
+_MAX_CHARS = 60
+_MAX_VALUES = 5
 
 
 def describe(catalog: Catalog, selection: Selection, quote: Callable[[str], str], *, values: bool = True) -> str:
@@ -27,7 +27,7 @@ def describe(catalog: Catalog, selection: Selection, quote: Callable[[str], str]
             continue
         columns = [column for column in table.columns if column.name in set(names)]
         lines = [_column_line(catalog, table, column, quote, values) for column in columns]
-        blocks.append("\n".join([f"table {quoted_key(table, quote)}{_remark(table.comment)}", *lines]))
+        blocks.append("\n".join([f"table {quoted_key(table, quote)}{_comment(table.comment)}", *lines]))
     return "\n\n".join(blocks)
 
 
@@ -55,7 +55,7 @@ def quoted_key(table: Table, quote: Callable[[str], str]) -> str:
     return ".".join(quote(part) for part in (table.schema, table.name) if part)
 
 
-def one_line(text: str, limit: int = _SHOWN_CHARS) -> str:
+def one_line(text: str, limit: int = _MAX_CHARS) -> str:
     """Return `text` without line breaks and control characters, truncated to `limit` characters."""
     printable = text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
     flat = " ".join(printable.split())
@@ -72,10 +72,10 @@ def _column_line(catalog: Catalog, table: Table, column: Column, quote: Callable
             parts.append(f"references {quote(foreign_key.target)}.{quote(target)}")
     samples = catalog.values.get((table.key, column.name), ()) if values else ()
     if samples:
-        shown = ", ".join("'" + one_line(value).replace("'", "''") + "'" for value in samples[:_SHOWN_VALUES])
-        parts.append(f"values {shown}{', ...' if len(samples) > _SHOWN_VALUES else ''}")
-    return ", ".join(parts) + _remark(column.comment)
+        examples = ", ".join("'" + one_line(value).replace("'", "''") + "'" for value in samples[:_MAX_VALUES])
+        parts.append(f"values {examples}{', ...' if len(samples) > _MAX_VALUES else ''}")
+    return ", ".join(parts) + _comment(column.comment)
 
 
-def _remark(comment: str | None) -> str:
+def _comment(comment: str | None) -> str:
     return f"  -- {one_line(comment, 200)}" if comment else ""

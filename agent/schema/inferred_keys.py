@@ -33,14 +33,14 @@ def infer_foreign_keys(tables: Mapping[str, Table]) -> dict[str, Table]:
 def _add_foreign_keys(table: Table, targets: "dict[Words, list[_Target]]") -> Table:
     if table.is_view:
         return table
-    declared = {column for key in table.foreign_keys for column in key.columns}
-    inferred = [
+    declared_columns = {column for key in table.foreign_keys for column in key.columns}
+    inferred_keys = [
         ForeignKey((column.name,), target.table.key, (target.column.name,), inferred=True)
         for column in table.columns
-        if column.name not in declared
-        for target in _target_of(table, column, targets)
+        if column.name not in declared_columns
+        for target in _matching_target(table, column, targets)
     ]
-    return replace(table, foreign_keys=(*table.foreign_keys, *inferred)) if inferred else table
+    return replace(table, foreign_keys=(*table.foreign_keys, *inferred_keys)) if inferred_keys else table
 
 
 class _Target:
@@ -55,12 +55,12 @@ class _Target:
 
 def _strength(table: Table, column: Column) -> int:
     """Return how clearly the name of `column` identifies it as the key of `table`, from 0 to 3."""
-    name, own = _words(table.name), _words(column.name)
-    subject = tuple(word for word in own if word not in _KEY_WORDS)
-    if not subject or subject == name:
+    table_words, column_words = _words(table.name), _words(column.name)
+    subject = tuple(word for word in column_words if word not in _KEY_WORDS)
+    if not subject or subject == table_words:
         return 3
-    if set(subject) <= set(name):
-        return 2 if subject[-1] == name[-1] else 1
+    if set(subject) <= set(table_words):
+        return 2 if subject[-1] == table_words[-1] else 1
     return 0
 
 
@@ -82,27 +82,27 @@ def _key_column(table: Table) -> Column | None:
     if table.primary_key:
         name = table.primary_key[0] if len(table.primary_key) == 1 else None
         return next((column for column in table.columns if column.name == name), None)
-    first, own = table.columns[0], _words(table.columns[0].name)
-    named_as_key = bool(own) and own[-1] in _KEY_WORDS
-    return first if named_as_key and (len(own) == 1 or set(own) & set(_words(table.name))) else None
+    first, first_words = table.columns[0], _words(table.columns[0].name)
+    is_named_as_key = bool(first_words) and first_words[-1] in _KEY_WORDS
+    return first if is_named_as_key and (len(first_words) == 1 or set(first_words) & set(_words(table.name))) else None
 
 
 def _forms(table: Table, column: Column) -> set[Words]:
-    name, own = _words(table.name), _words(column.name)
-    is_key = bool(own) and own[-1] in _KEY_WORDS
-    forms = {own} if set(own) - _GENERIC and (is_key or _strength(table, column)) else set()
+    table_words, column_words = _words(table.name), _words(column.name)
+    is_key = bool(column_words) and column_words[-1] in _KEY_WORDS
+    forms = {column_words} if set(column_words) - _GENERIC and (is_key or _strength(table, column)) else set()
     if is_key:
-        forms |= {(*name, own[-1]), (*name, *own)}
+        forms |= {(*table_words, column_words[-1]), (*table_words, *column_words)}
     # A number named like a table is almost certainly its key; a text need not be.
-    return forms | {name} if column.type_class == "number" else forms
+    return forms | {table_words} if column.type_class == "number" else forms
 
 
-def _target_of(table: Table, column: Column, targets: dict[Words, list[_Target]]) -> Iterator[_Target]:
+def _matching_target(table: Table, column: Column, targets: dict[Words, list[_Target]]) -> Iterator[_Target]:
     """Yield the only target that matches the name of `column`, if there is exactly one."""
     words = _words(column.name)
     if not words:
         return
-    least = _strength(table, column) + 1 if table.primary_key == (column.name,) else 0
+    min_strength = _strength(table, column) + 1 if table.primary_key == (column.name,) else 0
     for start in range(len(words)):
         form = words[start:]
         if start and (len(form) < 2 or form[-1] not in _KEY_WORDS):
@@ -116,7 +116,7 @@ def _target_of(table: Table, column: Column, targets: dict[Words, list[_Target]]
         ]
         strongest = max((target.strength for target in candidates), default=0)
         best = [target for target in candidates if target.strength == strongest]
-        if len(best) == 1 and strongest >= least:
+        if len(best) == 1 and strongest >= min_strength:
             yield best[0]
         if candidates:
             return

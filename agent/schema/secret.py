@@ -53,38 +53,38 @@ def mark_secrets(
     table with secret columns and its definition names one of them or selects all columns, or is not readable.
     `definitions` contains the text of each view by its key.
     """
-    marked = {key: _mark_matches(table, patterns) for key, table in tables.items()}
-    while updated := _mark_references(marked):
-        marked |= updated
+    result = {key: _mark_matches(table, patterns) for key, table in tables.items()}
+    while references := _mark_references(result):
+        result |= references
     views = {key: definitions.get(key) for key, table in tables.items() if table.is_view}
     changed = True
     while changed:
-        sources = [table for table in marked.values() if any(column.secret for column in table.columns)]
-        exposing = [key for key, text in views.items() if any(_exposes(text, source) for source in sources)]
-        changed = bool(exposing)
-        for key in exposing:
-            columns = tuple(column._replace(secret=True) for column in marked[key].columns)
-            marked[key] = replace(marked[key], columns=columns)
+        secret_tables = [table for table in result.values() if any(column.secret for column in table.columns)]
+        exposing_views = [key for key, text in views.items() if any(_exposes(text, table) for table in secret_tables)]
+        changed = bool(exposing_views)
+        for key in exposing_views:
+            columns = tuple(column._replace(secret=True) for column in result[key].columns)
+            result[key] = replace(result[key], columns=columns)
             del views[key]
-    return marked
+    return result
 
 
 def _mark_matches(table: Table, patterns: Sequence[str]) -> Table:
-    secret = {column.name for column in table.columns if is_secret(table, column.name, patterns)}
-    if not secret:
+    secret_columns = {column.name for column in table.columns if is_secret(table, column.name, patterns)}
+    if not secret_columns:
         return table
-    columns = tuple(column._replace(secret=column.name in secret) for column in table.columns)
+    columns = tuple(column._replace(secret=column.name in secret_columns) for column in table.columns)
     return replace(table, columns=columns)
 
 
 def _mark_references(tables: Mapping[str, Table]) -> dict[str, Table]:
     """Return the tables with unmarked columns that refer to a secret column, with these columns marked."""
-    secret = {(key, column.name) for key, table in tables.items() for column in table.columns if column.secret}
+    secret_columns = {(key, column.name) for key, table in tables.items() for column in table.columns if column.secret}
     references: dict[str, set[str]] = {}
     for key, table in tables.items():
         for foreign_key in table.foreign_keys:
             for column, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False):
-                if (foreign_key.target, target) in secret and (key, column) not in secret:
+                if (foreign_key.target, target) in secret_columns and (key, column) not in secret_columns:
                     references.setdefault(key, set()).add(column)
     return {
         key: replace(
@@ -94,10 +94,10 @@ def _mark_references(tables: Mapping[str, Table]) -> dict[str, Table]:
     }
 
 
-def _exposes(definition: str | None, source: Table) -> bool:
+def _exposes(definition: str | None, table: Table) -> bool:
     if definition is None:
         return True
     text = definition.lower()
-    if source.name.lower() not in text:
+    if table.name.lower() not in text:
         return False
-    return "*" in text or any(column.secret and column.name.lower() in text for column in source.columns)
+    return "*" in text or any(column.secret and column.name.lower() in text for column in table.columns)

@@ -8,8 +8,6 @@ import snowballstemmer
 
 _SEPARATORS = re.compile(r"[\W_]+")
 _ACCENTS = re.compile(r"[\u0300-\u036f]+")
-
-
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 _WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -49,9 +47,9 @@ def normal_form(text: str) -> str:
     """
     if text.isascii():
         return _SEPARATORS.sub(" ", text.lower()).strip()
-    fold_case = unicodedata.normalize("NFKD", text.casefold())
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
     # Russian "й" is a letter of its own, not an "и" with an accent: compose it before dropping accents.
-    plain = _ACCENTS.sub("", fold_case.replace("и\u0306", "й"))
+    plain = _ACCENTS.sub("", decomposed.replace("и\u0306", "й"))
     return _SEPARATORS.sub(" ", unicodedata.normalize("NFC", plain)).strip()
 
 
@@ -64,15 +62,15 @@ def words(text: str) -> frozenset[str]:
     >>> sorted(words("orderDates of customer_id"))
     ['custom', 'date', 'id', 'of', 'order']
     """
-    spaced = _CAMEL.sub(" ", text.replace("_", " "))
-    stems = {stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", spaced))}
+    separated = _CAMEL.sub(" ", text.replace("_", " "))
+    stems = {stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", separated))}
     return frozenset(stems.union(han_pairs(text)))
 
 
 def spelt_words(text: str) -> list[str]:
     """Return the words and numbers of `text` in order and lower case, without stemming or Chinese characters."""
-    spaced = _CAMEL.sub(" ", _HAN.sub(" ", text))
-    return [word.lower() for word in _WORD_OR_NUMBER.findall(spaced)]
+    separated = _CAMEL.sub(" ", _HAN.sub(" ", text))
+    return [word.lower() for word in _WORD_OR_NUMBER.findall(separated)]
 
 
 def han_runs(text: str) -> list[str]:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 _JOIN_S = 5.0
-_running: "dict[str, Background]" = {}
+_by_name: "dict[str, Background]" = {}
 _lock = threading.Lock()
 
 
@@ -13,7 +13,7 @@ class Background:
     """Work that runs in a thread of its own. `error` is the exception it raised, or None."""
 
     def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
-        """Set the work: a function that receives a function returning whether it should stop."""
+        """Set the work, which receives a function that returns whether to stop."""
         self.error: Exception | None = None
         self._work = work
         self._stopped = threading.Event()
@@ -30,7 +30,7 @@ class Background:
         return not self._thread.is_alive()
 
     def stop(self, timeout_s: float = _JOIN_S) -> bool:
-        """Request the work to stop and wait for it; return whether it has ended."""
+        """Tell the work to stop and wait for it; return whether it has ended."""
         self._stopped.set()
         return self.wait(timeout_s)
 
@@ -41,25 +41,25 @@ class Background:
             self.error = error
         finally:
             with _lock:
-                for name in [name for name, running in _running.items() if running is self]:
-                    del _running[name]
+                for name in [name for name, background in _by_name.items() if background is self]:
+                    del _by_name[name]
 
 
 def start_once(name: str, work: Callable[[Callable[[], bool]], None]) -> Background:
     """Start `work`, or return the work that is already running under `name`."""
     with _lock:
-        if name not in _running:
-            _running[name] = Background(work)
-            _running[name]._thread.start()
-        return _running[name]
+        if name not in _by_name:
+            _by_name[name] = Background(work)
+            _by_name[name]._thread.start()
+        return _by_name[name]
 
 
 @atexit.register
 def stop_all() -> None:
     """Stop all work. Called when the process ends."""
     with _lock:
-        running = list(_running.values())
-    for background in running:
+        backgrounds = list(_by_name.values())
+    for background in backgrounds:
         background._stopped.set()
-    for background in running:
+    for background in backgrounds:
         background.wait(_JOIN_S)

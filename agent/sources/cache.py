@@ -32,7 +32,7 @@ class CatalogCache:
     """The cache files of one source. They are valid only for the same `options`, such as the secret columns."""
 
     def __init__(self, folder: Path, database: Database, options: Sequence[str]) -> None:
-        """Derive the file names from the URL without its password; no file access yet."""
+        """Derive the file names from the URL without its password; does not access the files."""
         self._options = _digest(str(_FORMAT), *options)
         name = _digest(database.identity)[:32]
         self.path = folder / "catalogs" / f"{name}.catalog"

@@ -23,7 +23,7 @@ _BACKGROUND_BUDGET_S = 60.0
 
 
 class CatalogLoader:
-    """Reads and indexes the catalog and values of one source, and caches them if a directory is given."""
+    """Reads and indexes the catalog and values of one source, and caches them if `cache_dir` is set."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class CatalogLoader:
         return stored or self._build_values(catalog, path, lambda: False)
 
     def clear_values(self) -> None:
-        """Delete the cached index of values, for use after a change of the schema."""
+        """Delete the cached index of values, which a change of the schema makes invalid."""
         if self._cache:
             self._cache.clear_values()
 

@@ -17,8 +17,7 @@ Values = dict[tuple[str, str], tuple[str, ...]]
 _BOOLEANS, _LISTS = frozenset([bool]), frozenset([list])
 _TEXTS, _NUMBERS = frozenset([str, type(None)]), frozenset([int, float, type(None)])
 
-
-_TABLES_A_BLOCK = 16
+_TABLES_PER_BLOCK = 16
 """Smaller blocks compress worse; larger ones delay the first access. 16 tables of 20 columns take about 2 ms."""
 
 
@@ -42,8 +41,10 @@ def decode_table(row: list[Any]) -> Table:
         None if schema is None else as_text(schema),
         tuple(map(as_text, primary)),
         tuple(
-            ForeignKey(tuple(map(as_text, own)), as_text(to), tuple(map(as_text, its)), bool(i))
-            for own, to, its, i in keys
+            ForeignKey(
+                tuple(map(as_text, names)), as_text(target), tuple(map(as_text, target_names)), bool(is_inferred)
+            )
+            for names, target, target_names, is_inferred in keys
         ),
         None if comment is None else as_text(comment),
         bool(is_view),
@@ -67,10 +68,10 @@ def decode_values(rows: Iterable[list[Any]]) -> Values:
 
 
 def as_text(value: Any) -> str:
-    """Return `value`.
+    """Return `value`, which must be a string.
 
     Raises:
-        TypeError: `value` is not a string.
+        TypeError: it is not.
     """
     if type(value) is not str:
         raise TypeError("a value is not text")
@@ -81,16 +82,24 @@ def _decode_columns(rows: list[Any]) -> tuple[Column, ...]:
     """Decode all rows field by field, because a catalog can have hundreds of thousands of columns."""
     if not rows:
         return ()
-    names, kinds, nullable, comments, shares, distincts, examples, secret = zip(*rows, strict=True)
-    checked = (
+    names, types, nullable, comments, shares, distincts, examples, secret = zip(*rows, strict=True)
+    field_types = (
         (nullable, _BOOLEANS), (secret, _BOOLEANS), (comments, _TEXTS), (shares, _NUMBERS), (distincts, _NUMBERS),
         (examples, _LISTS), (chain.from_iterable(examples), frozenset([str])),
     )  # fmt: skip
-    if not all(allowed.issuperset(map(type, values)) for values, allowed in checked):
+    if not all(allowed.issuperset(map(type, values)) for values, allowed in field_types):
         raise TypeError("a field of a column has an unexpected type")
-    shown = map(tuple, examples)
+    example_tuples = map(tuple, examples)
     fields = zip(
-        map(intern, names), map(intern, kinds), nullable, comments, shares, distincts, shown, secret, strict=True
+        map(intern, names),
+        map(intern, types),
+        nullable,
+        comments,
+        shares,
+        distincts,
+        example_tuples,
+        secret,
+        strict=True,
     )
     return tuple(map(Column._make, fields))
 
@@ -99,7 +108,7 @@ def encode(catalog: Catalog) -> Arrays:
     """Return the tables and values of `catalog` as arrays for a file."""
     tables = iter(catalog.tables.items())
     rows, values = [], []
-    while block := list(islice(tables, _TABLES_A_BLOCK)):
+    while block := list(islice(tables, _TABLES_PER_BLOCK)):
         rows.append(pack_json([encode_table(table) for _, table in block]))
         columns = [(key, name) for key, table in block for name in table.column_names]
         values.append(pack_json([[*column, *catalog.values[column]] for column in columns if column in catalog.values]))
@@ -134,7 +143,7 @@ class _Blocks:
         if len(self.names) != len(names):
             raise ValueError("two tables have the same key")
         self._arrays, self._rebuild, self._lock = arrays, rebuild, threading.Lock()
-        self._rebuilt: Catalog | None = None
+        self._rebuilt_catalog: Catalog | None = None
         self._tables: dict[int, dict[str, Table]] = {}
         self._values: dict[int, Values] = {}
         for kind in ("table", "value"):
@@ -142,7 +151,7 @@ class _Blocks:
             check_starts(starts, len(array_1d(arrays, f"{kind}_blocks", np.uint8)))
 
     def __len__(self) -> int:
-        return -(-len(self.names) // _TABLES_A_BLOCK)
+        return -(-len(self.names) // _TABLES_PER_BLOCK)
 
     def check_first(self) -> None:
         """Decode the first block, to detect a file of another format."""
@@ -180,7 +189,7 @@ class _Blocks:
             return dict(zip(self.names, columns, strict=True))
         except READ_ERRORS:
             self._rebuild_once()
-        return {key: self.tables(number // _TABLES_A_BLOCK)[key].column_names for key, number in self.numbers.items()}
+        return {key: self.tables(number // _TABLES_PER_BLOCK)[key].column_names for key, number in self.numbers.items()}
 
     def _decode_tables(self, block: int) -> dict[str, Table]:
         tables = {table.key: table for table in map(decode_table, self._block("table", block))}
@@ -199,13 +208,13 @@ class _Blocks:
         return unpack_json(self._arrays[f"{kind}_blocks"][start:end])
 
     def _keys(self, block: int) -> list[str]:
-        return self.keys[block * _TABLES_A_BLOCK : (block + 1) * _TABLES_A_BLOCK]
+        return self.keys[block * _TABLES_PER_BLOCK : (block + 1) * _TABLES_PER_BLOCK]
 
     def _rebuild_once(self) -> Catalog:
         with self._lock:
-            if self._rebuilt is None:
-                self._rebuilt = self._rebuild()
-            return self._rebuilt
+            if self._rebuilt_catalog is None:
+                self._rebuilt_catalog = self._rebuild()
+            return self._rebuilt_catalog
 
 
 class PackedTables(Mapping[str, Table]):
@@ -217,7 +226,7 @@ class PackedTables(Mapping[str, Table]):
 
     def __getitem__(self, key: str) -> Table:
         """Return the decoded table."""
-        return self._blocks.tables(self._blocks.numbers[key] // _TABLES_A_BLOCK)[key]
+        return self._blocks.tables(self._blocks.numbers[key] // _TABLES_PER_BLOCK)[key]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keys."""
@@ -247,13 +256,13 @@ class PackedValues(Mapping[tuple[str, str], tuple[str, ...]]):
         """Wrap the blocks created by `decode`."""
         self._blocks = blocks
 
-    def __getitem__(self, place: tuple[str, str]) -> tuple[str, ...]:
+    def __getitem__(self, column: tuple[str, str]) -> tuple[str, ...]:
         """Return the values of a column."""
-        return self._blocks.values(self._blocks.numbers[place[0]] // _TABLES_A_BLOCK)[place]
+        return self._blocks.values(self._blocks.numbers[column[0]] // _TABLES_PER_BLOCK)[column]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Iterate over the columns that have values."""
-        return (place for block in range(len(self._blocks)) for place in self._blocks.values(block))
+        return (column for block in range(len(self._blocks)) for column in self._blocks.values(block))
 
     def __len__(self) -> int:
         """Return the number of columns that have values."""

@@ -18,17 +18,15 @@ from agent.types import Limits, Result
 
 _PLAIN_TEXT = ("char", "text", "clob", "string")
 _STATEMENT_TIMEOUT_S = 1.0
-
-
-_MAX_ROWS = 1_000_000
+_MAX_STATISTICS_ROWS = 1_000_000
 _MAX_COUNT = 1_000_000
 _SAMPLED_ROWS = 1000
 _SAMPLED_CELLS = 20_000
 _MIN_ROWS = 100
 _EXAMPLES = 5
 _EXAMPLE_CHARS = 60
-_KEPT_VALUES = 200
-_KEPT_WARNINGS = 100
+_MAX_VALUES = 200
+_MAX_WARNINGS = 100
 
 
 class Sampler:
@@ -44,7 +42,7 @@ class Sampler:
         timeout_s: float = _STATEMENT_TIMEOUT_S,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Set the budget for all queries and the timeout of each, in seconds, and the row rules in `access`."""
+        """Set the budget of all queries and the timeout of one query, in seconds, and the row rules in `access`."""
         self._access = access
         self.dialect = catalog.dialect
         self.warnings: list[str] = []
@@ -57,7 +55,7 @@ class Sampler:
         """True after the deadline, a request to stop, or a lost connection."""
         return self._disconnected or time.monotonic() > self._deadline or self._stop()
 
-    def ask(self, sql: str, table: Table, rows: int) -> Result | None:
+    def query(self, sql: str, table: Table, rows: int) -> Result | None:
         """Return up to `rows` rows of `sql`, a query of `table` alone; None on failure or timeout.
 
         The query is not recorded in the audit, since it belongs to no question.
@@ -97,8 +95,8 @@ class Sampler:
         """Return a condition that is true for values that are not NULL and not too long."""
         name = self.column(column)
         length = "CHAR_LENGTH" if self.dialect == "mysql" else "LENGTH"
-        cut = f" AND {length}({name}) <= {MAX_VALUE_LENGTH}" if is_plain_text(column) else ""
-        return f"{name} IS NOT NULL{cut}"
+        length_check = f" AND {length}({name}) <= {MAX_VALUE_LENGTH}" if is_plain_text(column) else ""
+        return f"{name} IS NOT NULL{length_check}"
 
 
 def is_plain_text(column: Column) -> bool:
@@ -132,7 +130,7 @@ def row_estimates(sampler: Sampler, catalog: Catalog) -> dict[str, int]:
     if catalog.dialect not in _STATISTICS:
         return {}
     sql, table = _STATISTICS[catalog.dialect]
-    result = sampler.ask(sql, table, _MAX_ROWS)
+    result = sampler.query(sql, table, _MAX_STATISTICS_ROWS)
     estimates: dict[str, int] = {}
     for schema, name, rows in result["rows"] if result else ():
         key = name if schema == catalog.default_schema or catalog.dialect == "sqlite" else f"{schema}.{name}"
@@ -145,7 +143,7 @@ def row_estimates(sampler: Sampler, catalog: Catalog) -> dict[str, int]:
 def count_rows(sampler: Sampler, table: Table) -> int | None:
     """Return the number of rows of `table`, counted up to a million; None on failure or timeout."""
     sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {sampler.name(table)} LIMIT {_MAX_COUNT}) AS counted"
-    result = sampler.ask(sql, table, 1)
+    result = sampler.query(sql, table, 1)
     return int(result["rows"][0][0]) if result and result["rows"] else None
 
 
@@ -179,33 +177,33 @@ def profile(
     for key, table in list(samples.tables.items()):
         if sampler.is_finished:
             break
-        _sample(sampler, table, samples, key)
-    warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_KEPT_WARNINGS]
+        _sample_table(sampler, table, samples, key)
+    warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_MAX_WARNINGS]
     return replace(catalog, tables=samples.tables, values=samples.values, warnings=warnings)
 
 
-def _sample(sampler: Sampler, table: Table, samples: _Samples, key: str) -> None:
+def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -> None:
     columns = [column for column in table.columns if not column.secret]
     if not columns:
         return
     limit = max(_MIN_ROWS, min(_SAMPLED_ROWS, _SAMPLED_CELLS // len(columns)))
     expressions = ", ".join(sampler.value_or_presence(column) for column in columns)
-    result = sampler.ask(f"SELECT {expressions} FROM {sampler.name(table)} LIMIT {limit}", table, limit)
+    result = sampler.query(f"SELECT {expressions} FROM {sampler.name(table)} LIMIT {limit}", table, limit)
     if result is None:
         return
     rows = result["rows"]
     is_complete = len(rows) < limit
     total = len(rows) if is_complete else (table.rows or (None if table.is_view else count_rows(sampler, table)))
-    profiled = {}
-    for at, column in enumerate(columns):
-        cells = [row[at] for row in rows]
-        profiled[column.name] = _profile_column(column, cells, len(rows) if is_complete else total)
+    profiled_columns = {}
+    for index, column in enumerate(columns):
+        cells = [row[index] for row in rows]
+        profiled_columns[column.name] = _profile_column(column, cells, len(rows) if is_complete else total)
         if column.type_class == "text":
             samples.values[key, column.name] = (
-                _texts(cells) if is_complete else _distinct(sampler, table, column, cells)
+                _texts(cells) if is_complete else _distinct_texts(sampler, table, column, cells)
             )
-    merged = tuple(profiled.get(column.name, column) for column in table.columns)
-    samples.tables[key] = replace(table, columns=merged, rows=total)
+    all_columns = tuple(profiled_columns.get(column.name, column) for column in table.columns)
+    samples.tables[key] = replace(table, columns=all_columns, rows=total)
 
 
 def _profile_column(column: Column, cells: list[Any], total: int | None) -> Column:
@@ -223,29 +221,31 @@ def _profile_column(column: Column, cells: list[Any], total: int | None) -> Colu
 def estimate_distinct(counts: list[int], total: int | None) -> int:
     """Return the estimated number of distinct values in `total` rows from the value `counts` of a sample.
 
-    The GEE estimator: sqrt(rows / sampled rows) for each value that occurs once, one for each other (Charikar,
+    The GEE estimator: a value that occurs once counts as sqrt(rows / sampled rows), any other value as one (Charikar,
     Chaudhuri, Motwani, Narasayya: Towards estimation error guarantees for distinct values, PODS 2000). Without `total`,
     the number of distinct values in the sample.
     """
-    sampled = sum(counts)
-    if total is None or total <= sampled:
+    sample_size = sum(counts)
+    if total is None or total <= sample_size:
         return len(counts)
-    once = sum(count == 1 for count in counts)
-    return min(total, round(math.sqrt(total / sampled) * once) + len(counts) - once) if sampled else 0
+    singletons = sum(count == 1 for count in counts)
+    return (
+        min(total, round(math.sqrt(total / sample_size) * singletons) + len(counts) - singletons) if sample_size else 0
+    )
 
 
-def _distinct(sampler: Sampler, table: Table, column: Column, cells: list[Any]) -> tuple[str, ...]:
+def _distinct_texts(sampler: Sampler, table: Table, column: Column, cells: list[Any]) -> tuple[str, ...]:
     """Return the distinct values of a table larger than the sample; on timeout, those in the sample."""
     sql = (
         f"SELECT DISTINCT {sampler.column(column)} FROM {sampler.name(table)}"
-        f" WHERE {sampler.is_short(column)} LIMIT {_KEPT_VALUES}"
+        f" WHERE {sampler.is_short(column)} LIMIT {_MAX_VALUES}"
     )
-    result = sampler.ask(sql, table, _KEPT_VALUES)
+    result = sampler.query(sql, table, _MAX_VALUES)
     return _texts([row[0] for row in result["rows"]] if result else cells)
 
 
 def _texts(cells: list[Any]) -> tuple[str, ...]:
-    return tuple(sorted({_text(cell) for cell in cells if cell is not None})[:_KEPT_VALUES])
+    return tuple(sorted({_text(cell) for cell in cells if cell is not None})[:_MAX_VALUES])
 
 
 def _text(cell: Any) -> str:
@@ -271,28 +271,21 @@ def read_values(
     for table in catalog.tables.values():
         for column in table.columns:
             if column.type_class == "text" and not column.secret:
-                sampled = catalog.values.get((table.key, column.name), ())
-                # The sample truncates long texts, which are then no values of the column.
-                short = tuple(value for value in sampled if len(value) < MAX_VALUE_LENGTH)
-                yield _distinct_values(sampler, table, column, per_column) or ColumnValues(
-                    table.key, column.name, short, complete=False
+                sample = catalog.values.get((table.key, column.name), ())
+                # Texts truncated in the sample are not values of the column.
+                values = tuple(value for value in sample if len(value) < MAX_VALUE_LENGTH)
+                yield _read_column(sampler, table, column, per_column) or ColumnValues(
+                    table.key, column.name, values, complete=False
                 )
 
 
-def _distinct_values(sampler: Sampler, table: Table, column: Column, limit: int) -> ColumnValues | None:
+def _read_column(sampler: Sampler, table: Table, column: Column, limit: int) -> ColumnValues | None:
     sql = (
         f"SELECT DISTINCT {sampler.column(column)} FROM {sampler.name(table)}"
         f" WHERE {sampler.is_short(column)} LIMIT {limit + 1}"
     )
-    result = sampler.ask(sql, table, limit + 1)
+    result = sampler.query(sql, table, limit + 1)
     if result is None:
         return None
     values = tuple(str(row[0]) for row in result["rows"])
     return ColumnValues(table.key, column.name, values[:limit], len(values) <= limit and not result["truncated"])
-
-
-def _incomplete(table: Table, column: Column, values: tuple[str, ...]) -> ColumnValues:
-    # The sample cuts texts, and a text that was cut is no value of the column.
-    return ColumnValues(
-        table.key, column.name, tuple(value for value in values if len(value) < MAX_VALUE_LENGTH), complete=False
-    )

@@ -48,7 +48,7 @@ def reflect(
         warnings.simplefilter("ignore", SAWarning)
         default = inspector.default_schema_name or database.default_schema
         reader = _Reader(inspector, default, progress)
-        tables = reader.with_storage(reader.read(_schemas(inspector, default, schemas)), database.dialect)
+        tables = reader.with_storage(reader.read(_schemas_to_read(inspector, default, schemas)), database.dialect)
         definitions = reader.definitions(tables)
         routines = reader.query("user-defined functions", user_routines, database.dialect)
         fields = reader.query("composite types", composite_fields, database.dialect)
@@ -63,14 +63,14 @@ def reflect(
     )
 
 
-def _schemas(inspector: Inspector, default: str | None, selected: Collection[str] | None) -> list[str | None]:
+def _schemas_to_read(inspector: Inspector, default: str | None, requested: Collection[str] | None) -> list[str | None]:
     """Return the schemas to read: None for the default schema, which comes first."""
-    if selected is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
+    if requested is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
         return [None]
-    names = inspector.get_schema_names() if selected is None else selected
-    hidden = _SYSTEM_SCHEMAS if selected is None else set()
-    others = [name for name in names if name != default and name.lower() not in hidden]
-    has_default = default is not None and (selected is None or default in selected)
+    names = inspector.get_schema_names() if requested is None else requested
+    ignored = _SYSTEM_SCHEMAS if requested is None else set()
+    others = [name for name in names if name != default and name.lower() not in ignored]
+    has_default = default is not None and (requested is None or default in requested)
     return [*([None] if has_default else []), *sorted(others)]
 
 
@@ -84,13 +84,13 @@ class _Reader:
         self._default = default
 
     def read(self, schemas: Sequence[str | None]) -> dict[str, Table]:
-        names = {schema: self._names(schema) for schema in schemas}
+        names = {schema: self._table_names(schema) for schema in schemas}
         total, done = sum(map(len, names.values())), 0
         tables: dict[str, Table] = {}
-        for schema, kinds in names.items():
-            ordered = sorted(kinds)
+        for schema, views in names.items():
+            ordered = sorted(views)
             for chunk in (ordered[at : at + _CHUNK_SIZE] for at in range(0, len(ordered), _CHUNK_SIZE)):
-                for table in self._chunk(schema, chunk, kinds):
+                for table in self._read_chunk(schema, chunk, views):
                     tables[table.key] = table
                 done += len(chunk)
                 self._progress(done, total)
@@ -106,7 +106,7 @@ class _Reader:
             storage = storage_of(connection, dialect, self._default or "")
         except SQLAlchemyError as error:
             self._recover(error)
-            self._warn("where tables store their rows", error)
+            self._warn("the storage of tables", error)
             return {key: replace(table, shares_rows=True) for key, table in tables.items()}
         names = {(table.schema or self._default or "", table.name): key for key, table in tables.items()}
         parents = {
@@ -141,7 +141,7 @@ class _Reader:
             self._warn(subject, error)
             return frozenset()
 
-    def _names(self, schema: str | None) -> dict[str, bool]:
+    def _table_names(self, schema: str | None) -> dict[str, bool]:
         """Return the names in `schema`, with True for views. Only the default schema must be readable."""
         try:
             views = self._inspector.get_view_names(schema)
@@ -155,22 +155,22 @@ class _Reader:
             self._warn(f"schema {schema}", error)
             return {}
 
-    def _chunk(self, schema: str | None, names: Sequence[str], kinds: dict[str, bool]) -> Iterator[Table]:
+    def _read_chunk(self, schema: str | None, names: Sequence[str], views: dict[str, bool]) -> Iterator[Table]:
         try:
-            read = self._tables(schema, names, kinds)
+            tables = self._read_tables(schema, names, views)
         except Exception as error:  # if the dialect fails for one table, still read the others
             self._recover(error)
             if len(names) == 1:
                 self._warn(_display_name(schema, names[0]), error)
                 return
             for name in names:
-                yield from self._chunk(schema, [name], kinds)
+                yield from self._read_chunk(schema, [name], views)
             return
-        for name in set(names) - {table.name for table in read}:
+        for name in set(names) - {table.name for table in tables}:
             self._warn(_display_name(schema, name), "it cannot be reflected")
-        yield from read
+        yield from tables
 
-    def _tables(self, schema: str | None, names: Sequence[str], kinds: dict[str, bool]) -> list[Table]:
+    def _read_tables(self, schema: str | None, names: Sequence[str], views: dict[str, bool]) -> list[Table]:
         options: Any = {
             "schema": schema, "filter_names": names, "kind": ObjectKind.ANY, "scope": ObjectScope.ANY,
         }  # fmt: skip
@@ -184,9 +184,9 @@ class _Reader:
                 columns=tuple(_column(column) for column in columns[name]),
                 schema=schema,
                 primary_key=primary.get(name, ()),
-                foreign_keys=tuple(self._foreign_key(reference, schema) for reference in foreign.get(name, ())),
+                foreign_keys=tuple(self._foreign_key(reference) for reference in foreign.get(name, ())),
                 comment=comments.get(name),
-                is_view=kinds[name[1]],
+                is_view=views[name[1]],
                 computes_columns=any("computed" in column for column in columns[name]),
             )
             for name in columns
@@ -198,24 +198,26 @@ class _Reader:
 
         SQLite includes them with the columns; a separate query would scan its whole schema for each table.
         """
-        if all("primary_key" in column for of_table in columns.values() for column in of_table):
-            numbered = {
-                name: sorted((column["primary_key"], column["name"]) for column in of_table if column["primary_key"])
-                for name, of_table in columns.items()
+        if all("primary_key" in column for table_columns in columns.values() for column in table_columns):
+            key_positions = {
+                name: sorted(
+                    (column["primary_key"], column["name"]) for column in table_columns if column["primary_key"]
+                )
+                for name, table_columns in columns.items()
             }
-            return {name: tuple(column for _, column in key) for name, key in numbered.items()}
+            return {name: tuple(column for _, column in key) for name, key in key_positions.items()}
         keys = self._inspector.get_multi_pk_constraint(**options)
         return {name: tuple(key["constrained_columns"]) for name, key in keys.items() if key}
 
-    def _foreign_key(self, reference: Any, schema: str | None) -> ForeignKey:
+    def _foreign_key(self, reference: Any) -> ForeignKey:
         """Return a foreign key. SQLite omits the target columns if they are the target's primary key."""
-        name, place = reference["referred_table"], reference["referred_schema"]
-        place = None if place == self._default else place
+        name, target_schema = reference["referred_table"], reference["referred_schema"]
+        target_schema = None if target_schema == self._default else target_schema
         columns = reference["referred_columns"]
         if not columns:
             with suppress(SQLAlchemyError):
-                columns = self._inspector.get_pk_constraint(name, schema=place)["constrained_columns"]
-        target = f"{place}.{name}" if place else name
+                columns = self._inspector.get_pk_constraint(name, schema=target_schema)["constrained_columns"]
+        target = f"{target_schema}.{name}" if target_schema else name
         return ForeignKey(tuple(reference["constrained_columns"]), target, tuple(columns))
 
     def _comments(self, options: Any) -> dict[Any, str | None]:
@@ -250,7 +252,7 @@ def _catalog_parents(name: TableName, names: Mapping[TableName, str], storage: S
 def _tables_with_computed_columns(
     names: Mapping[TableName, str], tables: Mapping[str, Table], storage: Storage
 ) -> set[str]:
-    """Return the keys of tables with generated columns, or with the rows of tables that have or may have them."""
+    """Return the keys of tables whose rows may come from a table with generated columns, including such tables."""
     # The columns of partitions outside the catalog, such as foreign tables, are unknown.
     pending = [name for name in storage.parents if name not in names]
     pending += [name for name, key in names.items() if tables[key].computes_columns or name in storage.computed]

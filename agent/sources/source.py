@@ -44,7 +44,7 @@ class Source:
     access: RowAccess | None = None
     """Row rules that apply to every statement."""
     background: Background | None = None
-    """The background refresh of a cached catalog; its `error` tells why it failed."""
+    """The background refresh of a cached catalog; its `error` is the reason of a failure."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def execute(
@@ -149,9 +149,11 @@ def open_source(
     loader = CatalogLoader(database, settings, cache_dir, embedder)
     entry = loader.load()
     catalog = entry.catalog if entry else loader.reflect(progress)
-    misspelt = unmatched_patterns(settings.secret_columns, catalog) if settings.secret_columns else []
-    if misspelt:
-        raise ConfigurationError("DATASPHINX_SOURCES", Message("secret_columns_unknown", columns=", ".join(misspelt)))
+    unknown_columns = unmatched_patterns(settings.secret_columns, catalog) if settings.secret_columns else []
+    if unknown_columns:
+        raise ConfigurationError(
+            "DATASPHINX_SOURCES", Message("secret_columns_unknown", columns=", ".join(unknown_columns))
+        )
     access = loader.access(catalog)
     if entry is None:
         catalog = loader.profile(catalog, profile_budget_s)

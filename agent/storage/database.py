@@ -29,7 +29,6 @@ from agent.record.store import create_store_engine, reason_of
 APPLIED_SHARED = migrations_table("datasphinx_shared_migrations")
 """Applied migrations; separate from those of the record, which may be in the same database."""
 
-
 _CONNECTIONS = 4
 _LONG_TRANSACTIONS = 2
 _POOL_TIMEOUT_S = 10

@@ -69,10 +69,10 @@ class SharedFiles:
         with self._database.long_transaction() as connection:
             # One snapshot for all parts, even if the file is deleted while it is read.
             connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-            stored = connection.execute(select(_files.c.bytes, _files.c.sha256).where(*self._matches(file_id))).first()
-            if stored is None:
+            row = connection.execute(select(_files.c.bytes, _files.c.sha256).where(*self._matches(file_id))).first()
+            if row is None:
                 return False
-            if self._write(connection, file_id, stored.bytes, target) != stored.sha256:
+            if self._write(connection, file_id, row.bytes, target) != row.sha256:
                 raise ThreadsUnavailable(self._database.name, Message("file_damaged", file=file_id))
         return True
 

@@ -23,10 +23,10 @@ def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:
     past_calls = [(observation["tool"], observation["arguments"]) for observation in state["observations"]]
     bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
     try:
-        called = Toolbox(bench, timeout_s, past_calls=past_calls).call(call["tool"], call["arguments"])
+        result = Toolbox(bench, timeout_s, past_calls=past_calls).call(call["tool"], call["arguments"])
     except (NotPermitted, PermissionDenied) as error:
         return {**denied_update(call, error, state), "call": None}
-    update = {**call_update(called, state), "call": None}
-    if call["is_given"] and called.error:
-        update["failure"] = failure_of(called.error)
+    update = {**call_update(result, state), "call": None}
+    if call["is_given"] and result.error:
+        update["failure"] = failure_of(result.error)
     return update

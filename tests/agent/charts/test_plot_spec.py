@@ -184,7 +184,7 @@ def test_shares_are_above_nothing(values: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "begin"), [("en", "This chart cannot"), ("ru", "Такой график нельзя"), ("zh", "无法根据该结果")]
+    ("language", "begin"), [("en", "This chart cannot"), ("ru", "Такую диаграмму нельзя"), ("zh", "无法根据该结果")]
 )
 def test_the_error_is_told_in_every_language_with_every_problem(language: Any, begin: str) -> None:
     with pytest.raises(PlotSpecInvalid) as caught:

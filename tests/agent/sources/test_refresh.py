@@ -214,7 +214,7 @@ def test_the_process_stops_it_too() -> None:
     assert begun.wait(30)
     stop_all()
     assert not work.is_running
-    assert "a test" not in background._running
+    assert "a test" not in background._by_name
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_time(opener: Opener, tmp_path: Path) -> None:
