@@ -40,8 +40,8 @@ def augmented(group: Group, rng: Random) -> Group:
     if not tables or '"' in schema or rng.random() < _UNCHANGED_PROBABILITY:
         return group
     keys = lines[len(tables) :]
-    used = [*keys, *(line for example in group.examples for line in (*_context(example.tail), example.answer))]
-    needed = {name for line in used for name in _NAME.findall(line)}
+    sources = [*keys, *(line for example in group.examples for line in (*_context(example.tail), example.answer))]
+    needed = {name for line in sources for name in _NAME.findall(line)}
     variants = [f"{table[1]}({', '.join(_columns(table[2], needed, rng))})" for table in tables]
     rng.shuffle(variants)
     spell = _speller({name for table in tables for name in _names(table)}, rng)

@@ -84,10 +84,12 @@ def _groups(
                 yield from examples_of(source, database, gold, rng, size=_GROUP_SIZE, limit=limit)
             gold += _synthetic(source, held_out, seed, _SYNTHETIC_SPIDER)
             yield from groups_of(source, database, gold, _GROUP_SIZE, rng)
-    written = written_questions()
+    business_questions = written_questions()
     for database, schema in business_schemas().items():
-        with closing(_open_filled(schema, [question.sql for question in written[database]], folder, seed)) as source:
-            gold = written[database] + _synthetic(source, held_out, seed, _SYNTHETIC_BUSINESS)
+        with closing(
+            _open_filled(schema, [question.sql for question in business_questions[database]], folder, seed)
+        ) as source:
+            gold = business_questions[database] + _synthetic(source, held_out, seed, _SYNTHETIC_BUSINESS)
             yield from query_specs(source, f"business_{database}", gold, rng, size=_GROUP_SIZE, limit=_SPECS_BUSINESS)
             yield from groups_of(source, f"business_{database}", gold, _GROUP_SIZE, rng)
 

@@ -80,13 +80,13 @@ def _other_tables_column(statement: _Statement) -> str | None:
     scope = statement.scope(column) if column else []
     if column is None or not scope:
         return None
-    taken = {name.lower() for key in scope for name in statement.catalog.tables[key].column_names}
+    names_in_scope = {name.lower() for key in scope for name in statement.catalog.tables[key].column_names}
     if column.table:
         owner = statement.catalog.key_of(column.table)
         own = {name.lower() for name in statement.catalog.tables[owner].column_names} if owner else set()
         names = [n for key in scope for n in statement.catalog.tables[key].column_names if n.lower() not in own]
     else:
-        names = [n for columns in statement.shown.values() for n in columns if n.lower() not in taken]
+        names = [n for columns in statement.shown.values() for n in columns if n.lower() not in names_in_scope]
     name = _choice(names, rng)
     return statement.replaced(column.this, column.this, quoted(name)) if name else None
 
@@ -108,8 +108,8 @@ def _near_column(statement: _Statement) -> str | None:
     column = _choice(statement.columns, statement.rng)
     if column is None:
         return None
-    taken = {name.lower() for columns in statement.shown.values() for name in columns}
-    name = _choice([near for near in _near(column.name, column.table) if near.lower() not in taken], statement.rng)
+    existing = {name.lower() for columns in statement.shown.values() for name in columns}
+    name = _choice([near for near in _near(column.name, column.table) if near.lower() not in existing], statement.rng)
     return statement.replaced(column.this, column.this, quoted(name)) if name else None
 
 

@@ -90,11 +90,11 @@ def train(
     metrics: dict[str, float] = {"step": step}
     started, losses, tokens = time.monotonic(), [], 0
     while step < plan.steps:
-        chosen = schedule[step]
+        batch = schedule[step]
         for group in optimizer.param_groups:
             group["lr"] = plan.rate(step)
-        losses.append(_learn(model, chosen, optimizer, device))
-        step, tokens = step + 1, tokens + sum(len(pack.tokens) for pack in chosen)
+        losses.append(_learn(model, batch, optimizer, device))
+        step, tokens = step + 1, tokens + sum(len(pack.tokens) for pack in batch)
         timed_out = plan.minutes is not None and time.monotonic() - started > plan.minutes * 60
         if step % plan.validate_every == 0 or step == plan.steps or timed_out:
             speed = tokens / (time.monotonic() - started)

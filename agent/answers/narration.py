@@ -170,7 +170,7 @@ def _over_time(table: Table, column: Column) -> Iterator[str]:
 
 
 def _cell(table: Table, column: Column, row: int) -> str:
-    names = [str(table.rows[row][each.index]) for each in table.columns if each.kind in {"label", "period"}]
+    names = [str(table.rows[row][label.index]) for label in table.columns if label.kind in {"label", "period"}]
     value = _shown(column.values[row] or 0.0)
     return f"{value} ({', '.join(names[:2])})" if names else value
 

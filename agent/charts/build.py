@@ -104,9 +104,9 @@ def sampled(count: int, limit: int, keep: Iterable[int] = ()) -> list[int]:
     """
     if count <= limit:
         return list(range(count))
-    kept = {0, count - 1, *keep}
-    free = limit - len(kept)
-    return sorted(kept | {round((at + 1) * (count - 1) / (free + 1)) for at in range(free)})
+    indices = {0, count - 1, *keep}
+    free = limit - len(indices)
+    return sorted(indices | {round((at + 1) * (count - 1) / (free + 1)) for at in range(free)})
 
 
 def largest(weights: Sequence[Number], limit: int) -> list[int]:
@@ -235,10 +235,10 @@ def scatter_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     series = _sample_points(_limit_scatter_series(_scatter_series(result, spec, places, notes), spec, notes), notes)
     if not labels:
         return ChartData((), tuple(series))
-    used = sorted({place for part in series for place in part.at})
-    renumbered = {place: at for at, place in enumerate(used)}
-    moved = [replace(part, at=tuple(renumbered[place] for place in part.at)) for part in series]
-    return ChartData(tuple(labels[int(place)] for place in used), tuple(moved))
+    positions = sorted({place for part in series for place in part.at})
+    renumbered = {place: at for at, place in enumerate(positions)}
+    renumbered_series = [replace(part, at=tuple(renumbered[place] for place in part.at)) for part in series]
+    return ChartData(tuple(labels[int(place)] for place in positions), tuple(renumbered_series))
 
 
 def _places(result: Result, spec: PlotSpec) -> tuple[list[Number | None], list[str]]:

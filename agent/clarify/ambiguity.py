@@ -197,16 +197,16 @@ def ambiguous_wording(question: str, catalog: Catalog, selection: Selection) -> 
     table_words = {word for key in selection for word in words(key)}
     tables = selection.keys() & catalog.tables.keys()
     column_words = {word for key in tables for name in selection[key] for word in words(name)}
-    named = (words(question) & column_words) - table_words - _NOT_MEASURES
+    named_columns = (words(question) & column_words) - table_words - _NOT_MEASURES
     vague = _VAGUE.search(_CLEAR_SUPERLATIVE.sub(" ", question))
-    if vague and not named and not _BY.search(question):
+    if vague and not named_columns and not _BY.search(question):
         yield _wording_ambiguity("AmbQuestion", vague[0], "several measures or orders may be meant by it")
     yield from _distribution(question)
     if _SORTED.search(question) and not _DIRECTION.search(question):
         yield _wording_ambiguity("AmbOutput", "the order", "ascending", "descending")
-    if _COUNT_PER_ITEM.search(question) and not named:
+    if _COUNT_PER_ITEM.search(question) and not named_columns:
         yield _wording_ambiguity("AmbOutput", "the count", "one figure in all", "a figure for each", "an average")
-    elif not named and _output_is_unclear(question, catalog, selection):
+    elif not named_columns and _output_is_unclear(question, catalog, selection):
         yield _wording_ambiguity("AmbOutput", "what to show", "which columns", "each thing once or every row")
 
 
@@ -275,12 +275,12 @@ def assumptions_of(
 def _choice(ambiguity: Ambiguity, sql_names: set[str], sql: str, language: Language) -> str | None:
     """Return a message naming the candidate that the statement uses and the others; None unless it uses exactly one."""
     candidates = ambiguity["candidates"]
-    used = []
+    used_candidates = []
     for candidate in candidates:
         column, _, value = candidate.partition(" = ")
         if column.lower() in sql_names and (not value or value.strip("'\"").lower() in sql.lower()):
-            used.append(candidate)
-    if ambiguity["type"] not in ("AmbTableColumn", "AmbValue") or len(used) != 1:
+            used_candidates.append(candidate)
+    if ambiguity["type"] not in ("AmbTableColumn", "AmbValue") or len(used_candidates) != 1:
         return None
-    others = ", ".join(candidate for candidate in candidates if candidate != used[0])
-    return render("read_as", language, phrase=ambiguity["phrase"], taken=used[0], others=others)
+    others = ", ".join(candidate for candidate in candidates if candidate != used_candidates[0])
+    return render("read_as", language, phrase=ambiguity["phrase"], taken=used_candidates[0], others=others)

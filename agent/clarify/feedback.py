@@ -106,11 +106,11 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         options=[option["label"] for option in question["options"]],
     )
     sql = (state.get("readings") or {}).get(option["label"]) if option else None
-    asked_before = sum(bool(earlier["question"]) for earlier in question["earlier"])
+    earlier_questions = sum(bool(earlier["question"]) for earlier in question["earlier"])
     return {
         "clarification": None,
         "clarifications": [*question["earlier"], clarification],
-        "clarification_count": max(state.get("clarification_count", 0), asked_before + 1),
+        "clarification_count": max(state.get("clarification_count", 0), earlier_questions + 1),
         "rejected_sql": question["rejected_sql"],
         "readings": {},
         "sql_request": sql or "",

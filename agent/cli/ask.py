@@ -42,16 +42,16 @@ def input_of(
     context: typer.Context, question: str | None, thread: str | None, answer: str | None, reject: bool, accept: bool
 ) -> dict[str, Any]:
     """Return the input of a graph: a question, an answer or feedback. Contradicting options are a usage error."""
-    chosen = [
+    reactions = [
         name for name, is_given in (("--answer", answer is not None), ("--reject", reject), ("--accept", accept))
         if is_given
     ]  # fmt: skip
-    if len(chosen) > 1:
-        context.fail(f"{chosen[0]} and {chosen[1]} exclude each other.")
-    if chosen and thread is None:
-        context.fail(f"{chosen[0]} needs --thread ID, the id below the earlier answer or question.")
+    if len(reactions) > 1:
+        context.fail(f"{reactions[0]} and {reactions[1]} exclude each other.")
+    if reactions and thread is None:
+        context.fail(f"{reactions[0]} needs --thread ID, the id below the earlier answer or question.")
     if question is not None and (answer is not None or accept):
-        context.fail(f"{chosen[0]} takes the place of a question.")
+        context.fail(f"{reactions[0]} takes the place of a question.")
     if reject:
         return {"feedback": {"accepted": False, "comment": question or ""}}
     if accept:

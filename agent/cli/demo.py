@@ -176,25 +176,25 @@ def run_demo(services: Services, console: Console) -> int:
 
 
 def _ask_shop(services: Services, console: Console) -> int:
-    graph, source, right = build_graph(services), services.source(SAMPLE), 0
+    graph, source, matches = build_graph(services), services.source(SAMPLE), 0
     for number, example in enumerate(SHOP, 1):
         _announce(f"{number} of {len(SHOP)}: {example.kind}", example, console)
         output = render.ask(graph, {"question": example.question, "source": SAMPLE}, console)
         ordered = is_ordered(example.sql, source.catalog.dialect)
-        right += _compare(example, output, [source.execute(example.sql)], ordered, console)
+        matches += _compare(example, output, [source.execute(example.sql)], ordered, console)
     console.print(Rule(align="left"))
-    return right
+    return matches
 
 
 def _ask_sheets(datasets: Mapping[Path, Dataset], services: Services, console: Console) -> int:
-    graph, right = build_analyst(services), 0
+    graph, matches = build_analyst(services), 0
     for number, example in enumerate(SHEETS, 1):
         _announce(f"{number} of {len(SHEETS)}: {example.kind}, {example.file.name}", example, console)
         output = render.ask(graph, {"question": example.question, "files": [str(example.file)]}, console)
         ordered = bool(example.specs[0].sort)
-        right += _compare(example, output, _references(example, datasets, services), ordered, console)
+        matches += _compare(example, output, _references(example, datasets, services), ordered, console)
     console.print(Rule(align="left"))
-    return right
+    return matches
 
 
 def _references(example: SheetQuestion, datasets: Mapping[Path, Dataset], services: Services) -> list[Result]:
@@ -218,9 +218,11 @@ def _compare(
     if answered and any(matches(expected, output["tables"][0], ordered=ordered) for expected in references):
         console.print(Text("✓ the same rows as the reference", style="green"))
         return True
-    got = output["sql"] if not output["error"] else output["error"]["message"]
+    answer = output["sql"] if not output["error"] else output["error"]["message"]
     console.print(
-        Text(f"✗ other rows than the reference. Question: {example.question} Got: {printable(str(got))}", style="red")
+        Text(
+            f"✗ other rows than the reference. Question: {example.question} Got: {printable(str(answer))}", style="red"
+        )
     )
     table = AnswerTable(name="reference", columns=references[0]["columns"], rows=references[0]["rows"])
     console.print("Reference:", render.rows_table(table, "en"))

@@ -123,9 +123,9 @@ def plan_of(
         "--parallel": parallel,
     }
     if out is None:
-        used = [name for name, value in options.items() if value]
-        if used:
-            raise typer.BadParameter("needs a folder for the logs, --out", param_hint=", ".join(used))
+        given_options = [name for name, value in options.items() if value]
+        if given_options:
+            raise typer.BadParameter("needs a folder for the logs, --out", param_hint=", ".join(given_options))
         return None
     if rounds and method is Method.BASELINE:
         raise typer.BadParameter(f"{method} has no rounds", param_hint="--rounds")

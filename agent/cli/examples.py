@@ -126,10 +126,10 @@ def _keep(examples: "Sequence[Example]", services: "Services") -> None:
         typer.secho(render("examples_unseen", language_of(examples[0].question)), fg="yellow", err=True)
 
 
-def _source(services: "Services", question: str, named: str | None) -> "Source":
+def _source(services: "Services", question: str, name: str | None) -> "Source":
     from agent.linking import link_source
 
-    return services.source(named or link_source(question, services.choices, services.source))
+    return services.source(name or link_source(question, services.choices, services.source))
 
 
 def _print(output: str | dict[str, Any]) -> None:

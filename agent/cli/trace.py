@@ -87,8 +87,8 @@ def verify(
         echo(f"{result.events} events, {state}; the last has position {result.position} and hash {result.head}")
         if anchor:
             compared = f"compared with event {earlier.position}" if earlier else "no earlier anchor"
-            written = "unchanged" if result.findings else f"now event {result.position}"
-            echo(f"anchor {anchor}: {compared}; {written}")
+            update = "unchanged" if result.findings else f"now event {result.position}"
+            echo(f"anchor {anchor}: {compared}; {update}")
     raise typer.Exit(_DIFFERENT if result.findings else _SAME)
 
 

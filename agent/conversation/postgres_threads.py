@@ -203,14 +203,14 @@ def _conninfo(text: str) -> str:
     query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
     limits = {"connect_timeout": _CONNECT_S, "options": _LIMITS, "tcp_user_timeout": _ANSWER_S * 1000}
     parameters: dict[str, Any] = {**limits, **query}
-    named = {
+    attributes = {
         "host": url.host,
         "port": url.port,
         "user": url.username,
         "password": url.password,
         "dbname": url.database,
     }
-    parameters |= {name: value for name, value in named.items() if value is not None}
+    parameters |= {name: value for name, value in attributes.items() if value is not None}
     return make_conninfo("", **parameters)
 
 

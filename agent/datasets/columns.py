@@ -107,17 +107,17 @@ def infer_columns(
     """
     step = max(1, rows // _SAMPLE_ROWS)
     work.run(f"CREATE TABLE {_SAMPLE} AS SELECT * FROM {STAGING} WHERE rowid % {step} = 0")
-    counted = []
+    counts = []
     for at, (cells, name) in enumerate(zip(columns, names, strict=True)):
         sampled = _count(work, _sample_query(cells), cells.distinct(_SAMPLE, repeats=True))
         kind = _candidate(sampled, name)
         source = cells.distinct(STAGING, repeats=2 * sampled["distinct"] <= sampled["cells"])
         stage = ("examine", at / len(columns), (at + 1) / len(columns))
-        counted.append(_ColumnCounts(cells, kind, _count(work, _FULL_QUERY[kind](cells), source, stage), source))
-    marks = [numbers.decimal_mark(column.counts) for column in counted if column.kind == "number"]
+        counts.append(_ColumnCounts(cells, kind, _count(work, _FULL_QUERY[kind](cells), source, stage), source))
+    marks = [numbers.decimal_mark(column.counts) for column in counts if column.kind == "number"]
     dots, commas = marks.count("."), marks.count(",")
     mark = usual if dots == commas else "." if dots > commas else ","
-    return [_decide(column, name, mark) for column, name in zip(counted, names, strict=True)]
+    return [_decide(column, name, mark) for column, name in zip(counts, names, strict=True)]
 
 
 def _count(work: Workspace, look: _CountQuery, source: str, stage: tuple[str, float, float] | None = None) -> Counts:

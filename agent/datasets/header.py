@@ -144,14 +144,14 @@ def column_names(header: Header, kept: Sequence[int]) -> tuple[list[str], list[W
     """Return unique names for the columns at the indices `kept`, and a warning for each changed name."""
     names: list[str] = []
     warnings = []
-    used: set[str] = set()
+    used_names: set[str] = set()
     originals = {header.names[place].casefold() for place in kept}
     for place in kept:
         original = header.names[place]
         name, number = original or f"column_{place + 1}", 2
-        while name.casefold() in used or (name != original and name.casefold() in originals):
+        while name.casefold() in used_names or (name != original and name.casefold() in originals):
             name, number = f"{original or f'column_{place + 1}'}_{number}", number + 1
-        used.add(name.casefold())
+        used_names.add(name.casefold())
         names.append(name)
         if not original:
             warnings.append(Warning("unnamed", name))

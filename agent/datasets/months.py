@@ -19,14 +19,14 @@ def layers(cells: Cells) -> tuple[Layer, ...]:
     """Return the layers that parse each cell; `first` is the first day of the month."""
     text = cells.text
     numbers = ", ".join(f"'{name}': {number}" for number, names in enumerate(_NAMES, 1) for name in names.split())
-    named = rf"MAP {{{numbers}}}[lower(regexp_extract({text}, '{_NAMED}', 1))]"
+    month = rf"MAP {{{numbers}}}[lower(regexp_extract({text}, '{_NAMED}', 1))]"
     year = f"regexp_extract({text}, '{_NAMED}', 2)"
     first = (
         rf"CASE WHEN regexp_full_match({text}, '{_YEAR_FIRST}') THEN "
         rf"TRY_CAST(regexp_replace({text}, '{_YEAR_FIRST}', '\1-\2\3-01') AS DATE) "
         rf"WHEN regexp_full_match({text}, '{_YEAR_LAST}') THEN "
         rf"TRY_CAST(regexp_replace({text}, '{_YEAR_LAST}', '\2-\1-01') AS DATE) "
-        rf"WHEN regexp_full_match({text}, '{_NAMED}') THEN TRY_CAST(concat_ws('-', {year}, {named}, '01') AS DATE) END"
+        rf"WHEN regexp_full_match({text}, '{_NAMED}') THEN TRY_CAST(concat_ws('-', {year}, {month}, '01') AS DATE) END"
     )
     return (*cells.base, {cells("first"): first})
 

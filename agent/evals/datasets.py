@@ -270,7 +270,7 @@ def _question(record: Record) -> LabeledQuestion:
     kind, matters = text_field(record, "type"), record.get("differs")
     if kind not in _TYPES or not isinstance(matters, bool):
         raise ValueError(Message("label_invalid", types=", ".join(_TYPES)))
-    readings, meant = record.get("readings"), record.get("meant", 0)
-    if not isinstance(readings, list) or type(meant) is not int or not 0 <= meant < len(readings):
+    readings, intended = record.get("readings"), record.get("meant", 0)
+    if not isinstance(readings, list) or type(intended) is not int or not 0 <= intended < len(readings):
         raise ValueError(Message("meant_invalid"))
-    return LabeledQuestion(*fields, text_field(readings[meant], "sql"), type=kind, matters=matters)
+    return LabeledQuestion(*fields, text_field(readings[intended], "sql"), type=kind, matters=matters)

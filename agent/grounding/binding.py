@@ -1,4 +1,4 @@
-"""The rows and columns that a place in a sentence may refer to, and their values."""
+"""Map positions in a sentence to the rows and columns that they may refer to."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ _MEASURED = {
 }
 _PREPOSITION = r"(?!(?:from|in|of|at|for|by|on|with|to|were|was|are|is|and|в|на|из|у|с|по|за|от|для)(?!\w))"
 _NOUNS = re.compile(rf"[\s\u00a0]*({_PREPOSITION}[^\W\d_]+(?: {_PREPOSITION}[^\W\d_]+)?)")
-"""One or two words behind a figure."""
+"""One or two words after a figure."""
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _ALONE = re.compile(r"\s*(?:$|[.,;:)]|(?:in|among|on|at|during|since)\b)", re.IGNORECASE)
 _VALUED = re.compile(r"value|amount|worth|sum|price|cost|total|сумм|стоимост|цен|руб|额|值|价|金", re.IGNORECASE)
@@ -76,12 +76,12 @@ MOST_ROWS = 400
 _MOST_COMBINATIONS = 24
 
 _Choices = list[tuple[int, frozenset[int]]]
-"""Rows, as bits, and columns of a period, none for all."""
+"""Rows as bits, and the columns of a period; no columns mean all."""
 
 
 @dataclass(frozen=True)
 class Objection:
-    """A claim that the rows do not support: its words, where they stand, and why."""
+    """A claim that the rows do not support: its position, its words and the reason."""
 
     start: int
     end: int
@@ -93,8 +93,8 @@ class Objection:
 class Fact:
     """A value that follows from rows.
 
-    `kind` is "value" in the unit of `column`, "percent", "points", "ratio" or "count". `compares` names the kind of
-    difference that it is: "time", "compare", "columns", "any", or nothing for a value of its own.
+    `kind` is "value" in the unit of `column`, "percent", "points", "ratio" or "count". `compares` is the kind of a
+    difference: "time", "compare", "columns" or "any"; it is empty for other values.
     """
 
     value: float
@@ -104,7 +104,7 @@ class Fact:
 
 
 class Binding:
-    """A sentence bound to the rows and columns of one table. The checks are built on it."""
+    """A sentence and the table that it describes; base class of the checks."""
 
     def __init__(
         self, reading: Reading, question_figures: set[tuple[str, float]], stated: dict[tuple[int, int], list[float]]
@@ -120,7 +120,7 @@ class Binding:
         return Objection(start, end, self.text[start:end].strip(), reason)
 
     def contexts(self, figure: Figure) -> Iterator[tuple[int, frozenset[int], bool]]:
-        """Yield the rows and columns that a figure may be of, and whether the sentence names rows."""
+        """Yield the rows and columns that a figure may refer to, and whether the sentence names rows."""
         columns = self._columns(figure)
         for rows, family, bound in self.rows_for(figure.start, figure.end, figure):
             timeless = frozenset(at for at in columns if not self.table.columns[at].periods)
@@ -128,29 +128,29 @@ class Binding:
         if self.reading.is_whole(figure):
             yield self.table.all, columns, False
         if self.words.rest.search(self.reading.part(figure.start)):
-            named = 0
+            named_rows = 0
             for name in self.reading.names:
-                named |= name.rows
-            if named and self.table.all & ~named:
-                yield self.table.all & ~named, columns, True
+                named_rows |= name.rows
+            if named_rows and self.table.all & ~named_rows:
+                yield self.table.all & ~named_rows, columns, True
 
     def _columns(self, figure: Figure) -> frozenset[int]:
         every = frozenset(column.index for column in self.table.metrics)
-        named = (
+        named_columns = (
             None
             if self.reading.is_whole(figure) or (self.reading.paired(figure) and not self.reading.owned(figure.end))
             else self.reading.columns_for(figure.start, figure.end)
         )
-        columns = every if named is None else named
+        columns = every if named_columns is None else named_columns
         behind = self._kinds_behind(figure)
         if behind and self.reading.owned(figure.end) is None:
-            alike = frozenset(
+            similar_kinds = frozenset(
                 column.index
                 for column in self.table.metrics
                 if not column.kinds or column.is_change or column.kinds & behind
             )
-            columns = columns & alike or alike
-        if named is not None and (self.words.up.search(self.text) or self.words.down.search(self.text)):
+            columns = columns & similar_kinds or similar_kinds
+        if named_columns is not None and (self.words.up.search(self.text) or self.words.down.search(self.text)):
             columns |= {
                 column.index
                 for column in self.table.metrics
@@ -161,7 +161,7 @@ class Binding:
                     or re.search("增|变|同比|环比", column.name)
                 )
             }
-        whole_only = named is not None and all(
+        whole_only = named_columns is not None and all(
             value == int(value) for at in columns for value in self.table.columns[at].values if value is not None
         )
         if (
@@ -173,15 +173,15 @@ class Binding:
         ):
             columns = every
         unit = self.reading.unit_of(figure)
-        fact = [at for at in columns if self._scale(figure, Fact(0.0, "value", self.table.columns[at]), unit)]
-        if named is not None and not fact and figure.kind in {"plain", "percent"}:
+        fitting = [at for at in columns if self._scale(figure, Fact(0.0, "value", self.table.columns[at]), unit)]
+        if named_columns is not None and not fitting and figure.kind in {"plain", "percent"}:
             return columns | {
                 at for at in every if self._scale(figure, Fact(0.0, "value", self.table.columns[at]), unit)
             }
         return columns
 
     def _kinds_behind(self, figure: Figure) -> frozenset[str]:
-        """Return the kinds that the word behind a figure names, where no column and no question has that word."""
+        """Return the kinds of measures that the word after a figure names, unless a column or the question has it."""
         match = _NOUNS.match(self.text, figure.end)
         if (
             not match
@@ -193,18 +193,20 @@ class Binding:
         word = match.group(1)
         if _CHINESE.match(word):
             word = word[: 5 if word[0] in "名位" else 3]
-        found = measures_of(word)
-        known = {measure for column in self.table.columns for measure in column.measures}
-        labels = {each for column in self.table.labels for each in column.stems}
-        if found & (known | measures_of(self.table.question)) or any(stem(each) in labels for each in word.split()):
+        measures = measures_of(word)
+        column_measures = {measure for column in self.table.columns for measure in column.measures}
+        label_stems = {item for column in self.table.labels for item in column.stems}
+        if measures & (column_measures | measures_of(self.table.question)) or any(
+            stem(item) in label_stems for item in word.split()
+        ):
             return frozenset()
-        kinds = kinds_of(found)
+        kinds = kinds_of(measures)
         return kinds if "count" in kinds else kinds & _MONEY
 
     def rows_for(
         self, start: int, end: int, figure: Figure | None = None, without: frozenset[int] = frozenset()
     ) -> Iterator[tuple[int, frozenset[int], bool]]:
-        """Yield the rows that a place may be of, the columns of its period, and whether the sentence names rows."""
+        """Yield the rows to which a position may refer, columns of its period, and whether the sentence names rows."""
         options: list[_Choices] = []
         inherited: list[int] = []
         for dimension in self.reading.dimensions:
@@ -214,7 +216,7 @@ class Binding:
             if groups:
                 options.append(self._choices(start, end, groups, figure))
         carried = self._choices_before(without)
-        named = bool(options) or (bool(carried) and self.words.pronoun.match(self.text) is not None)
+        names_rows = bool(options) or (bool(carried) and self.words.pronoun.match(self.text) is not None)
         for combination in islice(product(*options, *carried), _MOST_COMBINATIONS):
             rows, columns = self.table.all, frozenset[int]()
             for mask, family in combination:
@@ -225,10 +227,10 @@ class Binding:
                 for at, (mask, _) in enumerate(combination):
                     rows &= self.table.all if at in inherited else mask
             if rows:
-                yield rows, columns, named
+                yield rows, columns, names_rows
 
     def _groups_for(self, start: int, end: int, dimension: int, figure: Figure | None) -> Sequence[Group]:
-        """Return the groups of a column that a place may be of: of a list, all groups and each of their names."""
+        """Return the groups of a column that a position may refer to; for a list, also each name by itself."""
         groups = self.reading.governing(start, end, dimension, figure)
         if not groups or figure is None or not self._is_apart(groups, figure):
             return groups
@@ -236,38 +238,38 @@ class Binding:
         return [*groups, *(Group((member,)) for group in groups for member in group.members)]
 
     def _is_apart(self, groups: Sequence[Group], figure: Figure) -> bool:
-        """Return whether a figure is paired with names by their order, and no group is beside it."""
+        """Return whether a figure is paired with names by their order and next to none of them."""
         return self.reading.paired(figure) and not any(self._beside(group, figure) for group in groups)
 
     def _in_segment(self, groups: Sequence[Group], start: int) -> bool:
-        """Return whether one of `groups` stands in the same part of the sentence as `start`."""
+        """Return whether one of `groups` is in the same part of the sentence as `start`."""
         return any(self.reading.segment(group.start) == self.reading.segment(start) for group in groups)
 
     def _choices(self, start: int, end: int, groups: Sequence[Group], figure: Figure | None) -> _Choices:
-        """Return the rows and columns of the groups of one column that a place may be of, and all rows if it may."""
+        """Return the rows and columns of `groups`, and all rows if the position may refer to them."""
         dimension = groups[0].dimension
         near = self._in_segment(groups, start)
-        apart = figure is not None and self._is_apart(groups, figure)
-        ahead = (
+        is_apart = figure is not None and self._is_apart(groups, figure)
+        is_before_groups = (
             not near
             and all(group.start >= end for group in groups)
             and groups[0] is not self.reading.following(end, groups)
         )
         choices: _Choices = [(self._range_rows(group), group.columns) for group in groups]
         members = {member for group in groups for member in group.members}
-        alone = apart and len(members) == 1 and figure is not self.reading.figures[0]
+        is_single_name = is_apart and len(members) == 1 and figure is not self.reading.figures[0]
         every: _Choices = [(self.table.all, frozenset())]
-        if alone or ahead or (apart and dimension < 0):
+        if is_single_name or is_before_groups or (is_apart and dimension < 0):
             choices += every
         previous = dimension < 0 and self.words.previous.search(self.text)
         if dimension == -1 and previous:
             choices += [(mask, frozenset()) for group in groups for mask in self._before(group.rows)]
         part = self.reading.part(start)
-        moved = any(pattern.search(part) for pattern in (self.words.up, self.words.down, self.words.since))
-        return choices + every if previous or (dimension < 0 and moved and not near) else choices
+        has_change = any(pattern.search(part) for pattern in (self.words.up, self.words.down, self.words.since))
+        return choices + every if previous or (dimension < 0 and has_change and not near) else choices
 
     def _choices_before(self, without: frozenset[int]) -> list[_Choices]:
-        """Return the choices of the sentence before: its periods, and its names if a pronoun refers to them."""
+        """Return the choices of the previous sentence: its periods, and its names if a pronoun refers to them."""
         before = self.reading.before
         if before is None:
             return []
@@ -285,7 +287,7 @@ class Binding:
         return options
 
     def _beside(self, group: Group, figure: Figure) -> bool:
-        """Return whether a name stands right before or behind a figure."""
+        """Return whether a name is directly before or after a figure."""
         between = self.text[group.end : figure.start]
         before = (
             len(between) <= 6
@@ -312,7 +314,7 @@ class Binding:
         return between
 
     def _scale(self, figure: Figure, fact: Fact, unit: str | None) -> list[float]:
-        """Return by what a figure is to be multiplied to be a value like that of `fact`; nothing where it cannot be."""
+        """Return the factors that convert a figure to the unit of `fact`; empty if the units are incompatible."""
         column = fact.column
         if fact.kind != "value":
             fits = {
@@ -334,21 +336,21 @@ class Binding:
         return [factor * ratio for factor in self._factors(figure, column, unit) for ratio in ratios]
 
     def _factors(self, figure: Figure, column: Column, unit: str | None) -> list[float]:
-        """Return the ratios of the scale of a figure, such as 1e6, to those that the values of a column may have."""
+        """Return the ratios of the scale of a figure, such as 1e6, to the possible scales of a column."""
         factors = [figure.factor / factor for factor in column.factors] or [
             *(figure.factor / factor for factor in column.question_factors),
             figure.factor,
         ]
-        counted = self.text[figure.end : figure.end + 1]
+        character = self.text[figure.end : figure.end + 1]
         names = f"{column.name} {self.table.question}"
-        scaled = re.search(rf"[万亿千]{counted}(?![\u3400-\u9fff])", names) if _CHINESE.match(counted) else None
-        if scaled and not column.factors and figure.factor == 1:
+        has_scale = re.search(rf"[万亿千]{character}(?![\u3400-\u9fff])", names) if _CHINESE.match(character) else None
+        if has_scale and not column.factors and figure.factor == 1:
             factors = factors[:-1]
-        plain = column.factors and figure.factor == 1 and unit not in CURRENCIES and not scaled
+        plain = column.factors and figure.factor == 1 and unit not in CURRENCIES and not has_scale
         return [*factors, 1.0] if plain or figure.factor in column.question_factors else factors
 
     def _is_frequency(self, figure: Figure) -> bool:
-        """Return whether "times" counts how often something was and compares nothing."""
+        """Return whether "times" counts occurrences instead of comparing values."""
         if figure.value < 1:
             return False
         if figure.text.lower() == "twice" and _ALONE.match(self.text, figure.end):
@@ -369,7 +371,7 @@ class Binding:
 
     @staticmethod
     def _unit_ratio(unit: str | None, column: Column) -> list[float]:
-        """Return by what a figure in `unit` is to be multiplied to be in that of a column; nothing where it cannot."""
+        """Return the factor that converts `unit` to the unit of a column; empty if the units are incompatible."""
         if unit is None or unit not in _UNITS and unit != "yen":
             return [1.0]
         if unit == "yen":
@@ -384,23 +386,23 @@ class Binding:
             return []
         if dimension in {"celsius", "calendar"}:
             return [1.0]
-        counted = column.kinds and column.kinds == {"count"} and not _VALUED.search(column.name)
+        is_count = column.kinds and column.kinds == {"count"} and not _VALUED.search(column.name)
         if dimension in CURRENCIES:
-            return [] if counted else [1.0]
-        return [] if counted or (column.kinds and column.kinds <= _MONEY) else [1.0]
+            return [] if is_count else [1.0]
+        return [] if is_count or (column.kinds and column.kinds <= _MONEY) else [1.0]
 
     def _says_ratio(self) -> bool:
         return bool(self.words.ratio.search(self.text))
 
     def _one_value(self, rows: int, column: Column) -> float | None:
-        """Return the value of rows: that of one, the total of several; the average of rates."""
+        """Return the value of one row, or the total of several; of rates the average."""
         values = self.table.values(rows, column.index)
         if not values:
             return None
         return fmean(values) if len(values) > 1 and (column.is_rate or column.has("average")) else sum(values)
 
     def _open_totals(self, rows: int) -> bool:
-        """Return whether what is computed of `rows` would have to count rows that were cut off."""
+        """Return whether a total of `rows` would have to include rows that were cut off."""
         return self.table.truncated and rows == self.table.all and not self.words.shown.search(self.text)
 
     def _superlative_columns(self, start: int, end: int) -> frozenset[int]:
@@ -408,13 +410,13 @@ class Binding:
         segment = self.reading.segment(start)
         inside = [m for m in metrics if m.start >= start and m.start < end]
         if inside:
-            named = [
+            metrics_by_name = [
                 m
                 for m in metrics
                 if m.by_name and 0 <= m.start - end <= 16 and self.reading.segment(m.start) == segment
             ]
-            chosen = inside if any(m.by_name for m in inside) else [*inside, *named[:1]]
-            return frozenset(column for metric in chosen for column in metric.columns)
+            metrics_used = inside if any(m.by_name for m in inside) else [*inside, *metrics_by_name[:1]]
+            return frozenset(column for metric in metrics_used for column in metric.columns)
         after = inside or [
             m for m in metrics if m.start >= end and m.start - end <= 40 and self.reading.segment(m.start) == segment
         ]
@@ -423,9 +425,9 @@ class Binding:
             return frozenset(c for m in (*after[:1], *before[-1:]) for c in m.columns)
         anywhere = [m for m in metrics if m.end <= start][-1:]
         following = next((figure for figure in self.reading.figures if figure.start >= end), None)
-        owned = self.reading.owned(following.end) if following and not anywhere else None
-        if owned:
-            return owned.columns
+        metric_of_next = self.reading.owned(following.end) if following and not anywhere else None
+        if metric_of_next:
+            return metric_of_next.columns
         return anywhere[0].columns if anywhere else self.table.metric_indexes
 
     @staticmethod
@@ -435,7 +437,7 @@ class Binding:
     def _time_pairs(
         self, start: int, end: int, rows: int, figure: Figure | None = None
     ) -> Iterator[tuple[int, int, str]]:
-        """Yield later and earlier rows that a change may be between."""
+        """Yield pairs of later and earlier rows between which a change may be stated."""
         steps = [mask for _, mask in self.table.time_steps]
         if len(steps) < 2:
             return
@@ -460,7 +462,7 @@ class Binding:
         yield from ((base & late, base & early, "time") for late, early in pairs if base & late and base & early)
 
     def _periods_of(self, reading: Reading, base: int = -1) -> list[int]:
-        """Return the rows of the periods that a sentence names, in order of time, those that share rows with `base`."""
+        """Return the rows of the periods that a sentence names, in order of time, if they share rows with `base`."""
         members = [member for group in reading.in_dimension(-1) for member in group.members]
         return self._in_time({member.rows for member in members if member.rows & base})
 
@@ -474,7 +476,7 @@ class Binding:
                     yield from ((later, mask) for later in self._after(mask))
 
     def _pairs_with_ends(self, mask: int, base: int, end: int, figure: Figure | None) -> Iterator[tuple[int, int]]:
-        """Yield the only period of the sentence with the first and the last of the table, and its own ends."""
+        """Yield the only period of the sentence with the first and the last period of the table, and its own ends."""
         steps = [step for _, step in self.table.time_steps]
         since = self.words.since.search(self.text[: end + 16])
         if not steps[-1] & mask and (figure or since or not any(base & earlier for earlier in self._before(mask))):
@@ -486,14 +488,14 @@ class Binding:
             yield inside[-1], inside[0]
 
     def _in_time(self, masks: set[int]) -> list[int]:
-        """Return sets of rows by the time of their first."""
+        """Return sets of rows sorted by their first period."""
         orders = [
             (next((at for at, (_, rows) in enumerate(self.table.time_steps) if rows & mask), 0), mask) for mask in masks
         ]
         return [mask for _, mask in sorted(orders)]
 
     def _before(self, mask: int) -> Iterator[int]:
-        """Yield the rows of the period before one, and those of the same period of the year before."""
+        """Yield the rows of the previous period, and of the same period of the previous year."""
         steps = self.table.time_steps
         inside = [at for at, (_, rows) in enumerate(steps) if rows & mask]
         if not inside:
@@ -514,7 +516,7 @@ class Binding:
             yield year_before
 
     def _after(self, mask: int) -> Iterator[int]:
-        """Yield the rows of the period after one."""
+        """Yield the rows of the next period."""
         inside = [at for at, (_, rows) in enumerate(self.table.time_steps) if rows & mask]
         later = 0
         for _, rows in self.table.time_steps[inside[-1] + 1 : inside[-1] + 1 + len(inside)] if inside else ():
@@ -523,21 +525,23 @@ class Binding:
             yield later
 
     def _column_pairs(self, figure: Figure | None, family: Sequence[Column]) -> Iterator[tuple[Column, Column]]:
-        """Yield earlier and later columns that a change may be between."""
-        mentioned = [
+        """Yield pairs of earlier and later columns between which a change may be stated."""
+        named_columns = [
             column for column in family if any(column.index in group.columns for group in self.reading.in_dimension(-2))
         ]
-        if len(mentioned) > 1:
+        if len(named_columns) > 1:
             yield from (
-                (one, two) for one, two in product(mentioned, mentioned) if family.index(one) < family.index(two)
+                (one, two)
+                for one, two in product(named_columns, named_columns)
+                if family.index(one) < family.index(two)
             )
-            yield from ((family[at - 1], family[at]) for at in map(family.index, mentioned) if at)
-        elif len(mentioned) == 1:
-            at = family.index(mentioned[0])
+            yield from ((family[at - 1], family[at]) for at in map(family.index, named_columns) if at)
+        elif len(named_columns) == 1:
+            at = family.index(named_columns[0])
             if at:
-                yield family[at - 1], mentioned[0]
+                yield family[at - 1], named_columns[0]
             if at < len(family) - 1 and (self.words.since.search(self.text) or not at):
-                yield mentioned[0], family[-1]
+                yield named_columns[0], family[-1]
         else:
             yield family[0], family[-1]
             if len(family) > 2:

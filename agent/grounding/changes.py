@@ -1,4 +1,4 @@
-"""Comparisons of names and periods, and directions such as "rose"."""
+"""Checks of comparisons of names and periods, and of directions such as "rose"."""
 
 import re
 from collections.abc import Iterator
@@ -10,11 +10,9 @@ from agent.grounding.facts import bits
 from agent.grounding.reading import Group
 
 _PLACED = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后", re.IGNORECASE)
-"""Comparisons of places, where a low value may be the better one."""
-
-
+"""Comparisons of ranks, where a low value may be the better one."""
 _LOST = re.compile(r"\b(?:lost|lose[sd]?|loss(?:es)?)\b|(?<!\w)(?:потерял|убыт(?:ок|к))|亏", re.IGNORECASE)
-"""Words by which more is a lower value."""
+"""Words for losses: a greater loss is a lower value."""
 
 
 class Changes(Counts):
@@ -53,7 +51,7 @@ class Changes(Counts):
                 )
 
     def _metric_comparisons(self) -> Iterator[Objection]:
-        """Check comparisons of two metrics of one name, as "it has more wins than losses"."""
+        """Check comparisons of two metrics of one name, such as "it has more wins than losses"."""
         reading, words = self.reading, self.words
         names = [group for group in reading.groups if group.dimension >= 0]
         single = self.table.all & (self.table.all - 1) == 0
@@ -113,13 +111,13 @@ class Changes(Counts):
     def _compares(self, subject: Group, object_: Group, column: int, sign: int, context: int) -> bool:
         own = self._one_value(subject.rows & context, self.table.columns[column])
         others = [self._one_value(member.rows & context, self.table.columns[column]) for member in object_.members]
-        together = self._one_value(object_.rows & context, self.table.columns[column])
-        if own is None or together is None:
+        total = self._one_value(object_.rows & context, self.table.columns[column])
+        if own is None or total is None:
             return True
-        if own < 0 and together < 0 and _LOST.search(self.text):
+        if own < 0 and total < 0 and _LOST.search(self.text):
             sign = -sign
         return all(other is None or (own - other) * sign > 0 for other in others) or (
-            (own - together) * sign > 0 and len(others) > 1
+            (own - total) * sign > 0 and len(others) > 1
         )
 
     def _ratios_compare(self, subject: Group, object_: Group, sign: int) -> bool:
@@ -133,17 +131,17 @@ class Changes(Counts):
         return False
 
     def directions(self) -> Iterator[Objection]:
-        """Check words such as "rose" against the values of the periods that they are said of."""
+        """Check words such as "rose" against the values of their periods."""
         words, reading = self.words, self.reading
         for pattern, side in ((words.up, 1), (words.down, -1), (words.improves, 2), (words.worsens, -2)):
             for match in pattern.finditer(reading.plain):
                 sign = self._direction(match, side)
-                falling = any(
+                follows_figure = any(
                     re.fullmatch(r"\s[a-zа-я]{1,6}\s", self.text[figure.number_end : match.start()])
                     for figure in reading.figures
                     if figure.number_end < match.start()
                 )
-                if falling or self._of_some(match):
+                if follows_figure or self._of_some(match):
                     continue
                 if not sign or any(
                     m.start <= match.start() < m.end
@@ -157,24 +155,24 @@ class Changes(Counts):
                     yield self._objection(match.start(), match.end(), "the values of the rows do not change so")
 
     def _of_some(self, match: re.Match[str]) -> bool:
-        """Return whether a claim is of a number of names, which `Counts` checks, or of names that are not given."""
+        """Return whether a claim refers to a number of names, which `Counts` checks, or to unnamed ones."""
         part = self.reading.part(match.start())
         segment = self.reading.segment(match.start())
-        counted = any(
+        is_count_of_names = any(
             self.reading.segment(figure.start) == segment and self._counts_names(figure)
             for figure in self.reading.figures
         )
         words = self.words
-        quantified = not words.always.search(part) and any(
+        has_quantifier = not words.always.search(part) and any(
             pattern.search(part) for pattern in (words.every, words.none, words.only, words.some, words.rest)
         )
         names = any(
             self.reading.segment(group.start) == segment for group in self.reading.groups if group.dimension >= 0
         )
-        return counted or (quantified and not names)
+        return is_count_of_names or (has_quantifier and not names)
 
     def _direction(self, match: re.Match[str], side: int) -> int:
-        """Return 1 or -1 for a rise or fall; for the better or worse by the columns, 0 where they differ."""
+        """Return 1 or -1 for a rise or fall; "better" and "worse" depend on the columns, 0 if these disagree."""
         if abs(side) == 1:
             return side
         low = {
@@ -183,7 +181,7 @@ class Changes(Counts):
         return 0 if len(low) != 1 else -side // 2 if low.pop() else side // 2
 
     def _moves(self, match: re.Match[str], sign: int) -> bool:
-        """Return whether the values that a word of a rise or fall refers to change in the direction of `sign`."""
+        """Return whether the values to which a word such as "rose" refers change in the direction of `sign`."""
         delta = self._from_to(match)
         if delta is not None:
             return delta * sign > 0 and not self._reversed(match)
@@ -198,9 +196,9 @@ class Changes(Counts):
         if not options or (not timed and not changes and self.table.is_ordered):
             return True
         always = timed and self.words.always.search(self.reading.part(match.start())) is not None
-        both = self.words.up.search(self.text) and self.words.down.search(self.text)
+        has_both_directions = self.words.up.search(self.text) and self.words.down.search(self.text)
         for rows in options:
-            if both and any(self._some_step(rows, at, sign) for at in columns):
+            if has_both_directions and any(self._some_step(rows, at, sign) for at in columns):
                 return True
             if any(value * sign > 0 for column in changes for value in self.table.values(rows, column.index)):
                 return True
@@ -211,7 +209,7 @@ class Changes(Counts):
         return False
 
     def _of_range(self, match: re.Match[str]) -> float | None:
-        """Return the difference of the ends of a range of figures such as "41-12", None where there is none."""
+        """Return the difference of the ends of a range of figures such as "41-12"; None without a range."""
         segment = self.reading.segment(match.start())
         for figures in self.reading.figure_groups:
             if len(figures) != 2 or self.reading.segment(figures[0].start) != segment:
@@ -222,9 +220,9 @@ class Changes(Counts):
                 continue
             if first.kind != last.kind or not first.readings or not last.readings:
                 return None
-            # The scale of "from 900 to 1,200 thousand" is that of both ends.
-            scaled = first.factor == 1 < last.factor and first.value < min(1000, last.value / last.factor * 1000)
-            return last.value - first.value * (last.factor if scaled else 1.0)
+            # In "from 900 to 1,200 thousand", the scale applies to both ends.
+            shares_scale = first.factor == 1 < last.factor and first.value < min(1000, last.value / last.factor * 1000)
+            return last.value - first.value * (last.factor if shares_scale else 1.0)
         return None
 
     def _values_in_time(
@@ -245,13 +243,13 @@ class Changes(Counts):
         yield from ((late, early) for late, early in pairs if late is not None and early is not None)
 
     def _moves_so(self, late: float, early: float, sign: int) -> bool:
-        """Return whether a value rose or fell, as `sign` says; a loss grows as its value falls."""
+        """Return whether a value changed in the direction of `sign`; a loss grows as its value falls."""
         if late < 0 and early < 0 and self.words.negative.search(self.text):
             return late != early
         return (late - early) * sign > 0
 
     def _some_step(self, rows: int, at: int, sign: int) -> bool:
-        """Return whether a column changes so from one period or ordered row to the next."""
+        """Return whether a column changes in the direction of `sign` from any period or ordered row to the next."""
         column = self.table.columns[at]
         steps = [mask for _, mask in self.table.time_steps]
         if len(steps) < 2 and self.table.is_ordered:
@@ -260,7 +258,7 @@ class Changes(Counts):
         return any((two - one) * sign > 0 for one, two in zip(values, values[1:], strict=False))
 
     def _from_to(self, match: re.Match[str]) -> float | None:
-        """Return the difference of two figures in "from 41 in February to 12 in March"; None without them."""
+        """Return the difference of the figures in "from 41 in February to 12 in March"; None without such figures."""
         figures = [
             figure
             for figure in self.reading.figures
@@ -280,23 +278,23 @@ class Changes(Counts):
         return None
 
     def _reversed(self, match: re.Match[str]) -> bool:
-        """Return whether the figures of "from 12 to 41" are values of two periods in the other order."""
+        """Return whether the figures of "from 12 to 41" are values of two periods in reverse order."""
         ends = [figure for figure in self.reading.figures if figure.start >= match.end() and figure.kind != "ordinal"]
-        stated = [set(self.stated.get((figure.start, figure.end), ())) for figure in ends[:2]]
-        if len(stated) < 2 or self.reading.in_dimension(-1) or self.reading.in_dimension(-2):
+        stated_values = [set(self.stated.get((figure.start, figure.end), ())) for figure in ends[:2]]
+        if len(stated_values) < 2 or self.reading.in_dimension(-1) or self.reading.in_dimension(-2):
             return False
-        found: set[bool] = set()
-        for rows, _, named in self.rows_for(match.start(), match.end()):
+        orders_seen: set[bool] = set()
+        for rows, _, names_rows in self.rows_for(match.start(), match.end()):
             pairs = [
                 (self._one_value(rows, early), self._one_value(rows, late))
                 for family in self.table.families
                 for at, early in enumerate(family)
                 for late in family[at + 1 :]
             ]
-            for one, two in pairs if named else ():
-                found |= {True} if one in stated[1] and two in stated[0] else set()
-                found |= {False} if one in stated[0] and two in stated[1] else set()
-        return found == {True}
+            for one, two in pairs if names_rows else ():
+                orders_seen |= {True} if one in stated_values[1] and two in stated_values[0] else set()
+                orders_seen |= {False} if one in stated_values[0] and two in stated_values[1] else set()
+        return orders_seen == {True}
 
     def _always(self, match: re.Match[str], columns: frozenset[int], rows: int, sign: int) -> bool:
         base = next(

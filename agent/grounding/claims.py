@@ -18,7 +18,7 @@ from agent.types import Result
 
 
 def unsupported_claims(text: str, results: Result | Sequence[Result], question: str) -> list[Objection]:
-    """Return the claims of `text` that do not follow from `results`, in their order.
+    """Return the claims of `text` that do not follow from `results`, in order.
 
     A figure has to be a value of the row, period and metric that its sentence names, or be computed from such values:
     totals, averages, medians, shares, differences, changes, ratios, ranks and counts. Superlatives, comparisons and
@@ -35,9 +35,9 @@ def unsupported_claims(text: str, results: Result | Sequence[Result], question: 
     for start, sentence in sentences_of(text):
         readings = [Reading(sentence, table, words, before) for table, before in zip(tables, previous, strict=True)]
         previous = readings
-        stated = _stated_values(readings)
+        stated_values = _stated_values(readings)
         by_table = [
-            {(claim.start, claim.end): claim for claim in Checks(reading, known_figures, stated).objections()}
+            {(claim.start, claim.end): claim for claim in Checks(reading, known_figures, stated_values).objections()}
             for reading in readings
         ]
         shared = set(by_table[0]).intersection(*by_table) if by_table else set()
@@ -48,26 +48,26 @@ def unsupported_claims(text: str, results: Result | Sequence[Result], question: 
 
 
 def _stated_values(readings: Sequence[Reading]) -> dict[tuple[int, int], list[float]]:
-    """Return the values of all tables that each figure of a sentence may stand for."""
-    stated: dict[tuple[int, int], list[float]] = {}
+    """Return, by position, the values of all tables that each figure of a sentence may state."""
+    values_by_place: dict[tuple[int, int], list[float]] = {}
     for reading in readings:
         numbers = sorted({value for column in reading.table.metrics for value in column.values if value is not None})
         for figure in reading.figures:
             if figure.kind == "ordinal":
                 continue
             factors = {1.0, 0.01} if figure.kind in {"percent", "points"} else {figure.factor}
-            values = stated.setdefault((figure.start, figure.end), [])
+            values = values_by_place.setdefault((figure.start, figure.end), [])
             for low, high in spans_of(figure, reading.text):
                 for factor in factors:
                     values += numbers[bisect_left(numbers, low * factor) : bisect_right(numbers, high * factor)]
-    return {key: sorted(set(values)) for key, values in stated.items()}
+    return {key: sorted(set(values)) for key, values in values_by_place.items()}
 
 
 class Checks(Figures, Rankings, Changes):
     """All checks of one sentence against one table."""
 
     def objections(self) -> Iterator[Objection]:
-        """Yield what the table does not support."""
+        """Yield the claims that the table does not support."""
         for period in self.reading.periods:
             clock = re.search(r"\d{1,2}:\d\d", period.text)
             is_cell = clock and any(clock.group() in text for text in self.table.texts) and len(period.text) <= 8
@@ -113,8 +113,8 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
         if isinstance(cell, str) and number_of(cell) is None
     )
     names = " ".join(readable(name) for table in tables for name in table.result["columns"])
-    known = f"{cells} {names} {question}"
-    # A change of the values is no cause, as in "after the rise".
+    known_text = f"{cells} {names} {question}"
+    # A change of values is not a cause, as in "after the rise".
     events = (words.up, words.down, words.highest, words.lowest, words.event)
     for match in words.cause.finditer(text):
         behind = _WORD.findall(text[match.end() :])[:1]
@@ -138,7 +138,7 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
                 yield Objection(match.start(), match.end(), match.group(), "the rows give no forecast")
     for match in words.sentiment.finditer(text):
         root = match.group()[:5].lower()
-        if root not in known.lower():
+        if root not in known_text.lower():
             yield Objection(match.start(), match.end(), match.group(), "the rows give no such judgement")
 
 
@@ -146,7 +146,7 @@ _WORD = re.compile(r"^\s*([^\W\d_]+)")
 
 
 def _is_schedule(text: str, match: re.Match[str], words: Vocabulary, tables: Sequence[Table]) -> bool:
-    """Return whether a date of the rows stands behind a weak forecast, as in "due on 28 February"."""
+    """Return whether a weak forecast is followed by a date of the rows, as in "due on 28 February"."""
     if not words.schedule.fullmatch(match.group()) and not words.schedule.match(match.group()):
         return False
     return any(
@@ -155,11 +155,11 @@ def _is_schedule(text: str, match: re.Match[str], words: Vocabulary, tables: Seq
 
 
 def _in_cells(text: str, cells: str) -> bool:
-    """Return whether most content words of `text` stand in text cells."""
+    """Return whether most content words of `text` occur in text cells."""
     parts = [
         token
         for token in stems_of(re.split(r"[.,;，。；]", text)[0])
         if len(token) > 3 or "\u4e00" <= token[0] <= "\u9fff"
     ]
-    known = set(stems_of(cells))
-    return bool(parts) and sum(part in known for part in parts) * 2 > len(parts)
+    cell_stems = set(stems_of(cells))
+    return bool(parts) and sum(part in cell_stems for part in parts) * 2 > len(parts)

@@ -1,4 +1,4 @@
-"""Numbers of rows: "three regions", "four of the six months exceeded 100", "all regions"."""
+"""Checks of row counts, such as "three regions", "four of the six months exceeded 100", "all regions"."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -25,11 +25,11 @@ class _Count:
     figure: Figure
     value: int
     labels: Sequence[Column]
-    """The columns whose names are counted, by the words behind the figure."""
+    """The columns whose names are counted, by the words after the figure."""
     is_named: bool
-    """Whether the words behind the figure name a column or rows in general."""
+    """Whether the words after the figure name a column or rows in general."""
     is_size: bool
-    """Whether there are as many rows, names or periods, in the table or in the rows that the sentence names."""
+    """Whether the table, or the rows that the sentence names, have this many rows, names or periods."""
     names: int
     periods: int
     """The numbers of names and periods that the sentence mentions."""
@@ -39,29 +39,29 @@ class Counts(Binding):
     """The checks of numbers of rows and of conditions on rows."""
 
     def _labels_behind(self, figure: Figure) -> list[Column]:
-        """Return the label columns that the words behind a figure name, such as "regions"."""
+        """Return the label columns named by the words after a figure, such as "regions"."""
         behind = re.split(r"[.,;:()，。；：]", self.reading.plain[figure.number_end : figure.number_end + 48])[0]
         link = self.words.links.search(behind)
         part = behind[: link.start()] if link else behind
         tokens = stems_of(part)[:5]
-        found = [
+        label_columns = [
             column
             for column in (*self.table.labels, *(c for c in self.table.columns if c.kind == "period"))
             if column.stems & set(tokens) or set(stems_of(readable(column.name))) & set(tokens)
         ]
-        if not found:
+        if not label_columns:
             head = part[:9]
             for column in self.table.labels:
                 runs = re.findall(r"[\u4e00-\u9fff]+", column.name)
                 if any(run[:2] in head or run[-2:] in head or (len(run) == 1 and run in head) for run in runs):
-                    found.append(column)
+                    label_columns.append(column)
             for column in self.table.labels:
-                if column.measures & measures_of(head) and column not in found:
-                    found.append(column)
-        return found
+                if column.measures & measures_of(head) and column not in label_columns:
+                    label_columns.append(column)
+        return label_columns
 
     def _counts_names(self, figure: Figure) -> bool:
-        """Return whether a figure says how many names or periods there are, and no value of a column."""
+        """Return whether a figure is a number of names or periods, and not a value of a column."""
         if not figure.is_whole or self.words.by.search(self.text[max(0, figure.start - 12) : figure.start]):
             return False
         hedge = hedge_of(figure, self.text)
@@ -74,13 +74,13 @@ class Counts(Binding):
         if unit and not timed:
             return False
         labels = self._labels_behind(figure)
-        known = {measure for column in self.table.metrics for measure in column.measures}
-        odd = any(column.measures & known for column in labels)
+        metric_measures = {measure for column in self.table.metrics for measure in column.measures}
+        odd = any(column.measures & metric_measures for column in labels)
         return figure.value <= len(self.table.rows) * 2 and not hedge and not odd and (bool(labels) or timed)
 
     def _conditions(self) -> list[tuple[str, float, str]]:
         """Return the comparisons with a figure in the sentence, as operator, value and kind of figure."""
-        found: list[tuple[str, float, str]] = []
+        conditions: list[tuple[str, float, str]] = []
         for figure in self.reading.figures:
             hedge = hedge_of(figure, self.text)
             unit = self.reading.unit_of(figure)
@@ -92,22 +92,22 @@ class Counts(Binding):
                 and not self.words.nearly.search(before)
                 and figure.readings
             ):
-                found.append((hedge, figure.value * factor, figure.kind))
-        return found
+                conditions.append((hedge, figure.value * factor, figure.kind))
+        return conditions
 
     def _near_values(self) -> list[tuple[str, float, str]]:
-        """Return the other figures of the sentence as values that rows may have, exactly or about."""
-        found: list[tuple[str, float, str]] = []
+        """Return the other figures of the sentence as values that rows may have, exactly or approximately."""
+        values: list[tuple[str, float, str]] = []
         for figure in self.reading.figures:
             if figure.kind in {"plain", "percent"} and isfinite(figure.value) and not self._counts_names(figure):
                 hedged = hedge_of(figure, self.text) in {"about", "under"}
-                found.append(("near" if hedged else "equal", figure.value, figure.kind))
-        return found
+                values.append(("near" if hedged else "equal", figure.value, figure.kind))
+        return values
 
     def _condition_sets(
         self, columns: frozenset[int], rows: int, conditions: Sequence[tuple[str, float, str]]
     ) -> list[int]:
-        """Return the rows that meet the conditions of the sentence, once for each column that they may be of."""
+        """Return the rows that meet the conditions of the sentence, once for each column to which these may refer."""
         sets: list[int] = []
         for at in columns:
             column = self.table.columns[at]
@@ -121,7 +121,7 @@ class Counts(Binding):
         return sets
 
     def _limits(self, column: Column, conditions: Sequence[tuple[str, float, str]]) -> list[_Predicate]:
-        """Return the comparisons with the limits that the sentence states, and both of two limits together."""
+        """Return the comparisons with the limits of the sentence, and with two limits also both together."""
         predicates: list[_Predicate] = []
         for operator, limit, kind in conditions:
             scales = [1.0, *(1 / factor for factor in column.factors)]
@@ -135,7 +135,7 @@ class Counts(Binding):
         return predicates
 
     def _signs(self, column: Column, values: Sequence[float], *, has_limits: bool) -> list[_Predicate]:
-        """Return the conditions in words: above or below the average, positive, negative, zero, rising, falling."""
+        """Return the conditions stated in words: above or below average, positive, negative, zero, rising, falling."""
         words, text = self.words, self.text
         beside = bool(values) and any(
             match.end() <= average.start() <= match.end() + 10
@@ -159,7 +159,7 @@ class Counts(Binding):
         return [meets for applies, meets in rules if applies]
 
     def _sets_by_columns(self, rows: int, *, has_limits: bool) -> list[int]:
-        """Return the rows where one column exceeds another: a later period an earlier one, or as the sentence says."""
+        """Return the rows where a column exceeds another one, of two periods or of two compared metrics."""
         words = self.words
         pairs: list[tuple[Column, Column]] = []
         compared = ((words.more, 1), (words.less, -1)) if not has_limits else ()
@@ -177,7 +177,7 @@ class Counts(Binding):
         ]
 
     def _sets_by_direction(self, columns: frozenset[int]) -> list[int]:
-        """Return the rows of names that rose or fell, and the periods with a rise or fall, as the sentence says."""
+        """Return the rows of names, and of periods, with the rise or fall that the sentence states."""
         sets = []
         steps = [mask for _, mask in self.table.time_steps]
         pairs = list(self._time_pairs(0, 0, self.table.all))
@@ -200,7 +200,7 @@ class Counts(Binding):
         return sets
 
     def _is_count(self, figure: Figure, contexts: Sequence[tuple[int, frozenset[int], bool]]) -> bool:
-        """Return whether a figure is a number of rows or names that is right."""
+        """Return whether a figure is a correct number of rows or names."""
         share = figure.value * len(self.table.rows) if figure.kind == "times" and figure.is_word else 0.0
         if 0 < share < len(self.table.rows) and abs(share - round(share)) < 1e-6:
             sets = self._condition_sets(self.table.metric_indexes, self.table.all, self._conditions())
@@ -230,12 +230,12 @@ class Counts(Binding):
         return self._counts_table(count) if meets_conditions is None else meets_conditions
 
     def _sizes_of(self, rows: int, labels: Sequence[Column]) -> set[int]:
-        """Return the number of rows in a set, and of the different names in each of `labels`."""
+        """Return the number of rows in a set, and of distinct names in each of `labels`."""
         cells = [[self.table.rows[at][label.index] for at in bits(rows)] for label in labels]
         return {rows.bit_count(), *(len({str(cell) for cell in names if cell is not None}) for names in cells)}
 
     def _counts_conditions(self, count: _Count, masks: Collection[int]) -> bool | None:
-        """Return whether as many rows meet a condition of the sentence; None where it counts by no condition."""
+        """Return whether this many rows meet a condition of the sentence; None without a condition."""
         table, figure = self.table, count.figure
         columns = table.metric_indexes
         if self.reading.metrics:
@@ -263,7 +263,7 @@ class Counts(Binding):
         )
 
     def _counts_table(self, count: _Count) -> bool:
-        """Return whether a number is that of all rows, of the rows of a name, of missing values, or of the mentions."""
+        """Return whether a number counts all rows, the rows of a name, missing values, or the mentions."""
         table, figure = self.table, count.figure
         before, after = self.text[: figure.start], self.text[figure.end :]
         measured = (
@@ -289,7 +289,7 @@ class Counts(Binding):
         return figure.is_word and count.value > 1 and count.value in mentions
 
     def _is_code(self, figure: Figure) -> bool:
-        """Return whether a number is part of a code such as "Q-7", and counts nothing."""
+        """Return whether a number is part of a code such as "Q-7"."""
         return bool(
             re.search(
                 r"(?<![^\W\d_])(?!(?:USD|EUR|GBP|RUB|CNY|RMB)$)[^\W\d_\u3400-\u9fff]+-?$",
@@ -298,7 +298,7 @@ class Counts(Binding):
         )
 
     def _is_threshold(self, figure: Figure) -> bool:
-        """Return whether a figure is the limit of a condition that rows are counted by."""
+        """Return whether a figure is the limit in a condition on counted rows."""
         hedge = hedge_of(figure, self.text)
         none = self.words.none.search(self.text)
         if none and none.end() <= figure.start and not figure.is_whole:
@@ -308,7 +308,7 @@ class Counts(Binding):
         if self.words.nearly.search(self.text[max(0, figure.start - 30) : figure.start]):
             return False
         words = self.words
-        counted = any(
+        is_counted = any(
             self._labels_behind(other) or other.is_word for other in self.reading.figures if other is not figure
         )
         quantified = (
@@ -317,7 +317,7 @@ class Counts(Binding):
             or words.only.search(self.text)
             or words.majority.search(self.text)
         )
-        return bool(counted or quantified)
+        return bool(is_counted or quantified)
 
     def quantities(self) -> Iterator[Objection]:
         """Check "all", "none" and "most" together with a condition on values."""
@@ -326,11 +326,11 @@ class Counts(Binding):
             ((m, kind) for kind in ("none", "every") for m in [getattr(words, kind).search(self.reading.plain)] if m),
             None,
         )
-        stated = any(
+        is_compared = any(
             figure.kind != "ordinal" and not self._counts_names(figure) and not hedge_of(figure, self.text)
             for figure in self.reading.figures
         )
-        if quantifier is None or stated or words.total.search(self.text):
+        if quantifier is None or is_compared or words.total.search(self.text):
             return
         match, kind = quantifier
         counts = [
@@ -339,8 +339,8 @@ class Counts(Binding):
             if self._labels_behind(figure) and not 0 <= figure.start - match.end() <= 2
         ]
         always = any(
-            each.start() < match.end() and match.start() < each.end()
-            for each in words.always.finditer(self.reading.plain)
+            always_match.start() < match.end() and match.start() < always_match.end()
+            for always_match in words.always.finditer(self.reading.plain)
         )
         wholes = {len(self.table.groups(column.index)) for figure in counts for column in self._labels_behind(figure)}
         counts_all = bool(counts) and all(figure.value in wholes for figure in counts)
@@ -370,7 +370,7 @@ class Counts(Binding):
 
 
 def _meets(operator: str, limit: float, value: float) -> bool:
-    """Return whether `value` compares with `limit` as `operator` says, such as "at_least"."""
+    """Return whether `value` meets `limit` by `operator`, such as "at_least"."""
     if operator == "near":
         return abs(value - limit) <= 0.08 * abs(limit)
     return {

@@ -50,7 +50,7 @@ _PARTS_OF_NAMES = {
 
 @dataclass(frozen=True)
 class Period:
-    """A date or a part of one; `clock` is a time of day. `start` and `end` are where it stands in its text."""
+    """A date or a part of one; `clock` is a time of day. `start` and `end` are its position in the text."""
 
     year: int | None = None
     quarter: int | None = None
@@ -62,7 +62,7 @@ class Period:
     end: int = 0
 
     def supports(self, stated: "Period", years: set[int]) -> bool:
-        """Return whether this period lies within `stated`; where no year is known here, one of `years` will do."""
+        """Return whether this period lies within `stated`; if this period has no year, one of `years` is assumed."""
         quarter = self.quarter or (self.month and (self.month - 1) // 3 + 1)
         half = self.half or (quarter and (quarter + 1) // 2)
         known_years = {self.year} if self.year else years
@@ -77,7 +77,7 @@ class Period:
 
     @property
     def is_year(self) -> bool:
-        """Whether this is a year and no part of one."""
+        """Whether this is a whole year."""
         return bool(self.year) and not (self.quarter or self.month or self.half or self.day)
 
     @property
@@ -88,19 +88,19 @@ class Period:
 
 
 def periods_of(text: str) -> list[Period]:
-    """Return the dates and periods in `text` in their order, without years alone; no two share a character."""
-    found: list[Period] = []
+    """Return the dates and periods in `text` in order, without bare years; they do not overlap."""
+    periods: list[Period] = []
     for pattern in _PATTERNS if _HINT.search(text) else ():
         for match in pattern.finditer(text):
             period = _period(match)
-            apart = all(match.end() <= known.start or match.start() >= known.end for known in found)
-            if apart and (period.month or 1) <= 12 and (period.day or 1) <= 31:
-                found.append(period)
-    return sorted(found, key=lambda period: period.start)
+            is_separate = all(match.end() <= earlier.start or match.start() >= earlier.end for earlier in periods)
+            if is_separate and (period.month or 1) <= 12 and (period.day or 1) <= 31:
+                periods.append(period)
+    return sorted(periods, key=lambda period: period.start)
 
 
 def years_alone(text: str, years: set[int]) -> list[Period]:
-    """Return those of `years` that `text` has as figures alone."""
+    """Return those of `years` that `text` contains as bare figures."""
     return [
         Period(year=int(match.group()), start=match.start(), end=match.end())
         for match in _BARE_YEAR.finditer(text)
@@ -109,12 +109,12 @@ def years_alone(text: str, years: set[int]) -> list[Period]:
 
 
 def part_named(name: str) -> str | None:
-    """Return the part of a date that a column of this name holds, such as "year"; None for another column."""
+    """Return the part of a date that a column of this name contains, such as "year"; None for other columns."""
     return next((part for part, names in _PARTS_OF_NAMES.items() if names.search(name.lower())), None)
 
 
 def periods_of_row(row: Mapping[str, object]) -> Iterator[Period]:
-    """Yield the dates that the cells of a row have, and the one that its columns of years, months and days have."""
+    """Yield the dates in the cells of a row, and the date that its columns of years, months and days form."""
     parts: dict[str, int] = {}
     for name, value in row.items():
         if isinstance(value, str):
@@ -131,9 +131,9 @@ def periods_of_row(row: Mapping[str, object]) -> Iterator[Period]:
 
 @cache
 def month_named(text: str) -> int | None:
-    """Return the month that `text` names in words, 1 to 12; None where it names none."""
-    found = _MONTH_NAME.search(text.strip())
-    return _month_of(found.group()) if found else None
+    """Return the month that `text` names in words, 1 to 12; None if it names no month."""
+    match = _MONTH_NAME.search(text.strip())
+    return _month_of(match.group()) if match else None
 
 
 def years_of(periods: Iterable[Period]) -> set[int]:
@@ -157,8 +157,8 @@ def _number_of(word: str) -> int:
     lower = word.lower()
     if lower[0].isdecimal():
         return int(lower[0])
-    known = {name: number for words in all_vocabularies() for name, number in words.date_words.items()}
-    return known[max((name for name in known if lower.startswith(name)), key=len)]
+    numbers = {name: number for words in all_vocabularies() for name, number in words.date_words.items()}
+    return numbers[max((name for name in numbers if lower.startswith(name)), key=len)]
 
 
 def _month_of(name: str) -> int:

@@ -1,4 +1,4 @@
-"""The values of results: columns by what they hold, rows by their names and periods, and computed numbers."""
+"""The values of results: columns by content, rows by their names and periods, and computed numbers."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ _MOST_ROWS = 2_000
 _TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")
-"""Where a word or a year begins within a name, as in `unitsSold` and `sales2021`."""
+"""The start of a word or a year within a name, as in `unitsSold` and `sales2021`."""
 _IDENTIFIER = re.compile(
     r"(?:^|[_\s])(?:id|ids|no|nr|num|number|code|sku|zip|phone|номер|код|ид|артикул|inn|инн|hour|season|round|phase|floor|level|version|час|сезон|тур|этаж|класс)$|编号|代码|号码|^(?:赛季|轮次|楼层|版本)$|^№|ID$",
     re.IGNORECASE,
@@ -158,7 +158,7 @@ _SUFFIXES = (
 ORDERED = re.compile(
     r"day|season|сезон|赛季|week|hour|stage|step|period|ден|дн|недел|час|этап|星期|周|日|时|阶段", re.IGNORECASE
 )
-"""Names of columns whose rows are in an order of time."""
+"""Names of columns whose rows are in chronological order."""
 
 _CURRENCY = re.compile(r"USD|EUR|GBP|RUB|CNY|JPY|KZT")
 _EARLY = re.compile(
@@ -171,13 +171,13 @@ _LATE = re.compile(
     r"|之后|后|年末|期末|月末|今年|本年|现",
     re.IGNORECASE,
 )
-"""Words of the names of two columns that hold the same metric at two times."""
+"""Words in the names of two columns with the same metric at two times."""
 
 Kind = Literal["label", "period", "metric", "other"]
 
 
 _GAP = re.compile(r"[^,;:!?()]{0,3}")
-"""What may stand between two words of a name."""
+"""Characters between two words of a name."""
 _ENDING = re.compile(
     "(?:[аяыиеуюоьй]|о[йм]|е[йм]|а[мх]|я[мх]|ами|ями|ов|ев|[иы]й|ая|яя|ое|ее|ые|ие|[ое]го|[ое]му|[иы][мх]|[ую]ю|ью|и[яиюей]|ией|ыми|ими|цы|цев|цам|ца|цу|цем|ок|ка|ки|ку|ком|"
     ")"
@@ -186,7 +186,7 @@ _ENDING = re.compile(
 
 @lru_cache(maxsize=50_000)
 def same_word(one: str, two: str) -> bool:
-    """Return whether two words in lower case are forms of one: by their stems, in Russian also by their endings.
+    """Return whether two lower-case words are forms of the same word, by their stems, in Russian also by their endings.
 
     >>> same_word("sale", "sales"), same_word("москва", "москвы"), same_word("sale", "salt")
     (True, True, False)
@@ -202,20 +202,20 @@ def same_word(one: str, two: str) -> bool:
 
 
 _ADJECTIVE = re.compile("([а-я]{4,})ск(?:ий|ая|ое|ие|их|ого|ой|им|ом|ую|ими|ому)")
-"""Russian adjectives, some of which are made of the names of places."""
+"""Russian adjectives, some of which are formed from names of places."""
 _COMBINING = ("авто", "авиа", "мото", "вело", "электро", "теле", "радио", "агро", "аэро", "гидро", "тепло", "фото")
-"""First parts of Russian compounds, which may stand for a longer name."""
+"""First parts of Russian compounds, which may abbreviate a longer name."""
 
 
 @lru_cache(maxsize=50_000)
 def _same_beginning(one: str, two: str) -> bool:
-    """Return whether two Russian words in lower case begin with the same first part of a compound."""
+    """Return whether two lower-case Russian words begin with the same first part of a compound."""
     return one[:1] > "z" and one != two and any(one.startswith(part) and two.startswith(part) for part in _COMBINING)
 
 
 @lru_cache(maxsize=50_000)
 def alike(one: str, two: str) -> bool:
-    """Return whether two stems are of the same root: equal, or of similar length with the same first five letters.
+    """Return whether two stems have the same root: equal, or of similar length with the same first five letters.
 
     >>> alike("region", "regional"), alike("region", "reason")
     (True, False)
@@ -228,12 +228,12 @@ def alike(one: str, two: str) -> bool:
 
 
 def stems_of(text: str) -> list[str]:
-    """Return the stems of the words of `text`; Chinese runs stay as they are."""
+    """Return the stems of the words of `text`; runs of Chinese characters are unchanged."""
     return [stem(token) for token in _TOKEN.findall(text)]
 
 
 def number_of(cell: object) -> float | None:
-    """Return the value of a cell that is a number or the text of one; None for any other cell.
+    """Return the value of a numeric cell, or of text that is a number; None for any other cell.
 
     >>> number_of("12.50"), number_of("12 kg"), number_of(True)
     (12.5, None, None)
@@ -257,7 +257,7 @@ class Column:
     measures: frozenset[str] = frozenset()
     unit: str | None = None
     factors: frozenset[float] = frozenset()
-    """The scale of its values by its name, such as 1e6 for `revenue_mln`; none for plain values."""
+    """The scales in its name, such as 1e6 for `revenue_mln`; empty without a scale."""
     question_factors: frozenset[float] = frozenset()
     is_rate: bool = False
     is_change: bool = False
@@ -300,9 +300,9 @@ def readable(name: str) -> str:
 
 @dataclass(frozen=True)
 class Mention:
-    """A name or period of the rows in a text: where it stands, the rows that have it, as bits, and its column.
+    """A name or period of the rows in a text: its position, the rows that have it, as bits, and its column.
 
-    `dimension` is -1 for a period of rows, and -2 for a period of columns, where `columns` are those.
+    `dimension` is -1 for a period of rows, and -2 for a period of columns, which `columns` lists.
     """
 
     start: int
@@ -315,7 +315,7 @@ class Mention:
 
 
 class _Name(NamedTuple):
-    """A name of rows, or a part of one by which a text may call it: its words, column, rows and whole text."""
+    """A name of rows, or a part of it that a text may use: its words, column, rows and full text."""
 
     words: tuple[str, ...]
     column: int
@@ -351,7 +351,7 @@ class Table:
         self.all = self._without_totals()
 
     def _add_years(self, column: "Column") -> None:
-        """Take a column of whole numbers such as `built` for years."""
+        """Treat a column of whole numbers such as `built` as years."""
         for at, value in enumerate(column.values):
             if value is not None:
                 self.row_periods[at].append(Period(year=int(value)))
@@ -360,9 +360,9 @@ class Table:
     @staticmethod
     def _periods_of_name(name: str) -> list[Period]:
         words = readable(name)
-        found = periods_of(words) or periods_of(words.title())
-        years = [] if found else years_alone(words, set(range(1900, 2100)))
-        return found or years
+        periods = periods_of(words) or periods_of(words.title())
+        years = [] if periods else years_alone(words, set(range(1900, 2100)))
+        return periods or years
 
     def _column(self, index: int, name: str) -> Column:
         cells = [row[index] for row in self.rows]
@@ -423,7 +423,7 @@ class Table:
         return currencies.pop() if len(currencies) == 1 else None
 
     def _without_totals(self) -> int:
-        """Return all rows but those that hold totals of the others."""
+        """Return all rows except those with totals of the others."""
         mask = 0
         for at, row in enumerate(self.rows):
             labels = [row[column.index] for column in self.labels]
@@ -436,14 +436,14 @@ class Table:
 
     @cached_property
     def metric_indexes(self) -> frozenset[int]:
-        """The places of the columns of numbers."""
+        """The indexes of the numeric columns."""
         return frozenset(column.index for column in self.metrics)
 
     # Rows by their names and periods
 
     @cached_property
     def _names(self) -> dict[str, list[_Name]]:
-        """Names of rows by the first three letters of their first word, the longest names first."""
+        """Names of rows by the first three letters of their first word, longest first."""
         index: dict[str, list[_Name]] = {}
         for column in self.labels:
             for name in self._names_of(column):
@@ -453,7 +453,7 @@ class Table:
         return index
 
     def _names_of(self, column: Column) -> Iterable[_Name]:
-        """Return the names of a column without Chinese characters, and the parts that belong to one name only."""
+        """Return the names of a column without Chinese characters, and the parts that occur in one name only."""
         names: dict[tuple[str, ...], _Name] = {}
         parts: dict[tuple[str, ...], list[_Name]] = {}
         own = column.stems | set(stems_of(readable(column.name)))
@@ -461,8 +461,8 @@ class Table:
             words = tuple(_plain(token) for token in _TOKEN.findall(text))
             if not words or _CHINESE.search(text):
                 continue
-            known = names.get(words, _Name(words, column.index, 0, text, False))
-            names[words] = known._replace(rows=known.rows | rows)
+            entry = names.get(words, _Name(words, column.index, 0, text, False))
+            names[words] = entry._replace(rows=entry.rows | rows)
             for part in _aliases(text, words):
                 if len(part) > 1 or stem(part[0]) not in own:
                     parts.setdefault(part, []).append(_Name(part, column.index, rows, text, True))
@@ -482,7 +482,7 @@ class Table:
 
     @cached_property
     def _chinese_names(self) -> list[tuple[str, int, int, str]]:
-        """Names with Chinese characters and their short forms, the longest first: form, column, rows, name."""
+        """Names with Chinese characters and their short forms, longest first: form, column, rows, name."""
         entries: list[tuple[str, int, int, str]] = []
         for column in self.labels:
             cells = self._rows_by_cell(column, _LONGEST_CHINESE_NAME)
@@ -493,25 +493,25 @@ class Table:
                     if name.endswith(suffix) and len(name) - len(suffix) >= 2:
                         owners.setdefault(name[: -len(suffix)], []).append(name)
             forms = {name.lower(): name for name in names}
-            for form, named in owners.items():
-                if len(named) == 1:
-                    forms.setdefault(form.lower(), named[0])
+            for form, entries_of_form in owners.items():
+                if len(entries_of_form) == 1:
+                    forms.setdefault(form.lower(), entries_of_form[0])
             entries += [(form, column.index, names[name], name) for form, name in forms.items()]
         return sorted(entries, key=lambda entry: -len(entry[0]))
 
     def names_in(self, text: str) -> list[Mention]:
-        """Return the names of rows in `text`, the longest reading of each word, without those that are metrics."""
-        found: list[Mention] = []
+        """Return the names of rows in `text`, the longest match at each word, without those that are metrics."""
+        mentions: list[Mention] = []
         lower = text.lower()
-        taken: list[tuple[int, int]] = []
+        occupied: list[tuple[int, int]] = []
         for form, column, rows, name in self._chinese_names:
             start = lower.find(form)
             while start >= 0:
                 end = start + len(form)
-                same = [span for span in taken if span[0] < end and start < span[1]]
+                same = [span for span in occupied if span[0] < end and start < span[1]]
                 if not same or same == [(start, end)]:
-                    taken.append((start, end))
-                    found.append(Mention(start, end, column, rows & self.all, name))
+                    occupied.append((start, end))
+                    mentions.append(Mention(start, end, column, rows & self.all, name))
                 start = lower.find(form, end)
         tokens = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
         stems = [_plain(token) for token, _, _ in tokens]
@@ -523,9 +523,9 @@ class Table:
                 step = max(len(hit.words) for hit in hits)
                 for words, column, rows, name, _ in hits:
                     if len(words) == step and rows & self.all:
-                        found.append(Mention(tokens[at][1], tokens[at + step - 1][2], column, rows & self.all, name))
+                        mentions.append(Mention(tokens[at][1], tokens[at + step - 1][2], column, rows & self.all, name))
             at += step
-        return sorted(found, key=lambda mention: (mention.start, mention.dimension))
+        return sorted(mentions, key=lambda mention: (mention.start, mention.dimension))
 
     def _matches(self, at: int, tokens: list[tuple[str, int, int]], stems: list[str], text: str) -> list[_Name]:
         hits = []
@@ -535,11 +535,11 @@ class Table:
             if len(stems) - at < len(form) or not all(map(same_word, stems[at : at + len(form)], form)):
                 continue
             last = tokens[at + len(form) - 1]
-            written = not name.isdecimal() and text[start : start + len(name)] == name
+            is_exact_text = not name.isdecimal() and text[start : start + len(name)] == name
             if (
                 form[0].isdecimal()
                 and len(form) == 1
-                and not written
+                and not is_exact_text
                 and not self._number_is_name(start, last[2], column, text)
             ):
                 continue
@@ -557,7 +557,7 @@ class Table:
         return hits
 
     def _by_beginning(self, word: str, root: str) -> list[_Name]:
-        """Return the only name that begins as a word does, such as Mathematics for "Maths"."""
+        """Return the only name with the beginning of a word, such as Mathematics for "Maths"."""
         if len(root) < 4 or any(alike(root, own) for own in self.metric_stems):
             return []
         if adjective := _ADJECTIVE.fullmatch(root):
@@ -595,13 +595,13 @@ class Table:
         return {column.index for column in self.labels if all(len(str(row[column.index])) <= 4 for row in self.rows)}
 
     def _number_is_name(self, start: int, end: int, column: int, text: str) -> bool:
-        """Return whether a number stands for a row: behind the word of its column, as in "store 12"."""
+        """Return whether a number names a row: after the word of its column, as in "store 12"."""
         words = stems_of(text[max(0, start - 24) : start])
         own = self.columns[column]
-        nouns = own.stems | frozenset(each for label in self.labels for each in label.stems)
+        nouns = own.stems | frozenset(stem_ for label in self.labels for stem_ in label.stems)
         cell_words = {token for row in self.rows for token in stems_of(str(row[column]))[:3] if not token.isdecimal()}
-        listed = re.search(r"(\d+)\s*(?:,|and|и|和|、)\s*$", text[:start])
-        if listed and self._number_is_name(listed.start(1), listed.end(1), column, text):
+        previous = re.search(r"(\d+)\s*(?:,|and|и|和|、)\s*$", text[:start])
+        if previous and self._number_is_name(previous.start(1), previous.end(1), column, text):
             return True
         return (
             bool(words)
@@ -615,7 +615,7 @@ class Table:
         )
 
     def _is_name(self, word: str, start: int, name: str, part: bool, column: int, text: str) -> bool:
-        """Return whether one word stands for a name of a row and not for something else."""
+        """Return whether one word is the name of a row and has no other meaning."""
         if word.isdecimal():
             return True
         if part and word.isupper() and len(word) >= 2:
@@ -646,38 +646,38 @@ class Table:
 
     @cached_property
     def metric_stems(self) -> frozenset[str]:
-        """The stems of the words of the columns of numbers."""
+        """The stems of the words in the names of numeric columns."""
         return frozenset(part for column in self.metrics for part in column.stems)
 
     def periods_in(self, text: str) -> list[Mention]:
-        """Return the periods in `text` that rows or columns have; others have no rows."""
-        stated = periods_of(text)
-        taken = [(period.start, period.end) for period in stated]
+        """Return the periods in `text` with their rows or columns; periods outside the table have no rows."""
+        periods = periods_of(text)
+        occupied = [(period.start, period.end) for period in periods]
         years = [
             year
             for year in years_alone(text, self.years)
-            if not any(start < year.end and year.start < end for start, end in taken)
+            if not any(start < year.end and year.start < end for start, end in occupied)
         ]
-        found = []
-        for period in sorted([*stated, *years], key=lambda each: each.start):
+        mentions = []
+        for period in sorted([*periods, *years], key=lambda item: item.start):
             words = text[period.start : period.end]
             columns = frozenset(
                 column.index
                 for column in self.metrics
-                if any(known.supports(period, self.question_years) for known in column.periods)
+                if any(stored.supports(period, self.question_years) for stored in column.periods)
             )
             rows = self.rows_in(period)
             if columns and not (rows and period.year is None and not any(c.periods for c in self.metrics)):
-                found.append(Mention(period.start, period.end, -2, self.all, words, columns, period.order))
+                mentions.append(Mention(period.start, period.end, -2, self.all, words, columns, period.order))
             elif rows:
-                found.append(Mention(period.start, period.end, -1, rows, words, order=period.order))
-            elif any(known.supports(period, self.question_years) for known in self.question_periods) or (
+                mentions.append(Mention(period.start, period.end, -1, rows, words, order=period.order))
+            elif any(stored.supports(period, self.question_years) for stored in self.question_periods) or (
                 period.year in self.question_years and period.month is None and period.quarter is None
             ):
                 continue
             else:
-                found.append(Mention(period.start, period.end, -1, 0, words, order=period.order))
-        return found
+                mentions.append(Mention(period.start, period.end, -1, 0, words, order=period.order))
+        return mentions
 
     def rows_in(self, period: Period) -> int:
         """Return the rows that lie within `period`, or in its year if the question names its month."""
@@ -700,13 +700,13 @@ class Table:
         return years_of(period for row in self.row_periods for period in row)
 
     def order_of(self, row: int) -> tuple[int, ...] | None:
-        """Return when a row is, as a key to sort by; None for a row without a period."""
+        """Return a key that sorts rows by time; None for a row without a period."""
         periods = self.row_periods[row]
         return max((period.order for period in periods if any(period.order)), default=None)
 
     @cached_property
     def time_steps(self) -> list[tuple[tuple[int, ...], int]]:
-        """The periods of the rows in their order, each with its rows."""
+        """The periods of the rows in chronological order, each with its rows."""
         steps: dict[tuple[int, ...], int] = {}
         for at in bits(self.all):
             order = self.order_of(at)
@@ -723,12 +723,12 @@ class Table:
 
     @cached_property
     def is_ordered(self) -> bool:
-        """Whether the rows have an order of time: by their periods, or by names such as days of the week."""
+        """Whether the rows have a chronological order, by periods or by names such as days of the week."""
         return len(self.time_steps) > 1 or any(ORDERED.search(readable(column.name)) for column in self.labels)
 
     @cached_property
     def families(self) -> list[list[Column]]:
-        """Columns that hold the same metric of several periods, such as `loans_2021` and `loans_2022`, by time."""
+        """Columns with the same metric of several periods, such as `loans_2021` and `loans_2022`, by time."""
         groups: dict[frozenset[str], list[Column]] = {}
         for column in self.metrics:
             if column.periods:
@@ -747,24 +747,24 @@ class Table:
         ]
 
     def currencies(self, rows: int) -> set[str]:
-        """Return the units of the codes of currency, such as USD, in the cells of rows."""
+        """Return the currencies whose codes, such as USD, occur in the cells of rows."""
         cells = (self.rows[at][column.index] for column in self.labels for at in bits(rows))
         return {cell.lower() for cell in cells if isinstance(cell, str) and _CURRENCY.fullmatch(cell)}
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """The cells that are text with figures in it: codes, names, dates."""
+        """The text cells that contain figures: codes, names, dates."""
         cells = (cell for row in self.rows for cell in row if isinstance(cell, str))
         return frozenset(cell for cell in cells if any(map(str.isdigit, cell)) and number_of(cell) is None)
 
     def groups(self, dimension: int) -> dict[str, int]:
         """Return the distinct values of a label column with their rows."""
-        found: dict[str, int] = {}
+        rows_by_text: dict[str, int] = {}
         for at in bits(self.all):
             cell = self.rows[at][dimension]
             if cell is not None:
-                found[str(cell)] = found.get(str(cell), 0) | 1 << at
-        return found
+                rows_by_text[str(cell)] = rows_by_text.get(str(cell), 0) | 1 << at
+        return rows_by_text
 
 
 def bits(rows: int) -> Iterator[int]:
@@ -778,24 +778,24 @@ def bits(rows: int) -> Iterator[int]:
 
 
 def aggregates(values: Sequence[float]) -> dict[str, float]:
-    """Return total, average and median of `values`; nothing of none."""
+    """Return total, average and median of `values`; empty without values."""
     if not values:
         return {}
     return {"total": sum(values), "average": fmean(values), "median": median(values)}
 
 
 def question_figures(texts: Iterable[str]) -> set[tuple[str, float]]:
-    """Return the figures of the question and of the names of columns, by kind and value."""
+    """Return kind and value of each figure in the question and the column names."""
     return {
-        (known.kind, value * known.factor)
+        (figure.kind, value * figure.factor)
         for text in texts
-        for known in figures_of(text)
-        for value, _ in known.readings
+        for figure in figures_of(text)
+        for value, _ in figure.readings
     }
 
 
 def _aliases(name: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the parts of a name of several words by which a text may call it."""
+    """Yield the parts of a name of several words that a text may use for it."""
     words = _TOKEN.findall(name)
     if len(words) < 2:
         return
@@ -815,22 +815,22 @@ def _aliases(name: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 @lru_cache(maxsize=5_000)
 def _is_number(word: str) -> bool:
-    """Return whether a word is a number, which names nothing by itself."""
+    """Return whether a word is a number."""
     return any(figure.kind == "plain" for figure in figures_of(word, with_words=True))
 
 
 def _factors_of(words: str) -> frozenset[float]:
-    found = {
+    factors = {
         _PREFIXES[match["scale"].lower()]
         for token in re.split(r"[\s_/,()（）]+", words)
         if (match := _PREFIXED.fullmatch(token))
     }
     letters = {_PREFIXES[token] for token in re.split(r"[\s_/,()（）]+", words.lower())[1:] if token in _LETTERS}
-    return frozenset(found | letters | factors_named([words]))
+    return frozenset(factors | letters | factors_named([words]))
 
 
 _LETTERS = {"k", "m", "mn", "bn", "wan", "yi"}
-"""Scales at the end of the name of a column, as in `revenue_usd_m`; without another unit `m` may be metres."""
+"""Scales at the end of a column name, as in `revenue_usd_m`; without another unit, `m` may be metres."""
 _PREFIXED = re.compile(
     r"(?P<scale>k|m|mn|mln|bn|wan|yi|тыс|млн|млрд|千|万|百万|亿)(?P<unit>usd|eur|gbp|rub|cny|yuan|元|руб|美元|欧元)$",
     re.IGNORECASE,
@@ -864,13 +864,13 @@ _CHINESE_UNITS = {
     "美元": "usd",
     "欧元": "eur",
 }
-"""Units at the end of the name of a column, which no space separates."""
+"""Units at the end of a column name without a separator."""
 _PREFIXED_UNITS = {"元": "cny", "yuan": "cny", "руб": "rub", "美元": "usd", "欧元": "eur"}
 
 
 @lru_cache(maxsize=2_000)
 def _unit_named(token: str) -> str | None:
-    """Return the unit of measure that one word is, such as "h" for "hours"."""
+    """Return the unit of measure that one word names, such as "h" for "hours"."""
     return next(
         (
             unit
@@ -883,7 +883,7 @@ def _unit_named(token: str) -> str | None:
 
 
 def _unit_of(words: str) -> str | None:
-    """Return the unit of measure that the name of a column has, such as "kg" for `weight_kg`.
+    """Return the unit of measure in a column name, such as "kg" for `weight_kg`.
 
     >>> _unit_of("weight kg"), _unit_of("price usd per kg"), _unit_of("city")
     ('kg', 'usd', None)
@@ -921,5 +921,5 @@ def _patterns_of(language_id: int) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def unit_patterns(vocabulary: Vocabulary) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return the words of units of a language, compiled."""
+    """Return the compiled patterns of a language's units."""
     return _patterns_of(all_vocabularies().index(vocabulary))

@@ -23,9 +23,9 @@ _ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d{2}")
 _PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$", re.IGNORECASE)
 _MOST_MEANT = 3
 _DAILY = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суточн|日均|月均|每日", re.IGNORECASE)
-"""Averages over time, which add up over names."""
+"""Averages over time, which can be added over names."""
 _BEHIND = 3
-"""How much farther a word behind a figure counts than one before it, in characters."""
+"""Added to the distance of a word after a figure, in characters: a word before it takes precedence."""
 _FARTHEST = 3
 """Maximum ratio of a value to its limit in a phrase such as "over 100"."""
 _MOST_IN_RUNS = 24
@@ -33,7 +33,7 @@ _MOST_IN_RUNS = 24
 
 
 def _day(text: str) -> date | None:
-    """Return the day of an ISO date; None for a day that does not exist."""
+    """Return the day of an ISO date; None if it does not exist."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -44,7 +44,7 @@ class Figures(Counts):
     """The checks of figures."""
 
     def figure(self, figure: Figure) -> str | None:
-        """Return why a figure is not supported; None for one that is."""
+        """Return the reason why a figure is not supported; None if it is."""
         if self._needs_no_fact(figure):
             return None
         if not figure.readings:
@@ -66,7 +66,7 @@ class Figures(Counts):
         return f"the rows have it for {owner}" if owner else "it does not follow from the rows"
 
     def _supports_other_column(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> bool:
-        """Return whether a figure is of another column, where all that are named have figures of their own."""
+        """Return whether a figure is a value of another column, if all named columns have figures of their own."""
         explained = {
             at
             for at in columns
@@ -78,7 +78,7 @@ class Figures(Counts):
         return bound and columns <= explained and self._supports(figure, rows, every - explained, bound)
 
     def _is_streak(self, figure: Figure) -> bool:
-        """Return whether the values rise or fall in as many consecutive periods as the figure says."""
+        """Return whether the values rise or fall in this number of consecutive periods."""
         if not figure.is_whole or not self.words.streak.search(self.text[figure.end : figure.end + 32]):
             if not figure.is_whole or not self.words.streak.search(self.text[max(0, figure.start - 4) : figure.start]):
                 return False
@@ -98,7 +98,7 @@ class Figures(Counts):
         return False
 
     def _is_duration(self, figure: Figure) -> bool:
-        """Return whether a figure is the time between two dates of one row, in whole or part units."""
+        """Return whether a figure is the time between two dates of one row, in whole or fractional units."""
         size = {"d": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}.get(self.reading.unit_of(figure) or "")
         if size is None or figure.kind != "plain":
             return False
@@ -114,7 +114,7 @@ class Figures(Counts):
         return False
 
     def _needs_no_fact(self, figure: Figure) -> bool:
-        """Return whether a figure repeats the question, or is a place, a period or a unit instead of a value."""
+        """Return whether a figure repeats the question, or is a rank, a period or a unit instead of a value."""
         before = self.text[: figure.start]
         kinds = {figure.kind, "plain"} if figure.kind == "ordinal" else {figure.kind}
         counts = figure.is_word and not self.reading.unit_of(figure)
@@ -144,7 +144,7 @@ class Figures(Counts):
         return figure.is_whole and 1 <= figure.value <= rows and self._is_size_of_list(figure)
 
     def _is_size_of_list(self, figure: Figure) -> bool:
-        """Return whether a number is that of the first rows, as in "top 3", or of all periods of the table."""
+        """Return whether a number counts the first rows, as in "top 3", or all periods of the table."""
         before = self.text[: figure.start]
         behind = self.text[figure.end : figure.end + 24].lstrip(" 个家名")
         extremes = (self.words.highest, self.words.lowest, self.words.best, self.words.worst, self.words.first_last)
@@ -193,7 +193,7 @@ class Figures(Counts):
         return False
 
     def _range_spans(self, figure: Figure) -> list[tuple[float, float]]:
-        """Return the interval of "42-43", where a figure is one of its ends; none for another figure."""
+        """Return the interval of "42-43" if a figure is one of its ends; empty for other figures."""
         for one, two in zip(self.reading.figures, self.reading.figures[1:], strict=False):
             between = self.text[one.number_end : two.start]
             if figure in (one, two) and re.fullmatch(r"\s?[-–—~]\s?", between) and one.readings and two.readings:
@@ -203,7 +203,7 @@ class Figures(Counts):
         return []
 
     def _aggregate(self, figure: Figure) -> str:
-        """Return "total", "average" or "median" where the sentence says that a figure is one."""
+        """Return "total", "average" or "median" if the sentence calls a figure so, else an empty text."""
         best: tuple[int, str] = (40, "")
         for name in ("total", "average", "median"):
             for match in getattr(self.words, name).finditer(self.text):
@@ -222,13 +222,13 @@ class Figures(Counts):
                 }
                 if not distances or self.reading.segment(match.start()) != self.reading.segment(figure.start):
                     continue
-                mine = distances.get(figure.start, 99)
-                if mine <= min(distances.values()) and mine < best[0]:
-                    best = mine, name
+                distance = distances.get(figure.start, 99)
+                if distance <= min(distances.values()) and distance < best[0]:
+                    best = distance, name
         return best[1]
 
     def facts(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> Iterator[Fact]:
-        """Yield what a figure of `rows` and `columns` may be."""
+        """Yield the values that a figure of `rows` and `columns` may state."""
         op = self._aggregate(figure)
         several = rows & (rows - 1) != 0
         for at in columns:
@@ -247,8 +247,8 @@ class Figures(Counts):
             return
         if figure.kind in {"percent", "times"}:
             yield from self._shares(rows, columns)
-        for column, subject, object_, how in self._pairs(figure, rows, columns, bound):
-            yield from self._of_pair(figure, column, subject, object_, how)
+        for column, subject, object_, comparison in self._pairs(figure, rows, columns, bound):
+            yield from self._of_pair(figure, column, subject, object_, comparison)
         patterns = (self.words.rest, self.words.negation, self.words.complement)
         if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
             scales = {at: 1 if _SCALED.search(self.table.columns[at].name) else 100 for at in columns}
@@ -256,7 +256,7 @@ class Figures(Counts):
             yield from (Fact(100 - share, "percent") for share in shares)
 
     def _weighted(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
-        """Yield the means of columns weighted by the values of another column."""
+        """Yield the means of columns, weighted by another column."""
         for one, two in permutations(self.table.metrics, 2):
             pairs = [
                 (value, weight)
@@ -268,33 +268,38 @@ class Figures(Counts):
                 yield Fact(sum(value * weight for value, weight in pairs) / whole, "value", one)
 
     def _ratios_of_rows(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
-        """Yield what follows from two columns of each row, where the sentence does not speak of all of them."""
+        """Yield the values computed from two columns of each row, unless the sentence refers to all rows."""
         if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MOST_IN_RUNS and not self._of_all():
             for row in bits(rows):
                 yield from self._across_columns(figure, 1 << row, columns)
 
     def _values(self, figure: Figure, rows: int, column: Column, op: str, bound: bool) -> Iterator[Fact]:
-        """Yield the values of a column, and its total, average and median as far as the sentence mentions them."""
+        """Yield the values of a column, and its total, average and median if the sentence mentions them."""
         values = self.table.values(rows, column.index)
         groups = [
             group
             for group in self.reading.groups
             if len(group.members) > 1 and not group.is_range and group.dimension >= 0
         ]
-        listed = any(group.rows & rows == rows and rows & (rows - 1) for group in groups)
+        is_list = any(group.rows & rows == rows and rows & (rows - 1) for group in groups)
         single = len(values) == 1 or column.has("total") and op == "total" or column.has("average") and op == "average"
-        differ = listed and len(set(values)) > 1 and not self.words.every.search(self.text)
-        if not differ and (single or not op or (op == "average" and column.is_rate and bound and not listed)):
+        differ = is_list and len(set(values)) > 1 and not self.words.every.search(self.text)
+        if not differ and (single or not op or (op == "average" and column.is_rate and bound and not is_list)):
             yield from (Fact(value, "value", column) for value in values)
         if len(values) > 1 and not self._open_totals(rows):
-            if op == "total" or (not op and column.is_additive and (bound or listed or rows == self.table.all)):
+            if op == "total" or (not op and column.is_additive and (bound or is_list or rows == self.table.all)):
                 yield Fact(sum(values), "value", column)
-            each = self.words.per.match(self.text, figure.end) or self.words.each.search(self.text)
-            if op == "average" or each or self.words.average.search(self.text) or self.words.ratio.search(self.text):
+            has_ratio_word = self.words.per.match(self.text, figure.end) or self.words.each.search(self.text)
+            if (
+                op == "average"
+                or has_ratio_word
+                or self.words.average.search(self.text)
+                or self.words.ratio.search(self.text)
+            ):
                 yield Fact(fmean(values), "value", column)
             if op == "median" or self.words.median.search(self.text):
                 yield Fact(median(values), "value", column)
-        for group in groups if listed and not op and column.is_additive else ():
+        for group in groups if is_list and not op and column.is_additive else ():
             totals = {sum(self.table.values(member.rows & rows, column.index)) for member in group.members}
             if len(totals) == 1:
                 yield Fact(totals.pop(), "value", column)
@@ -303,14 +308,14 @@ class Figures(Counts):
         yield from self._group_totals(figure, rows, column)
 
     def _over_families(self, rows: int, column: Column, op: str) -> Iterator[Fact]:
-        """Yield the total or average over all columns of the metric of which `column` is the first period."""
+        """Yield the total or average over all periods of a metric whose first period is `column`."""
         for family in self.table.families:
             if column is family[0]:
-                sums = [sum(self.table.values(rows, each.index)) for each in family]
+                sums = [sum(self.table.values(rows, member.index)) for member in family]
                 yield Fact(fmean(sums) if op == "average" else sum(sums), "value", column)
 
     def _group_totals(self, figure: Figure, rows: int, column: Column) -> Iterator[Fact]:
-        """Yield what all rows of a name, a period or a run of rows have together, such as of the last three months."""
+        """Yield the totals of a name, a period or a run of consecutive rows, such as the last three months."""
         if rows != self.table.all or self._open_totals(rows):
             return
         masks = [mask for label in self.table.labels for mask in self.table.groups(label.index).values()]
@@ -334,7 +339,7 @@ class Figures(Counts):
                 yield Fact(fmean(values), "value", column)
 
     def _of_all(self) -> bool:
-        """Return whether the sentence says that it is of all rows, as "over the six quarters"."""
+        """Return whether the sentence refers to all rows, as in "over the six quarters"."""
         rows = len(self.table.rows)
         return any(figure.value == rows for figure in self.reading.figures) or bool(self.words.every.search(self.text))
 
@@ -426,14 +431,14 @@ class Figures(Counts):
         yield Fact(value, "ratio")
         if parts_of_whole and above >= 0 < below:
             yield Fact(above / (above + below), "ratio")
-        per = next((each.value for each in self.reading.figures if _PER_MANY.search(self.text[: each.start])), 1)
+        per = next((other.value for other in self.reading.figures if _PER_MANY.search(self.text[: other.start])), 1)
         if single and per in {10, 100, 1000, 10_000}:
             yield Fact(per * value, "value", per_unit)
 
     def _sums_and_differences(
         self, figure: Figure, single: bool, one: Column, two: Column, sums: Mapping[int, float]
     ) -> Iterator[Fact]:
-        """Yield the sum and the difference of two columns of one unit, if the sentence mentions them."""
+        """Yield the sum and the difference of two columns of the same unit, if the sentence mentions them."""
         if one.unit != two.unit:
             return
         adds_up = self.words.total.search(self.text) or self.reading.is_whole(figure)
@@ -443,13 +448,13 @@ class Figures(Counts):
         same_metric = any(one in family and two in family for family in self.table.families)
         if figure.kind not in {"plain", "points"} or same_metric or not self._states_difference(figure):
             return
-        alike = one.unit or one.stems & two.stems or one.kinds & two.kinds or not (one.kinds and two.kinds)
-        if alike and one.is_rate == two.is_rate:
+        is_same_kind = one.unit or one.stems & two.stems or one.kinds & two.kinds or not (one.kinds and two.kinds)
+        if is_same_kind and one.is_rate == two.is_rate:
             difference = abs(sums[one.index] - sums[two.index])
-            yield from (Fact(each, "value", one, "columns") for each in (difference, -difference))
+            yield from (Fact(value, "value", one, "columns") for value in (difference, -difference))
 
     def _states_difference(self, figure: Figure) -> bool:
-        """Return whether the words around a figure say that it is a difference or a change."""
+        """Return whether the words around a figure call it a difference or a change."""
         words = self.words
         if words.by.search(self.text[max(0, figure.start - 24) : figure.start]):
             return True
@@ -462,7 +467,7 @@ class Figures(Counts):
         )
 
     def _is_change(self, figure: Figure) -> bool:
-        """Return whether a percentage is one of a change and no share."""
+        """Return whether a percentage is a change and not a share."""
         words = self.words
         signed = bool(figure.readings) and (figure.readings[0][0] < 0 or self.text[: figure.start].endswith("+"))
         part = self.reading.part(figure.start) if words.share.search(self.text) else self.text
@@ -485,17 +490,19 @@ class Figures(Counts):
             )
         )
 
-    def _of_pair(self, figure: Figure, column: Column, subject: float, object_: float, how: str) -> Iterator[Fact]:
-        """Yield the difference, change and ratio of two values, as far as the words allow their sign."""
-        sign = self._sign(figure, how)
+    def _of_pair(
+        self, figure: Figure, column: Column, subject: float, object_: float, comparison: str
+    ) -> Iterator[Fact]:
+        """Yield the difference, change and ratio of two values, if the words match their sign."""
+        sign = self._sign(figure, comparison)
         delta = subject - object_
         negative = bool(figure.readings) and figure.readings[0][0] < 0
-        either = how == "any" or (how == "compare" and self._is_better_low(column))
+        either = comparison == "any" or (comparison == "compare" and self._is_better_low(column))
         if not (sign == 0 or either or delta == 0 or (delta > 0) == (sign > 0)):
             return
         value = delta if negative else abs(delta)
         if figure.kind == "plain":
-            yield Fact(value, "value", column, how)
+            yield Fact(value, "value", column, comparison)
         elif figure.kind == "points" and column.is_rate:
             scales = self._percent_scale(column) or [1.0]
             yield from (Fact(value / scale, "points") for scale in scales)
@@ -504,36 +511,36 @@ class Figures(Counts):
             change = 100 * delta / abs(object_)
             if not self._is_change(figure):
                 yield Fact(100 * subject / object_, "percent")
-                if how == "time" and subject:
+                if comparison == "time" and subject:
                     yield Fact(100 * object_ / subject, "percent")
-            elif how != "any" or not sign or (abs(object_) >= abs(subject)) == falls:
+            elif comparison != "any" or not sign or (abs(object_) >= abs(subject)) == falls:
                 yield Fact(change if negative else abs(change), "percent")
         elif figure.kind == "times" and object_:
-            yield from self._multiples(figure, subject, object_, how)
+            yield from self._multiples(figure, subject, object_, comparison)
 
-    def _multiples(self, figure: Figure, subject: float, object_: float, how: str) -> Iterator[Fact]:
-        """Yield the ratio of two values, the change as a fraction, and the inverse ratio where the words allow it."""
+    def _multiples(self, figure: Figure, subject: float, object_: float, comparison: str) -> Iterator[Fact]:
+        """Yield the ratio of two values, the change as a fraction, and the inverse ratio if the words allow it."""
         if figure.value < 1 and self._is_change(figure):
             yield Fact(abs((subject - object_) / object_), "ratio")
         yield Fact(subject / object_, "ratio")
-        less = self._sign(figure, how) < 0 or self._distance_of(self.words.less, figure) is not None
-        if subject and (less or how == "any" or (how == "time" and self.words.than.search(self.text))):
+        less = self._sign(figure, comparison) < 0 or self._distance_of(self.words.less, figure) is not None
+        if subject and (less or comparison == "any" or (comparison == "time" and self.words.than.search(self.text))):
             yield Fact(object_ / subject, "ratio")
 
-    def _sign(self, figure: Figure, how: str) -> int:
-        """Return 1 or -1 by the nearest word of a rise or a fall, of more or less; 0 where there is none."""
+    def _sign(self, figure: Figure, comparison: str) -> int:
+        """Return 1 or -1 by the nearest word for a rise or fall, or for more or less; 0 without such a word."""
         words = self.words
         pairs = [(words.up, words.down), (words.more, words.less), (words.exceeds, words.trails)]
-        if how == "time":
+        if comparison == "time":
             pairs = (
                 pairs[:1]
                 if self._distance_of(words.up, figure) is not None or self._distance_of(words.down, figure) is not None
                 else pairs[1:]
             )
-        elif how == "compare":
+        elif comparison == "compare":
             pairs = (
                 pairs[1:]
-                if any(self._distance_of(each, figure) is not None for pair in pairs[1:] for each in pair)
+                if any(self._distance_of(pattern, figure) is not None for pair in pairs[1:] for pattern in pair)
                 else pairs[:1]
             )
         plus = min((d for up, _ in pairs if (d := self._distance_of(up, figure)) is not None), default=None)
@@ -550,40 +557,40 @@ class Figures(Counts):
     def _pairs(
         self, figure: Figure, rows: int, columns: frozenset[int], bound: bool
     ) -> Iterator[tuple[Column, float, float, str]]:
-        """Yield pairs of values that a difference, change or ratio may be of: column, subject, object, orientation."""
+        """Yield values that a difference, change or ratio may compare: column, subject, object, comparison."""
         if figure.kind in {"plain", "points"} and not self._states_difference(figure):
             return
-        used = [self.table.columns[at] for at in columns]
+        candidates = [self.table.columns[at] for at in columns]
         compared = [
-            (column, mine, column, other, how)
-            for mine, other, how in self._row_pairs(figure, rows, bound)
-            for column in used
+            (column, subject, column, other, comparison)
+            for subject, other, comparison in self._row_pairs(figure, rows, bound)
+            for column in candidates
         ]
         compared += [
             (late, rows, early, rows, "time")
             for family in self.table.families
             for early, late in self._column_pairs(figure, family)
         ]
-        for column, mine, other_column, other, how in compared:
-            one, two = self._one_value(mine, column), self._one_value(other, other_column)
+        for column, subject, other_column, other, comparison in compared:
+            one, two = self._one_value(subject, column), self._one_value(other, other_column)
             if one is not None and two is not None:
-                yield column, one, two, how
+                yield column, one, two, comparison
         if self.words.average.search(self.text) and rows != self.table.all:
-            for column in used:
+            for column in candidates:
                 values = self.table.values(self.table.all, column.index)
                 one = self._one_value(rows, column)
                 if one is not None and values:
                     yield column, one, fmean(values), "compare"
 
     def _row_pairs(self, figure: Figure, rows: int, bound: bool) -> Iterator[tuple[int, int, str]]:
-        """Yield the rows of a subject and of an object that a figure may compare, and the orientation."""
+        """Yield the rows of a subject and an object that a figure may compare, and the kind of comparison."""
         for dimension in self.reading.dimensions:
             if dimension >= 0:
                 yield from self._pairs_of_names(figure, rows, dimension)
-        moved = self.words.up.search(self.text) or self.words.down.search(self.text)
-        for late, early, how in self._time_pairs(figure.start, figure.end, rows, figure):
-            yield late, early, how
-            if figure.kind == "times" and not moved:
+        has_change = self.words.up.search(self.text) or self.words.down.search(self.text)
+        for late, early, comparison in self._time_pairs(figure.start, figure.end, rows, figure):
+            yield late, early, comparison
+            if figure.kind == "times" and not has_change:
                 yield early, late, "any"
         if bound and rows != self.table.all:
             yield from self._pairs_with_others(figure, rows)
@@ -599,8 +606,8 @@ class Figures(Counts):
         for one, two in permutations(names, 2):
             objects = self.reading.is_object(one), self.reading.is_object(two)
             if not one.rows & two.rows and objects != (True, False):
-                how = "compare" if objects == (False, True) else "any"
-                yield base & one.rows or one.rows, base & two.rows or two.rows, how
+                comparison = "compare" if objects == (False, True) else "any"
+                yield base & one.rows or one.rows, base & two.rows or two.rows, comparison
 
     def _pairs_with_others(self, figure: Figure, rows: int) -> Iterator[tuple[int, int, str]]:
         """Yield the pairs of the only name of the sentence with names that it does not mention."""
@@ -622,7 +629,7 @@ class Figures(Counts):
                     yield 1 << ordered[first], 1 << ordered[second], "any"
 
     def _neighbours(self, group: Group, rows: int, figure: Figure) -> Iterator[int]:
-        """Yield the rows of other names that a name may be compared with where the sentence gives none."""
+        """Yield the rows of other names with which a name may be compared if the sentence names no other."""
         words = self.words
         base = self._without(group.dimension, figure)
         others = [
@@ -639,12 +646,12 @@ class Figures(Counts):
             yield from others[:60] if every else dict.fromkeys([ordered[0], ordered[-1], *above[:1], *below[-1:]])
 
     def _without(self, dimension: int, figure: Figure) -> int:
-        """Return the rows that a figure may be of when a column is left out."""
+        """Return the rows to which a figure may refer if one column is ignored."""
         options = self.rows_for(figure.start, figure.end, figure, frozenset({dimension}))
         return next((rows for rows, _, _ in options), self.table.all)
 
     def _of_top(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
-        """Yield totals and shares of the first or last rows by value, where the sentence says how many they are."""
+        """Yield totals and shares of the first or last rows by value, if the sentence states their number."""
         sizes = {
             int(other.value)
             for other in self.reading.figures
@@ -663,9 +670,9 @@ class Figures(Counts):
         for at in columns:
             values = sorted(self.table.values(rows, at), reverse=True)
             whole = sum(values)
-            named = re.search(r"[前后]([二三四五六七八九十])", self.text)
-            if named:
-                sizes.add("二三四五六七八九十".index(named[1]) + 2)
+            match = re.search(r"[前后]([二三四五六七八九十])", self.text)
+            if match:
+                sizes.add("二三四五六七八九十".index(match[1]) + 2)
             for size in sizes | {1}:
                 if size >= len(values):
                     continue
@@ -678,7 +685,7 @@ class Figures(Counts):
                         yield Fact(part / whole, "ratio")
 
     def _is_derived(self, figure: Figure) -> bool:
-        """Return whether a figure follows from two values that the sentence states near it."""
+        """Return whether a figure follows from two nearby values of the sentence."""
         values = self._stated_near(figure)
         if len(values) < 2:
             return False
@@ -693,7 +700,7 @@ class Figures(Counts):
         )
 
     def _stated_near(self, figure: Figure) -> list[float]:
-        """Return the values that the two figures before and the two after a figure state."""
+        """Return the values that the two previous and the two next figures state."""
         others = [
             other
             for other in self.reading.figures
@@ -712,7 +719,7 @@ class Figures(Counts):
         return sorted(values)
 
     def _of_stated(self, figure: Figure, one: float, two: float) -> Iterator[float]:
-        """Yield what a figure may say of two values: a share, a change, a difference or a ratio."""
+        """Yield the share, change, difference and ratio of two values."""
         difference = self._states_difference(figure)
         if figure.kind == "percent" and two:
             sign = self._sign(figure, "any")
@@ -728,7 +735,7 @@ class Figures(Counts):
             yield one / two
 
     def _owner(self, figure: Figure) -> str:
-        """Return the row and column that a figure is of, to say so."""
+        """Return the row and column that have the value of a figure, as text for the objection."""
         factors = {1.0, 0.01} if figure.kind in {"percent", "points"} else {figure.factor}
         spans = spans_of(figure, self.text)
         for row in range(min(len(self.table.rows), MOST_ROWS)):
@@ -736,9 +743,9 @@ class Figures(Counts):
                 value = column.values[row]
                 if value is not None and any(low * f <= value <= high * f for low, high in spans for f in factors):
                     names = [
-                        str(self.table.rows[row][each.index])
-                        for each in self.table.columns
-                        if each.kind in {"label", "period"}
+                        str(self.table.rows[row][label.index])
+                        for label in self.table.columns
+                        if label.kind in {"label", "period"}
                     ]
                     return f"{readable(column.name)} of {', '.join(names[:2])}" if names else readable(column.name)
         return ""

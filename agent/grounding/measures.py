@@ -1,4 +1,4 @@
-"""Measures: the words by which sentences and columns name what is measured, in English, Russian and Chinese.
+"""Words for measures, such as "revenue", in sentences and column names, in English, Russian and Chinese.
 
 `measures.txt` has a line for each measure: its name, its kind, and the words of each language.
 """
@@ -17,11 +17,11 @@ _WORD = re.compile(r"[^\W\d_\u3400-\u9fff]+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 
 _SINGLE = {"price", "age", "temperature", "speed", "area", "duration", "distance"}
-"""Kinds that count as one measure: a result hardly ever has two of them."""
+"""Kinds whose measures count as one, since a result rarely has two of them."""
 
 
 class MeasureWord(NamedTuple):
-    """A word or phrase of a text, and the names of the measures that it may stand for."""
+    """A word or phrase of a text, and the names of the measures that it may mean."""
 
     start: int
     end: int
@@ -38,15 +38,15 @@ class _Lexicon(NamedTuple):
 
 
 def measure_words(text: str) -> Iterator[MeasureWord]:
-    """Yield the words and phrases of `text` that name measures, the longest at each place."""
+    """Yield the words and phrases of `text` that name measures, the longest at each position."""
     lexicon = _lexicon()
     words = [(match.start(), match.end(), stem(match.group())) for match in _WORD.finditer(text)]
     at = 0
     while at < len(words):
         for size in range(min(lexicon.longest_phrase, len(words) - at), 0, -1):
-            found = lexicon.phrases.get(tuple(each for _, _, each in words[at : at + size]))
-            if found:
-                yield MeasureWord(words[at][0], words[at + size - 1][1], found)
+            measures = lexicon.phrases.get(tuple(stem_ for _, _, stem_ in words[at : at + size]))
+            if measures:
+                yield MeasureWord(words[at][0], words[at + size - 1][1], measures)
                 at += size - 1
                 break
         at += 1
@@ -54,9 +54,9 @@ def measure_words(text: str) -> Iterator[MeasureWord]:
         at = run.start()
         while at < run.end():
             for size in range(min(lexicon.longest_han, run.end() - at), 0, -1):
-                found = lexicon.han.get(text[at : at + size])
-                if found:
-                    yield MeasureWord(at, at + size, found)
+                measures = lexicon.han.get(text[at : at + size])
+                if measures:
+                    yield MeasureWord(at, at + size, measures)
                     at += size - 1
                     break
             at += 1

@@ -17,7 +17,7 @@ SCALES = {
     "千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "十亿": 1e9, "万亿": 1e12,
 }  # fmt: skip
 _LETTERS = {"k": 1e3, "m": 1e6, "b": 1e9}
-"""These are scales only where they stand right at the digits: apart from them they may be a unit of measure."""
+"""Scales only if they follow the digits directly; otherwise they may be units of measure."""
 
 _GROUP = "[ ,.'’\u00a0\u2009\u202f]"
 _FIGURE = re.compile(
@@ -49,9 +49,8 @@ _MARKER_AFTER = re.compile(r"[.)、](?:\s|\*)")
 class Figure:
     """A number in a text.
 
-    `readings` are the values that it may have, each with its number of decimals, none for a code such as 2.14.1;
-    `factor` is that of its word of scale, such as 1e6 for "million". `is_word` is True for a number in words. `end` is
-    the end of its unit.
+    `readings` are its possible values, each with its number of decimals; empty for a code such as 2.14.1. `factor` is
+    its scale, such as 1e6 for "million". `is_word` is True for a number in words. `end` is the end of its unit.
     """
 
     text: str
@@ -80,12 +79,12 @@ class Figure:
 
 
 def figures_of(text: str, with_words: bool = False) -> list[Figure]:
-    """Return the figures of `text` in their order; numbers in words too where `with_words` is True."""
+    """Return the figures of `text` in order, with `with_words` also numbers in words."""
     language = language_of(text)
     figures = [_figure(match, text, language) for match in _FIGURE.finditer(text)]
-    taken = [(figure.start, figure.end) for figure in figures]
+    spans = [(figure.start, figure.end) for figure in figures]
     for word in vocabulary_of(language).number_words(text) if with_words else ():
-        inside = [span for span in taken if span[0] < word.end and word.start < span[1]]
+        inside = [span for span in spans if span[0] < word.end and word.start < span[1]]
         if not inside:
             figures.append(_of_word(word, text))
         elif word.kind != "plain":
@@ -98,12 +97,12 @@ def _of_word(word: NumberWord, text: str) -> Figure:
     kind, factor, end = cast(Kind, word.kind), 1.0, word.end
     if kind == "plain":
         for pattern, unit in _UNITS:
-            if found := pattern.match(text, end):
-                kind, end = unit, found.end()
+            if match := pattern.match(text, end):
+                kind, end = unit, match.end()
                 break
         else:
-            if found := _WORD_OF_SCALE.match(text, end):
-                factor, end = SCALES.get(found[1] or "", 1.0), found.end()
+            if match := _WORD_OF_SCALE.match(text, end):
+                factor, end = SCALES.get(match[1] or "", 1.0), match.end()
     value = word.value
     scale = next((scale for scale in (1e9, 1e6, 1e3) if value >= scale), 1.0)
     if scale > 1 and kind == "plain" and factor == 1 and (10 * value / scale).is_integer():
@@ -114,18 +113,18 @@ def _of_word(word: NumberWord, text: str) -> Figure:
 
 
 def spans_of(figure: Figure, text: str, falls: bool = False) -> list[tuple[float, float]]:
-    """Return the intervals of values that `figure` may state, without its scale; a fall may come without its sign."""
+    """Return the intervals of values that `figure` may state, without its scale; with `falls`, of either sign."""
     spans = []
-    for stated, decimals in figure.readings:
-        below, above = _room(figure, stated, decimals, text)
-        spans.append((stated - below, stated + above))
-        if falls and stated > 0:
-            spans.append((-stated - above, -stated + below))
+    for value, decimals in figure.readings:
+        below, above = _room(figure, value, decimals, text)
+        spans.append((value - below, value + above))
+        if falls and value > 0:
+            spans.append((-value - above, -value + below))
     return spans
 
 
 def hedge_of(figure: Figure, text: str) -> str:
-    """Return "over", "under", "at_least", "at_most" or "about" by the words around `figure`, else an empty text."""
+    """Return "over", "under", "at_least", "at_most" or "about" by the words around `figure`; empty if none applies."""
     words = vocabulary_of(language_of(text))
     before = text[max(0, figure.start - 30) : figure.start]
     starts = [before]
@@ -144,23 +143,23 @@ def hedge_of(figure: Figure, text: str) -> str:
 _HALF = 0.5 + 1e-9
 
 
-def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[float, float]:
-    """Return how far a value may be below and above what is stated.
+def _room(figure: Figure, value: float, decimals: int, text: str) -> tuple[float, float]:
+    """Return the tolerance below and above a stated value.
 
-    Half a unit of the last digit; after "about" also half a unit of the last that is not 0, up to 5 %, and after "over"
-    or "nearly" a whole unit of it on that side, up to 10 %. A fraction in words is good to 3 %, a
-    multiple of 2 or more to 5 %.
+    It is half a unit of the last digit; after "about" half a unit of the last non-zero digit, up to 5 %; after "over"
+    or "nearly" a whole unit of it on that side, up to 10 %. The tolerance of a fraction in words is 3 %, that of a
+    multiple of 2 or more 5 %.
     """
     hedge = hedge_of(figure, text)
     if figure.is_word and figure.kind == "times":
-        half = abs(stated) * (0.03 if stated < 2 else 0.05)
-        about, aside = abs(stated) * 0.12, abs(stated) * (0.4 if stated < 1 else 0.45)
+        half = abs(value) * (0.03 if value < 2 else 0.05)
+        about, aside = abs(value) * 0.12, abs(value) * (0.4 if value < 1 else 0.45)
     else:
         half = _HALF * 10**-decimals
-        digits = re.sub(r"\D", "", figure.text if not figure.is_word else str(int(stated)))
+        digits = re.sub(r"\D", "", figure.text if not figure.is_word else str(int(value)))
         unit = 10.0 ** (-decimals if decimals else len(digits) - len(digits.rstrip("0")))
-        about, aside = max(half, min(unit / 2, abs(stated) * 0.05)), max(half, min(unit, abs(stated) * 0.1))
-    limit = half if figure.kind == "times" else abs(stated) * 0.005
+        about, aside = max(half, min(unit / 2, abs(value) * 0.05)), max(half, min(unit, abs(value) * 0.1))
+    limit = half if figure.kind == "times" else abs(value) * 0.005
     if hedge in {"over", "at_least"}:
         return min(half, limit), aside
     if hedge in {"under", "at_most"}:
@@ -169,20 +168,20 @@ def _room(figure: Figure, stated: float, decimals: int, text: str) -> tuple[floa
 
 
 def factors_named(texts: Iterable[str]) -> set[float]:
-    """Return the factors of the words of scale that stand by themselves in `texts`, as in a column `revenue_mln`.
+    """Return the factors of separate scale words in `texts`, such as in a column `revenue_mln`.
 
     >>> factors_named(["revenue, mln"])
     {1000000.0}
     """
-    read = list(texts)
-    words = {word for text in read for word in re.findall(r"[^\W\d_]+", text.lower())}
+    contents = list(texts)
+    words = {word for text in contents for word in re.findall(r"[^\W\d_]+", text.lower())}
     # Chinese has no spaces: a scale may end a longer run of characters.
     chinese = {
         name for name in SCALES if "\u4e00" <= name[0] <= "\u9fff" and any(word.endswith(name) for word in words)
     }
-    named = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or name in chinese}
-    return named | {
-        SCALES[scale] for text in read for scale in re.findall(r"[（(_\s]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
+    factors = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or name in chinese}
+    return factors | {
+        SCALES[scale] for text in contents for scale in re.findall(r"[（(_\s]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
     }
 
 
@@ -197,15 +196,15 @@ def _figure(match: re.Match[str], text: str, language: Language) -> Figure:
 def _unit(match: re.Match[str], text: str) -> tuple[Kind, float, int]:
     before, at = text[max(0, match.start() - 24) : match.start()], match.end()
     for pattern, kind in _UNITS:
-        if found := pattern.match(text, at):
-            return kind, 1.0, found.end()
+        if suffix := pattern.match(text, at):
+            return kind, 1.0, suffix.end()
     if before.endswith("百分之"):
         return "percent", 1.0, at
     if _is_ordinal(match, text, before):
         return "ordinal", 1.0, at
-    if found := _WORD_OF_SCALE.match(text, at):
-        word = (found[1] or found[2]).lower()
-        return "plain", SCALES.get(word) or _LETTERS[word], found.end()
+    if suffix := _WORD_OF_SCALE.match(text, at):
+        word = (suffix[1] or suffix[2]).lower()
+        return "plain", SCALES.get(word) or _LETTERS[word], suffix.end()
     return "plain", 1.0, at
 
 
@@ -220,8 +219,8 @@ def _is_ordinal(match: re.Match[str], text: str, before: str) -> bool:
 def _readings(digits: str, language: Language) -> Iterator[tuple[float, int]]:
     """Yield value and number of decimals: a comma or point is either a decimal sign or groups thousands.
 
-    Only in Russian a comma before three digits can be a decimal sign, and never before three zeros: a row with 12
-    must not vouch for "12,000".
+    A comma before three digits can be a decimal sign in Russian only, and never before three zeros: a row with 12 does
+    not support "12,000".
     """
     plain = re.sub("[ '’\u00a0\u2009\u202f]", "", digits)
     for group, decimal in ((",", "."), (".", ",")):

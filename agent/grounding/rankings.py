@@ -1,4 +1,4 @@
-"""Superlatives, places in an order, and names that stand side by side."""
+"""Checks of superlatives, of ranks, and of names that are next to each other."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ class Rankings(Binding):
     """The checks of superlatives, ranks and relations."""
 
     def relations(self) -> Iterator[Objection]:
-        """Check that two names of different columns that stand side by side are in one row."""
+        """Check that adjacent names of different columns are in one row."""
         reading = self.reading
         for one, two in zip(reading.groups_in_order, reading.groups_in_order[1:], strict=False):
             alone = (
@@ -44,7 +44,7 @@ class Rankings(Binding):
                 yield self._objection(one.start, two.end, "no row has both")
 
     def superlatives(self) -> Iterator[Objection]:
-        """Check words such as "highest" for the names and periods that they are said of."""
+        """Check words such as "highest" against the values of their names and periods."""
         words = self.words
         for pattern, side in (
             (words.highest, 1),
@@ -55,13 +55,13 @@ class Rankings(Binding):
         ):
             for match in pattern.finditer(self.reading.plain):
                 before = self.text[max(0, match.start() - 20) : match.start()]
-                compared = any(
-                    len(before) - each.end() <= 5
+                is_compared = any(
+                    len(before) - match_before.end() <= 5
                     for pattern in (words.trails, words.exceeds, words.than)
-                    for each in pattern.finditer(before)
+                    for match_before in pattern.finditer(before)
                 )
                 if (
-                    compared
+                    is_compared
                     or self._names_metric(match)
                     or words.not_superlative.search(before)
                     or any(
@@ -88,7 +88,7 @@ class Rankings(Binding):
         return behind is not None and f"{match.group()}{behind.group()}".lower() in self.table.question.lower()
 
     def negated_comparisons(self) -> Iterator[Objection]:
-        """Check sentences such as "no region has more than X": X must be the first."""
+        """Check sentences such as "no region has more than X": X must have the highest value."""
         words, reading = self.words, self.reading
         for object_ in reading.groups:
             before = reading.plain[: object_.start]
@@ -108,22 +108,22 @@ class Rankings(Binding):
                 yield self._objection(object_.start, object_.end, "the rows do not show this")
 
     def _states_extreme(self, match: re.Match[str], side: int) -> bool:
-        """Return whether the figure beside a superlative is the highest or lowest value of a column."""
+        """Return whether the figure next to a superlative is the highest or lowest value of a column."""
         for figure in self.reading.figures:
             if -16 <= figure.start - match.end() <= 16 or 0 <= match.start() - figure.end <= 8:
                 values = self.stated.get((figure.start, figure.end), ())
                 for column in self.table.metrics:
-                    known = [value for value in column.values if value is not None]
+                    values_present = [value for value in column.values if value is not None]
                     if any(
-                        one in values and known
+                        one in values and values_present
                         for edge in self._sides(side, column.index)
-                        for one in [max(known, key=lambda each: edge * each)]
+                        for one in [max(values_present, key=lambda candidate: edge * candidate)]
                     ):
                         return True
         return False
 
     def _changes_most(self, match: re.Match[str]) -> bool:
-        """Return whether a superlative is of a change, as in "grew the most", and right or open."""
+        """Return whether a superlative refers to a change, as in "grew the most", and is correct or undecidable."""
         near = self.text[max(0, match.start() - 24) : match.end() + 12]
         rises = self.words.up.search(near)
         if not rises and not self.words.down.search(near):
@@ -134,10 +134,10 @@ class Rankings(Binding):
         groups = self.table.groups(subject.dimension).values()
         changes = [(change, mask) for mask in groups for change in self._changes_of(mask, match)]
         sign = 1 if rises else -1
-        return not changes or any(max(changes, key=lambda each: sign * each[0][at])[1] & subject.rows for at in (0, 1))
+        return not changes or any(max(changes, key=lambda item: sign * item[0][at])[1] & subject.rows for at in (0, 1))
 
     def _changes_of(self, mask: int, match: re.Match[str]) -> Iterator[tuple[float, float]]:
-        """Yield the changes of the rows of a name, absolute and relative: between columns, periods, or as stored."""
+        """Yield the absolute and relative changes of a name: between columns or periods, or as stored."""
         pairs = [
             (self._one_value(mask, late), self._one_value(mask, early))
             for family in self.table.families
@@ -155,7 +155,7 @@ class Rankings(Binding):
                 yield value, value
 
     def ranks(self) -> Iterator[Objection]:
-        """Check places in an order, such as "second"."""
+        """Check ranks, such as "second"."""
         words = self.words
         for match in words.rank.finditer(self.text):
             ordinal = next(
@@ -185,7 +185,7 @@ class Rankings(Binding):
                 yield self._objection(match.start(), after[0].end, "the order of the rows is another")
 
     def _is_extreme(self, start: int, end: int, side: int, place: int) -> bool:
-        """Return whether the names or periods at a place have the highest or lowest value, or that in `place`."""
+        """Return whether the names or periods of a superlative have the rank `place` by value; 1 is the extreme."""
         table = self.table
         columns = self._superlative_columns(start, end)
         if not table.metrics or not columns:
@@ -199,7 +199,7 @@ class Rankings(Binding):
         candidates = periods if own and periods else names or periods
         candidates = [
             *candidates,
-            *(each for group in candidates if (each := self.reading.listed_with(group)) != group),
+            *(listed for group in candidates if (listed := self.reading.listed_with(group)) != group),
         ]
         for subject in candidates:
             if subject.dimension == -2:
@@ -216,13 +216,13 @@ class Rankings(Binding):
         return False
 
     def _sides(self, side: int, column: int) -> list[int]:
-        """Return 1 for the highest values of a column and -1 for the lowest; both where either will do."""
+        """Return 1 for the highest values of a column and -1 for the lowest; both if either is accepted."""
         if abs(side) == 1:
             return [side]
         return [1, -1] if not side or self._is_better_low(self.table.columns[column]) else [side // 2]
 
     def _subjects(self, start: int, end: int) -> list[Group]:
-        """Return the names and periods that a superlative may be said of."""
+        """Return the names and periods to which a superlative may refer."""
         reading = self.reading
         subjects: list[Group] = []
         for dimension in reading.dimensions:
@@ -252,7 +252,7 @@ class Rankings(Binding):
         return [group for group in subjects if group.dimension == -2 or group.rows != self.table.all]
 
     def _superlative_contexts(self, subject: Group, subjects: Sequence[Group], own: bool) -> list[int]:
-        """Return the rows among which a subject is the first: those of the other names and periods, or all."""
+        """Return the rows with which a subject is compared: those of the other names and periods, or all."""
         others = [
             group for group in subjects if group.dimension not in {subject.dimension, -2} and group.rows & subject.rows
         ]
@@ -261,15 +261,17 @@ class Rankings(Binding):
             rows &= self._range_rows(group)
         if self.reading.before is not None and not any(group.dimension < 0 for group in others):
             carried = [group.rows for group in self.reading.before.in_dimension(-1) if group.rows]
-            return [rows, *(rows & each for each in carried[-1:] if rows & each & subject.rows)]
+            return [rows, *(rows & mask for mask in carried[-1:] if rows & mask & subject.rows)]
         return [rows, *([self.table.all] if rows & (rows - 1) == 0 else [])] if others else [self.table.all]
 
     def _ratio_is_at(self, subject: Group, column: int, sides: Sequence[int], place: int, start: int, end: int) -> bool:
-        """Return whether the subject is first by a ratio of two columns, if the sentence mentions a ratio."""
+        """Return whether the sentence mentions a ratio, and the subject is first by a ratio of two columns."""
         near = self.text[max(0, start - 40) : end + 40]
-        said = any(pattern.search(near) for pattern in (self.words.each, self.words.rated, self.words.average))
+        mentions_ratio = any(
+            pattern.search(near) for pattern in (self.words.each, self.words.rated, self.words.average)
+        )
         own = self.table.columns[column]
-        if not said or place != 1 or own.is_rate or own.has("average"):
+        if not mentions_ratio or place != 1 or own.is_rate or own.has("average"):
             return False
         groups = (
             list(self.table.groups(subject.dimension).values())
@@ -286,7 +288,7 @@ class Rankings(Binding):
                     if (below := sum(self.table.values(mask, two)))
                 ]
                 for side in sides:
-                    if ratios and max(ratios, key=lambda each: side * each[0])[1] & subject.rows:
+                    if ratios and max(ratios, key=lambda item: side * item[0])[1] & subject.rows:
                         return True
         return False
 
@@ -296,10 +298,10 @@ class Rankings(Binding):
             if group.dimension >= 0:
                 rows &= group.rows
         for family in self.table.families:
-            mine = [column for column in family if column.index in subject.columns]
+            subject_columns = [column for column in family if column.index in subject.columns]
             for side in sides:
                 values = [side * sum(self.table.values(rows, column.index)) for column in family]
-                for column in mine:
+                for column in subject_columns:
                     own = side * sum(self.table.values(rows, column.index))
                     if sum(value > own for value in values) == place - 1:
                         return True
@@ -344,8 +346,10 @@ class Rankings(Binding):
         if not rows or len(groups) == len(rows):
             return False
         best = sorted((value for value, _ in rows), reverse=True)[place - 1 : place]
-        stated = {side * value for values in self.stated.values() for value in values}
-        return any(value == best[0] and value in stated and subject.rows >> row & 1 for value, row in rows if best)
+        stated_values = {side * value for values in self.stated.values() for value in values}
+        return any(
+            value == best[0] and value in stated_values and subject.rows >> row & 1 for value, row in rows if best
+        )
 
     def _is_sorted(self, column: int, side: int) -> bool:
         values = [value for value in self.table.columns[column].values if value is not None]
@@ -353,7 +357,7 @@ class Rankings(Binding):
         return len(values) > 2 and all(side * one >= side * two for one, two in pairs) and values[0] != values[-1]
 
     def _follows(self, one: Group, two: Group, match: re.Match[str]) -> bool:
-        """Return whether `two` comes behind `one` in an order by some column."""
+        """Return whether `two` directly follows `one` in the order of some column."""
         columns = self.reading.columns_for(match.start(), match.end()) or frozenset(c.index for c in self.table.metrics)
         words = self.words
         lowest = bool(words.lowest.search(self.text[: match.start()]))

@@ -1,4 +1,4 @@
-"""The parts of a sentence: names, periods, metrics and figures, and which of them belong together."""
+"""Parse a sentence into names, periods, metrics and figures, and relate these to each other."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,18 +19,18 @@ _HAN = re.compile(r"[\u3400-\u9fff]+")
 _GAP = re.compile(r"[\s-]*(?:(?:[^\W\d_]+)[\s-]+){0,3}")
 _HAN_GAP = re.compile(r"[\s的]*[\u3400-\u9fff]{0,3}")
 _ASIDE = re.compile(r"\s?[(（][^()（）]{1,24}[)）]|(?<=\w)\s?[:：]?\s?[$€£¥₽]?\d[\d.,]*%?(?=\s*(?:,|、|and|и|和)\s)")
-"""A figure behind a member of a list, as in "North (120), South (80) and West"."""
+"""A figure after a member of a list, as in "North (120), South (80) and West"."""
 _PARTS_OF_TIME: dict[tuple[str | None, str | None], int] = {("d", "h"): 24, ("h", "min"): 60, ("min", "s"): 60}
 _BETWEEN_PARTS = re.compile(r"[\s-]*[^\W\d_]{1,7}\.?,?(?:\s+(?:and|и)\s+|又)?\s*")
 _TIMES_OF = re.compile(r"的[^，。]{0,6}倍")
 _CLAUSE = 4
-"""A part of a sentence with more words than this is a clause with a verb, which may be of another metric."""
+"""A part of a sentence with more words than this is a clause with a verb, which may name another metric."""
 _SPACE = re.compile(r"[\s\-的']*(?:of\s+|the\s+|in\s+)?")
 _GENERIC_HAN = {"平均", "总数", "总额", "数量", "人均", "比例", "百分", "分比", "百分比", "平均分"}
 
 
 def sentences_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences and lines of `text` with their places.
+    """Yield the sentences and lines of `text` with their positions.
 
     >>> list(sentences_of("Oslo has 3.5. Kazan has 2!"))
     [(0, 'Oslo has 3.5. '), (14, 'Kazan has 2!')]
@@ -46,30 +46,30 @@ def sentences_of(text: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class Metric:
-    """A word for columns of numbers in a sentence."""
+    """A word of a sentence that names numeric columns."""
 
     start: int
     end: int
     columns: frozenset[int]
     by_name: bool = False
-    """Whether the word is one of the name of the columns, and no other word for what they hold."""
+    """Whether the word is part of the column names, and not another word for their contents."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Names or periods of one column that a sentence lists, or one of them; `is_range` for the ends of a range."""
+    """Names or periods of one column that form a list, or a single one; `is_range` for the ends of a range."""
 
     members: tuple[Mention, ...]
     is_range: bool = False
 
     @property
     def start(self) -> int:
-        """Where the first member begins."""
+        """The start of the first member."""
         return self.members[0].start
 
     @property
     def end(self) -> int:
-        """Where the last member ends."""
+        """The end of the last member."""
         return self.members[-1].end
 
     @property
@@ -92,7 +92,7 @@ class Group:
 
 
 class Reading:
-    """A sentence read against one table."""
+    """A sentence, parsed with the names and metrics of one table."""
 
     def __init__(self, text: str, table: Table, words: Vocabulary, before: "Reading | None" = None) -> None:
         self.text = text
@@ -119,7 +119,7 @@ class Reading:
         self.breaks = self._breaks()
 
     def _durations(self, figures: list[Figure]) -> list[Figure]:
-        """Return the figures with those of one duration as one, as in "3 hours 35 minutes"."""
+        """Return the figures, with those of a duration such as "3 hours 35 minutes" merged."""
         merged: list[Figure] = []
         for figure in figures:
             size = _PARTS_OF_TIME.get((self.unit_of(merged[-1]), self.unit_of(figure))) if merged else None
@@ -137,24 +137,24 @@ class Reading:
         return merged
 
     def _scaled(self, figures: list[Figure]) -> list[Figure]:
-        """Give the first end of a range the scale of the last, or a list that of its last."""
-        scaled = list(figures)
+        """Apply the scale of the last figure of a range or list to the others."""
+        result = list(figures)
         for at in range(len(figures) - 2, -1, -1):
-            one, two = scaled[at], scaled[at + 1]
+            one, two = result[at], result[at + 1]
             between = re.sub(r"[$€£¥₽]", "", self.text[one.end : two.start])
             same = one.kind == two.kind == "plain" and one.factor == 1 < two.factor and one.readings and two.readings
-            listed = self.words.ranges.fullmatch(between) or self.words.joins.fullmatch(between)
+            is_list = self.words.ranges.fullmatch(between) or self.words.joins.fullmatch(between)
             if (
                 same
-                and listed
+                and is_list
                 and any(
                     0.1 <= first * two.factor / (last * two.factor or 1) <= 10
                     for first, _ in one.readings
                     for last, _ in two.readings
                 )
             ):
-                scaled[at] = replace(one, factor=two.factor)
-        return scaled
+                result[at] = replace(one, factor=two.factor)
+        return result
 
     # Groups and parts of the sentence
 
@@ -203,42 +203,42 @@ class Reading:
         ]
 
     def segment(self, at: int) -> int:
-        """Return the number of the part of the sentence in which a place is."""
+        """Return the number of the part of the sentence that contains a position."""
         return sum(1 for place in self.breaks if place < at)
 
     def part(self, at: int) -> str:
-        """Return the text of the part of the sentence in which a place is."""
+        """Return the text of the part of the sentence that contains a position."""
         start = max((place for place in self.breaks if place < at), default=0)
         end = min((place for place in self.breaks if place >= at), default=len(self.text))
         return self.text[start:end]
 
     @cached_property
     def figure_groups(self) -> list[list[Figure]]:
-        """Figures that are listed or the ends of a range, each list in its order."""
+        """Figures that form a list or a range, in order."""
         groups: list[list[Figure]] = []
         for figure in self.figures:
             if groups:
                 between = self.text[groups[-1][-1].end : figure.start]
                 bare = re.sub(r"[$€£¥₽]", "", between)
                 parts = bare, re.sub(r"^\s?[^\W\d_]{1,8}(?=\s|[,、和与到至])", "", bare)
-                listed = any(
+                is_list = any(
                     self.words.joins.fullmatch(part)
                     or self.words.ranges.fullmatch(part)
                     or re.fullmatch(r"\s*,\s*", part)
                     for part in parts
                 )
                 money = [
-                    self.text[max(0, each.start - 1) : each.start] in "$€£¥₽" and each.start > 0
-                    for each in (groups[-1][-1], figure)
+                    self.text[max(0, item.start - 1) : item.start] in "$€£¥₽" and item.start > 0
+                    for item in (groups[-1][-1], figure)
                 ]
-                if listed and figure.kind == groups[-1][-1].kind and money[0] == money[1]:
+                if is_list and figure.kind == groups[-1][-1].kind and money[0] == money[1]:
                     groups[-1].append(figure)
                     continue
             groups.append([figure])
         return groups
 
     def listed_with(self, group: Group) -> Group:
-        """Return a group with the other names of its list, where figures stand behind them, as in "A (3) and B (2)"."""
+        """Return a group with the other names of its list if figures follow them, as in "A (3) and B (2)"."""
         members = list(group.members)
         for other in self.in_dimension(group.dimension):
             between = _ASIDE.sub("", self.text[members[-1].end : other.start])
@@ -251,7 +251,7 @@ class Reading:
         return Group(tuple(members), group.is_range)
 
     def is_object(self, group: Group) -> bool:
-        """Return whether a comparison has `group` behind its "than"."""
+        """Return whether `group` is the object of a comparison, after its "than"."""
         before = self.text[max(0, group.start - 40) : group.start]
         place = 0
         for other in self.groups:
@@ -272,12 +272,12 @@ class Reading:
 
     @cached_property
     def dimensions(self) -> list[int]:
-        """The columns whose names or periods the sentence has."""
+        """The columns whose names or periods occur in the sentence."""
         return sorted({group.dimension for group in self.groups})
 
     @cached_property
     def groups_in_order(self) -> list[Group]:
-        """The groups by their places."""
+        """The groups sorted by position."""
         return sorted(self.groups, key=lambda group: group.start)
 
     def in_dimension(self, dimension: int) -> list[Group]:
@@ -285,7 +285,7 @@ class Reading:
         return [group for group in self.groups if group.dimension == dimension]
 
     def governing(self, start: int, end: int, dimension: int, figure: Figure | None = None) -> list[Group]:
-        """Return the groups of a column that what stands at `start` may belong to, none where the sentence has none."""
+        """Return the groups of a column to which the text at `start` may belong; empty if the sentence has none."""
         groups = self.in_dimension(dimension)
         if not groups:
             return []
@@ -305,10 +305,10 @@ class Reading:
             return [following, *directly[-1:]] if directly and self.segment(following.start) == segment else [following]
         before = [group for group in same if group.end <= start]
         if before:
-            chosen = [before[-1]]
+            selected = [before[-1]]
             if len(before) > 1 and self.is_object(before[-1]):
-                chosen.append(before[-2])
-            return chosen
+                selected.append(before[-2])
+            return selected
         after = [
             group
             for group in same
@@ -318,15 +318,15 @@ class Reading:
         if after:
             return [after[0], *(before[-1:] if self.is_object(after[0]) else [])]
         if before:
-            chosen = [before[-1]]
+            selected = [before[-1]]
             plain = [group for group in before if not self.is_object(group)]
             if self.is_object(before[-1]) and plain:
-                chosen.append(plain[-1])
-            return chosen
+                selected.append(plain[-1])
+            return selected
         return [group for group in groups if group.start >= end][:1]
 
     def following(self, end: int, groups: Sequence[Group]) -> Group | None:
-        """Return the group that a figure belongs to by a preposition behind it, as in "120 in the North"."""
+        """Return the group that follows a figure with a preposition, as in "120 in the North"."""
         for group in groups:
             if end <= group.start <= end + 60 and self.words.after_figure.fullmatch(self.text, end, group.start):
                 if not any(end <= other.start < group.start for other in self.figures):
@@ -334,32 +334,32 @@ class Reading:
         return None
 
     def _aligned(self, figure: Figure, groups: Sequence[Group]) -> Group | None:
-        """Return the member of a list that has the place of `figure` in a list of figures of the same length."""
-        listed = next((each for each in self.figure_groups if figure in each and len(each) > 1), None)
-        if not listed:
+        """Return the member of a list that corresponds to `figure` in a list of figures of the same length."""
+        figures = next((item for item in self.figure_groups if figure in item and len(item) > 1), None)
+        if not figures:
             return None
-        place = listed.index(figure)
-        for group in sorted(groups, key=lambda each: abs(each.start - figure.start)):
-            if len(group.members) == len(listed):
+        place = figures.index(figure)
+        for group in sorted(groups, key=lambda item: abs(item.start - figure.start)):
+            if len(group.members) == len(figures):
                 return Group((group.members[place],))
         return None
 
     # Metrics
 
     def _metrics(self) -> list[Metric]:
-        found = [*self._metrics_by_words(), *self._metrics_in_chinese()]
-        taken = [(metric.start, metric.end) for metric in found]
+        metrics = [*self._metrics_by_words(), *self._metrics_in_chinese()]
+        occupied = [(metric.start, metric.end) for metric in metrics]
         figures = [(figure.start, figure.end) for figure in self.figures]
         for word in measure_words(self.plain):
             if any(start < word.end and word.start < end for start, end in figures):
                 continue
             columns = frozenset(column.index for column in self.table.metrics if word.measures & column.measures)
-            counted = self.words.counters.fullmatch(self.plain, word.start, word.end) and any(
+            is_counter = self.words.counters.fullmatch(self.plain, word.start, word.end) and any(
                 0 <= word.start - figure.end <= 1 for figure in self.figures
             )
-            if columns and not counted and not any(start < word.end and word.start < end for start, end in taken):
-                found.append(Metric(word.start, word.end, columns))
-        return self._merged(sorted(found, key=lambda metric: (metric.start, metric.end)))
+            if columns and not is_counter and not any(start < word.end and word.start < end for start, end in occupied):
+                metrics.append(Metric(word.start, word.end, columns))
+        return self._merged(sorted(metrics, key=lambda metric: (metric.start, metric.end)))
 
     def _metrics_by_words(self) -> Iterator[Metric]:
         table = self.table
@@ -391,25 +391,25 @@ class Reading:
                     break
             at += 1
 
-    def _merged(self, found: Sequence[Metric]) -> list[Metric]:
-        merged: list[Metric] = []
-        for metric in found:
-            if merged and metric.start < merged[-1].end:
-                if metric.start == merged[-1].start and metric.end == merged[-1].end:
-                    merged[-1] = Metric(metric.start, metric.end, merged[-1].columns | metric.columns, True)
+    def _merged(self, metrics: Sequence[Metric]) -> list[Metric]:
+        result: list[Metric] = []
+        for metric in metrics:
+            if result and metric.start < result[-1].end:
+                if metric.start == result[-1].start and metric.end == result[-1].end:
+                    result[-1] = Metric(metric.start, metric.end, result[-1].columns | metric.columns, True)
                 continue
-            if merged:
-                last = merged[-1]
-                both = last.columns & metric.columns
+            if result:
+                last = result[-1]
+                common = last.columns & metric.columns
                 gap = self.plain[last.end : metric.start]
-                if both and _SPACE.fullmatch(gap):
-                    merged[-1] = Metric(last.start, metric.end, both, last.by_name or metric.by_name)
+                if common and _SPACE.fullmatch(gap):
+                    result[-1] = Metric(last.start, metric.end, common, last.by_name or metric.by_name)
                     continue
-            merged.append(metric)
-        return merged
+            result.append(metric)
+        return result
 
     def owned(self, figure_end: int) -> Metric | None:
-        """Return the metric that stands directly behind a figure, such as in "120 orders"."""
+        """Return the metric directly after a figure, as in "120 orders"."""
         for metric in self.metrics:
             if metric.start >= figure_end:
                 between = self.plain[figure_end : metric.start]
@@ -417,12 +417,12 @@ class Reading:
                     return None
                 near = _GAP.fullmatch(between) or _HAN_GAP.fullmatch(between)
                 crossing = self.segment(metric.start) != self.segment(figure_end) or self.words.than.search(between)
-                other = any(figure_end <= each.start < metric.start for each in self.figures)
+                other = any(figure_end <= figure.start < metric.start for figure in self.figures)
                 return metric if near and not crossing and not other and not self.words.per.search(between) else None
         return None
 
     def paired(self, figure: Figure) -> bool:
-        """Return whether a figure is one of two that are compared, such as "120 against 80"."""
+        """Return whether a figure is one of two compared figures, as in "120 against 80"."""
         at = self.figures.index(figure)
         for one, two in ((at - 1, at), (at, at + 1)):
             if 0 <= one and two < len(self.figures):
@@ -432,7 +432,7 @@ class Reading:
         return False
 
     def is_whole(self, figure: Figure) -> bool:
-        """Return whether a figure is the whole that another is a part of, such as 198 in "41 of 198"."""
+        """Return whether another figure is a part of this one, such as of 198 in "41 of 198"."""
         before = self.text[max(0, figure.start - 24) : figure.start]
         return bool(self.words.part_of.search(before)) and any(
             0 < figure.start - other.end <= 30 or (0 <= other.start - figure.end <= 40 and before.strip().istitle())
@@ -440,7 +440,7 @@ class Reading:
         )
 
     def columns_for(self, start: int, end: int) -> frozenset[int] | None:
-        """Return the columns that what stands at `start` may be of; None where the sentence names none."""
+        """Return the columns to which the text at `start` may refer; None if the sentence names none."""
         own = self._own_metric(start, end)
         consumed = {self.owned(figure.end) for figure in self.figures if figure.start != start}
         free = [
@@ -448,40 +448,40 @@ class Reading:
             for metric in self.metrics
             if metric not in consumed and not self.words.per.search(self.text[: metric.start])
         ]
-        chosen = self._metrics_for(start, end, own, free)
+        metrics = self._metrics_for(start, end, own, free)
         segment = self.segment(start)
-        inherited = not own and all(self.segment(metric.start) != segment for metric in chosen)
-        if not chosen or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
+        inherited = not own and all(self.segment(metric.start) != segment for metric in metrics)
+        if not metrics or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
             return None
-        columns = frozenset(column for metric in chosen for column in metric.columns)
+        columns = frozenset(column for metric in metrics for column in metric.columns)
         if own:
             predicate = [m for m in free if m.start >= own.end and self.segment(m.start) == segment and m is not own]
             columns |= frozenset(column for metric in predicate[:1] for column in metric.columns)
         else:
-            beside = [metric for metric in free if metric not in chosen and self.segment(metric.start) == segment]
+            beside = [metric for metric in free if metric not in metrics and self.segment(metric.start) == segment]
             for columns_beside in [metric.columns for metric in beside if metric.columns & columns < columns]:
                 columns = columns & columns_beside or columns
-        return columns | self._columns_by_unit(start, columns, own, chosen)
+        return columns | self._columns_by_unit(start, columns, own, metrics)
 
     def _own_metric(self, start: int, end: int) -> Metric | None:
-        """Return the metric of the words behind a figure, reduced to the columns that another metric shares with it."""
+        """Return the metric of the words after a figure, reduced to the columns that it shares with another metric."""
         own = self.owned(end)
         if own is None or len(own.columns) < 2:
             return own
         for metric in self.metrics:
-            both = own.columns & metric.columns
-            narrows = metric is not own and both and both != own.columns
-            taken = any(self.owned(figure.end) is metric for figure in self.figures if figure.start != start)
-            if narrows and not taken and self.segment(metric.start) == self.segment(start):
-                own = Metric(own.start, own.end, both, own.by_name or metric.by_name)
+            common = own.columns & metric.columns
+            narrows = metric is not own and common and common != own.columns
+            belongs_to_other = any(self.owned(figure.end) is metric for figure in self.figures if figure.start != start)
+            if narrows and not belongs_to_other and self.segment(metric.start) == self.segment(start):
+                own = Metric(own.start, own.end, common, own.by_name or metric.by_name)
         return own
 
     def _metrics_for(self, start: int, end: int, own: Metric | None, free: Sequence[Metric]) -> list[Metric]:
-        """Return the metrics that a place may be of: its own, the one before it, or else the nearest ones."""
+        """Return the metrics to which a position may refer: its own, the previous one, or else the nearest."""
         segment = self.segment(start)
         before = [metric for metric in free if metric.end <= start and self.segment(metric.start) == segment]
-        chosen = [*([own] if own else []), *before[-1:]]
-        if not chosen:
+        metrics = [*([own] if own else []), *before[-1:]]
+        if not metrics:
             after = [metric for metric in free if metric.start >= end and self.segment(metric.start) == segment]
             patterns = (self.words.highest, self.words.lowest)
             spans = [match.span() for pattern in patterns for match in pattern.finditer(self.plain)]
@@ -491,23 +491,24 @@ class Reading:
                 if metric.end <= start
                 and (metric.by_name or not any(first <= metric.start and metric.end <= last for first, last in spans))
             ]
-            chosen = [*earlier[-1:], *after[:1]]
-            chosen += [
+            metrics = [*earlier[-1:], *after[:1]]
+            metrics += [
                 metric
                 for metric in self.metrics
-                if chosen and self.segment(metric.start) != segment and metric.end <= start
+                if metrics and self.segment(metric.start) != segment and metric.end <= start
             ]
-        listed = next(
-            (each for each in self.figure_groups if len(each) > 1 and any(other.start == start for other in each)), []
+        figures = next(
+            (group for group in self.figure_groups if len(group) > 1 and any(other.start == start for other in group)),
+            [],
         )
-        if listed and not own:
-            chosen += [metric for metric in free if metric.end <= listed[0].start][-len(listed) :]
-        return chosen
+        if figures and not own:
+            metrics += [metric for metric in free if metric.end <= figures[0].start][-len(figures) :]
+        return metrics
 
     def _columns_by_unit(
         self, start: int, columns: frozenset[int], own: Metric | None, chosen: Sequence[Metric]
     ) -> frozenset[int]:
-        """Return further columns: of the units of the sentence where `columns` have none, and those of no measure."""
+        """Return further columns: with a unit of the sentence if `columns` have none, and without a measure."""
         own_unit = next((self.unit_of(figure) for figure in self.figures if figure.start == start), None)
         measured = own_unit is not None and any(self.table.columns[at].unit == own_unit for at in columns)
         units = {self.unit_of(figure) for figure in self.figures} - {None}
@@ -549,11 +550,11 @@ def _overlap(one: Mention, other: Mention) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def nearest(pattern: re.Pattern[str], text: str, start: int, end: int, places: Iterable[int] = ()) -> int | None:
-    """Return how far from `start` to `end` the nearest match of `pattern` is; None where there is none."""
-    found = [
+def nearest(pattern: re.Pattern[str], text: str, start: int, end: int) -> int | None:
+    """Return the distance of the nearest match of `pattern` from `start` to `end`; None without a match."""
+    distances = [
         min(abs(match.start() - end), abs(start - match.end()))
         for match in pattern.finditer(text)
         if not (match.start() < end and start < match.end())
     ]
-    return min(found, default=None)
+    return min(distances, default=None)

@@ -250,16 +250,16 @@ def _duplicates(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
 
     Names count as equal if any supported engine treats them as equal.
     """
-    named = [(f"group_by[{index}]", output_name(group)) for index, group in enumerate(spec.group_by)]
-    named += [(f"aggregations[{index}].as", part.name) for index, part in enumerate(spec.aggregations)]
-    named += [(f"derived[{index}].as", part.name) for index, part in enumerate(spec.derived)]
-    taken: Counter[bytes] = (
+    names = [(f"group_by[{index}]", output_name(group)) for index, group in enumerate(spec.group_by)]
+    names += [(f"aggregations[{index}].as", part.name) for index, part in enumerate(spec.aggregations)]
+    names += [(f"derived[{index}].as", part.name) for index, part in enumerate(spec.derived)]
+    occurrences: Counter[bytes] = (
         Counter() if spec.is_grouped else Counter(_name_key(name) for name, _ in base_outputs(spec, scope))
     )
-    for path, name in named:
-        if taken[_name_key(name)]:
+    for path, name in names:
+        if occurrences[_name_key(name)]:
             yield SpecProblem(path, f"there is a column {name} already")
-        taken[_name_key(name)] += 1
+        occurrences[_name_key(name)] += 1
     sorts = Counter(sort.by for sort in spec.sort)
     for index, sort in enumerate(spec.sort):
         if sorts[sort.by] > 1:
@@ -382,14 +382,14 @@ class _DerivedChecker:
             yield SpecProblem(path, text)
 
     def _sizes(self, node: Node, derived: Derived, path: str, is_row: bool) -> Iterator[SpecProblem]:
-        used = names_in(node)
+        names = names_in(node)
         if is_row:
             size = sum(self._size.get(getattr(part, "name", ""), 1) for part in walk(node))
             self._size[derived.name] = min(size, MAX_EXPANDED)
             if size > MAX_EXPANDED:
                 yield SpecProblem(path, f"with its derived columns expanded it has more than {MAX_EXPANDED} parts")
             return
-        layer = 1 + max((self._layer.get(name, 0) for name in used), default=0)
+        layer = 1 + max((self._layer.get(name, 0) for name in names), default=0)
         self._layer[derived.name] = layer
         if layer > MAX_LAYERS:
             yield SpecProblem(path, f"its chain of derived columns has more than {MAX_LAYERS} steps")

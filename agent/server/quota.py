@@ -48,9 +48,9 @@ class UsageCounter:
         except ValueError:
             values = {}
         day = int(now // _DAY_S)
-        spent = values if values.get("day") == day else {}
+        usage = values if values.get("day") == day else {}
         question_times = [time for time in values.get("asked", ()) if abs(now - time) < _MINUTE_S]
-        return cls(day, spent.get("tokens", 0), Decimal(str(spent.get("usd", 0))), question_times)
+        return cls(day, usage.get("tokens", 0), Decimal(str(usage.get("usd", 0))), question_times)
 
     def write(self) -> str:
         """Return the counter as JSON text."""

@@ -116,8 +116,8 @@ def analyst_question(settings: Settings) -> type[BaseModel]:
 
 def _named_source(settings: Settings, description: str) -> Any:
     """Return the field for a source name. With API keys it is any text, because each tenant has its own sources."""
-    named: Any = _SourceName if settings.api_keys else Literal[tuple(settings.sources)]
-    return named | None, Field(None, description=description)
+    name_type: Any = _SourceName if settings.api_keys else Literal[tuple(settings.sources)]
+    return name_type | None, Field(None, description=description)
 
 
 def body_check(question: type[BaseModel]) -> Any:
@@ -129,14 +129,14 @@ def body_check(question: type[BaseModel]) -> Any:
     from fastapi.exceptions import RequestValidationError
 
     questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
-    one = create_model("One", input=(question, ...))
+    single_body = create_model("One", input=(question, ...))
     options: Any = (dict[str, Any], {})
-    many = create_model("Many", inputs=questions, kwargs=options)
+    batch_body = create_model("Many", inputs=questions, kwargs=options)
 
     async def check(request: Request) -> None:
         if request.method != "POST":
             return
-        expected = many if request.url.path.endswith("/batch") else one
+        expected = batch_body if request.url.path.endswith("/batch") else single_body
         try:
             body = expected.model_validate_json(await request.body())
         except ValidationError as error:

@@ -242,8 +242,10 @@ def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
         for column in columns:
             full_names.setdefault(column.lower(), []).append(f"{key}.{column}")
     # Preselect with rapidfuzz, which is faster and whose ratio is never below that of difflib.
-    alike = process.extract(name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=_CANDIDATES)
-    close = get_close_matches(name.lower(), [candidate for candidate, _, _ in alike], n=limit, cutoff=0.5)
+    preselection = process.extract(
+        name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=_CANDIDATES
+    )
+    close = get_close_matches(name.lower(), [candidate for candidate, _, _ in preselection], n=limit, cutoff=0.5)
     return [full for match in close for full in full_names[match]][:limit]
 
 

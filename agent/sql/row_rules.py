@@ -236,8 +236,8 @@ class RowRules:
             raise RowRuleNotApplied(rule.key, Message("reference_modified", modifiers=", ".join(sorted(extra))))
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
         rows = self._permitted_rows(table, rule, cte, needs_barrier=needs_barrier)
-        moved = {name: table.args[name] for name in _MOVED_ARGUMENTS - {"alias"} if table.args.get(name)}
-        return exp.Subquery(this=rows, alias=alias.copy(), **moved)
+        arguments = {name: table.args[name] for name in _MOVED_ARGUMENTS - {"alias"} if table.args.get(name)}
+        return exp.Subquery(this=rows, alias=alias.copy(), **arguments)
 
     def _permitted_rows(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Select:
         """Return a query of the rows of `table` that `rule` permits."""

@@ -264,15 +264,15 @@ class _Lineage:
             return _MIXED if any(origin.mixed for _, origin in outputs) else _CONSTANT
         if isinstance(key, exp.Literal) and key.is_int:
             return next((origin for _, origin in outputs[int(key.name) - 1 :][:1]), _MIXED)
-        named = [origin for name, origin in outputs if isinstance(key, exp.Column) and name == key.name.lower()]
-        is_alias = named and isinstance(key, exp.Column) and not key.table and key.name not in scope.sources
-        return _union(named if is_alias else [*named, self._origin(key, scope)])
+        matches = [origin for name, origin in outputs if isinstance(key, exp.Column) and name == key.name.lower()]
+        is_alias = matches and isinstance(key, exp.Column) and not key.table and key.name not in scope.sources
+        return _union(matches if is_alias else [*matches, self._origin(key, scope)])
 
     def _origin(self, node: exp.Expr, scope: Scope) -> _Origin:
         if isinstance(node, exp.Count):
-            counted = node.this.expressions if isinstance(node.this, exp.Distinct) else [node.this, *node.expressions]
+            arguments = node.this.expressions if isinstance(node.this, exp.Distinct) else [node.this, *node.expressions]
             # A count of the results of a condition may reveal secret values.
-            if all(isinstance(item, exp.Column | exp.Star | exp.Literal) for item in counted if item):
+            if all(isinstance(item, exp.Column | exp.Star | exp.Literal) for item in arguments if item):
                 return _OPEN
         if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
             inner = _subquery_scope(node.this, scope)
@@ -329,12 +329,12 @@ class _Lineage:
         if source.alias_column_names and any(column.secret for column in columns):
             # The alias renames the columns.
             return _MIXED
-        named = [column for column in columns if column.name.lower() == name]
+        matches = [column for column in columns if column.name.lower() == name]
         if not tables:
             return _MIXED
-        if not named:
+        if not matches:
             return _MIXED if any(column.secret for column in columns) else _OPEN
-        return _SECRET if any(column.secret for column in named) else _OPEN
+        return _SECRET if any(column.secret for column in matches) else _OPEN
 
     def _origin_in_scope(self, name: str, source: Scope, ancestor: Scope) -> _Origin:
         inner = _lateral_query(source) if source.is_udtf else source
@@ -400,6 +400,6 @@ def _subquery_scope(query: exp.Query, scope: Scope) -> Scope | None:
 
 def _alias_columns(source: Scope) -> list[str]:
     """Return the column names of an alias such as `AS t(a, b)`, in lower case."""
-    named = source.expression if source.is_udtf else source.expression.parent
-    alias = named.args.get("alias") if isinstance(named, exp.Subquery | exp.CTE | exp.Lateral) else None
+    aliased = source.expression if source.is_udtf else source.expression.parent
+    alias = aliased.args.get("alias") if isinstance(aliased, exp.Subquery | exp.CTE | exp.Lateral) else None
     return [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []

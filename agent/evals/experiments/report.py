@@ -56,13 +56,13 @@ def _share(flags: list[bool]) -> float | None:
 
 def figures_of(logs: Sequence[QuestionLog], rounds: int, rule: MatchRule) -> dict[str, Any]:
     """Return the metrics of `logs` with at most `rounds` rounds each, as described in `docs/evaluation.md`."""
-    asked = sum(log.questions_asked for log in logs)
+    questions_asked = sum(log.questions_asked for log in logs)
     counts = Counter(str(log.num_cq_asked) for log in logs)
     return {
         **Report([log.outcome for log in logs], rule).as_json(),
         "accuracy_by_round": accuracy_by_round(logs, rounds),
         "num_cq_asked": {name: counts[name] for name in (*map(str, range(rounds + 1)), FAILED)},
-        "questions_asked": asked,
+        "questions_asked": questions_asked,
         "efficiency": efficiency(logs),
         "perplexity": _perplexities(logs),
         "oracle": {
@@ -76,8 +76,10 @@ def figures_of(logs: Sequence[QuestionLog], rounds: int, rule: MatchRule) -> dic
 def accuracy_by_round(logs: Sequence[QuestionLog], rounds: int) -> list[float]:
     """Return the share of questions with a match after round 0, 1 and so on; a match is final."""
     matches = [[entry.number for entry in log.rounds if entry.match] for log in logs]
-    counted = (sum(any(match <= number for match in numbers) for numbers in matches) for number in range(rounds + 1))
-    return [round(count / len(logs), 4) if logs else 0.0 for count in counted]
+    match_counts = (
+        sum(any(match <= number for match in numbers) for numbers in matches) for number in range(rounds + 1)
+    )
+    return [round(count / len(logs), 4) if logs else 0.0 for count in match_counts]
 
 
 def efficiency(logs: Sequence[QuestionLog]) -> float | None:
@@ -87,18 +89,18 @@ def efficiency(logs: Sequence[QuestionLog]) -> float | None:
     the number of additional matches per question that the user answered. Sphinteract (Zhao et al., VLDB 2025) reports
     the gain and the number of questions; the quotient is this project's.
     """
-    asked = sum(log.questions_asked for log in logs)
+    questions_asked = sum(log.questions_asked for log in logs)
     if any(log.rounds and log.rounds[0].asked for log in logs):
         return None
     gained = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
-    return round(gained / asked, 4) if asked else None
+    return round(gained / questions_asked, 4) if questions_asked else None
 
 
 def _perplexities(logs: Sequence[QuestionLog]) -> dict[str, float | None]:
     """Return the median perplexity of the last statements: of all, of matches, and of the others."""
-    known = [(log.match, log.perplexity) for log in logs if log.perplexity is not None]
+    log_values = [(log.match, log.perplexity) for log in logs if log.perplexity is not None]
     groups = {"all": {True, False}, "right": {True}, "wrong": {False}}
-    values = {name: [value for match, value in known if match in group] for name, group in groups.items()}
+    values = {name: [value for match, value in log_values if match in group] for name, group in groups.items()}
     return {name: round(median(values), 4) if values else None for name, values in values.items()}
 
 

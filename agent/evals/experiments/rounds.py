@@ -162,12 +162,12 @@ def clarify_early_stop(run: QuestionRun) -> None:
     clarify(run, early_stop=True)
 
 
-def ask_when_it_matters(run: QuestionRun, when: Clarify = "auto") -> None:
+def ask_when_it_matters(run: QuestionRun, clarify_mode: Clarify = "auto") -> None:
     """Clarify before the first answer if readings differ in their results, as the agent does by default; then stop."""
-    turn, asked = run.resolve_clarification(run.session.ask(when), when)
+    turn, asked = run.resolve_clarification(run.session.ask(clarify_mode), clarify_mode)
     is_asking = asked
     while is_asking and run.log.questions_asked < run.rounds:
-        turn, is_asking = run.resolve_clarification(turn, when)
+        turn, is_asking = run.resolve_clarification(turn, clarify_mode)
     run.finish_round(run.log.questions_asked, turn, asked=asked)
 
 

@@ -1,6 +1,6 @@
-"""The words by which each language states claims.
+"""The words with which each language states claims.
 
-A further language is a further module of this package, and an entry in `_LANGUAGES`.
+To add a language, add a module to this package and an entry to `_LANGUAGES`.
 """
 
 import re
@@ -16,7 +16,7 @@ _LANGUAGES: tuple[Language, ...] = ("en", "ru", "zh")
 
 @dataclass(frozen=True)
 class NumberWord:
-    """A number that is written in words: where it stands, its value, and its kind as of a figure."""
+    """A number in words: its position, its value, and its kind as in `Figure`."""
 
     start: int
     end: int
@@ -26,46 +26,46 @@ class NumberWord:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The patterns of one language. Each matches words as they stand in a text, in any case."""
+    """The patterns of one language; they ignore case."""
 
     up: re.Pattern[str]
     """A metric rose over time."""
     down: re.Pattern[str]
     improves: re.Pattern[str]
-    """A metric rose, or fell where low values are the good ones."""
+    """A metric rose, or fell if low values are better."""
     worsens: re.Pattern[str]
     judged: re.Pattern[str]
-    """Comparatives of the better or worse, which may be a rise or a fall."""
+    """Comparatives such as "better", which may mean a rise or a fall."""
     steady: re.Pattern[str]
     always: re.Pattern[str]
     """A change in each period, such as "steadily"."""
     more: re.Pattern[str]
-    """A comparative that says that the subject has more than the object, such as "higher"."""
+    """Comparatives by which the subject has more than the object, such as "higher"."""
     less: re.Pattern[str]
     than: re.Pattern[str]
-    """What stands before the object of a comparison."""
+    """Words before the object of a comparison, such as "than"."""
     exceeds: re.Pattern[str]
-    """A verb whose subject has more than its object."""
+    """Verbs whose subject has more than their object."""
     trails: re.Pattern[str]
     equal: re.Pattern[str]
     highest: re.Pattern[str]
     lowest: re.Pattern[str]
     best: re.Pattern[str]
-    """The highest value, or the lowest of what is better low."""
+    """The highest value, or the lowest if low values are better."""
     worst: re.Pattern[str]
     either: re.Pattern[str]
-    """A superlative that is the highest or the lowest value, by what is measured."""
+    """Superlatives for the highest or the lowest value, depending on the measure."""
     better_low: re.Pattern[str]
-    """Names of columns whose low values are the good ones."""
+    """Names of columns whose low values are better."""
     each: re.Pattern[str]
     """A figure for each of something: "per order"."""
     not_superlative: re.Pattern[str]
-    """What before a superlative takes its meaning away, such as "one of the"."""
+    """Words before a superlative that cancel its meaning, such as "one of the"."""
     followed_by: re.Pattern[str]
     rank: re.Pattern[str]
-    """A place in an order, with the ordinal in the group `ordinal`."""
+    """A rank, with the ordinal in the group `ordinal`."""
     ordinals: Mapping[str, int]
-    """The beginnings of ordinals in words."""
+    """The beginnings of ordinals, with their numbers."""
     total: re.Pattern[str]
     average: re.Pattern[str]
     weighted: re.Pattern[str]
@@ -76,30 +76,30 @@ class Vocabulary:
     """Nouns for a ratio of two columns, such as "share"."""
     difference: re.Pattern[str]
     by: re.Pattern[str]
-    """What directly before a figure says that it is a difference."""
+    """Words directly before a figure that make it a difference."""
     ratio: re.Pattern[str]
     every: re.Pattern[str]
     none: re.Pattern[str]
     only: re.Pattern[str]
     majority: re.Pattern[str]
     some: re.Pattern[str]
-    """A number of rows that is not given, such as "several"."""
+    """An unspecified number of rows, such as "several"."""
     rest: re.Pattern[str]
     complement: re.Pattern[str]
-    """What says that a share is that of those without something."""
+    """Words by which a share is that of rows without something."""
     first_last: re.Pattern[str]
-    """What behind a number of rows says which they are."""
+    """Words after a number of rows that select them."""
     top: re.Pattern[str]
     """"top", "first" and the like before a number of rows."""
     bottom: re.Pattern[str]
     existence: re.Pattern[str]
-    """What before a count says that it is that of all: "there are", "all"."""
+    """Words before a count of all rows, such as "there are" and "all"."""
     about: re.Pattern[str]
     over: re.Pattern[str]
-    """What directly before a figure says that the value is larger. The same for the others."""
+    """Words directly before a figure by which the value is larger; the same applies to the following fields."""
     under: re.Pattern[str]
     nearly: re.Pattern[str]
-    """Those of `under` that only round, such as "almost"."""
+    """Words of `under` that only round, such as "almost"."""
     at_least: re.Pattern[str]
     at_most: re.Pattern[str]
     about_after: re.Pattern[str]
@@ -109,44 +109,44 @@ class Vocabulary:
     negative: re.Pattern[str]
     negation: re.Pattern[str]
     previous: re.Pattern[str]
-    """A period before the one that is named, as an object of a comparison."""
+    """The period before a named one, as the object of a comparison."""
     following: re.Pattern[str]
-    """The period after the one that is named."""
+    """The period after a named one."""
     since: re.Pattern[str]
     multiple: re.Pattern[str]
-    """What near "times" says that it compares."""
+    """Words near "times" by which it compares values."""
     own: re.Pattern[str]
-    """What says that a superlative is among the periods of one subject, such as "its best year"."""
+    """Words by which a superlative compares the periods of one subject, as in "its best year"."""
     missing: re.Pattern[str]
-    """What behind a cause says that there is no data."""
+    """Words after a cause that report missing data."""
     unknown: re.Pattern[str]
-    """What says that the rows do not tell."""
+    """Statements that the rows lack the information."""
     dated: re.Pattern[str]
-    """What stands before a year that limits a time."""
+    """Words before a year that limits a period."""
     dated_after: re.Pattern[str]
     shown: re.Pattern[str]
-    """What limits a claim to the rows that are shown."""
+    """Words that limit a claim to the rows shown."""
     pronoun: re.Pattern[str]
-    """A subject of the sentence before."""
+    """A pronoun for the subject of the previous sentence."""
     joins: re.Pattern[str]
-    """What stands between the members of a list."""
+    """Text between the members of a list."""
     against: re.Pattern[str]
-    """What stands between two figures that are compared."""
+    """Text between two compared figures."""
     starts: re.Pattern[str]
-    """What stands before the first end of a range of figures."""
+    """Words before the first end of a range of figures."""
     part_of: re.Pattern[str]
-    """What stands before the whole that a figure is a part of, as in "41 of 198"."""
+    """Words before the whole of which a figure is a part, as in "41 of 198"."""
     ranges: re.Pattern[str]
-    """What stands between the ends of a range."""
+    """Text between the ends of a range."""
     breaks: re.Pattern[str]
-    """What stands between two clauses or two parts of a comparison."""
+    """Text between two clauses or two parts of a comparison."""
     after_figure: re.Pattern[str]
-    """All that stands between a figure and the entity behind it that it belongs to."""
+    """The complete text between a figure and the name after it to which it belongs."""
     links: re.Pattern[str]
-    """Words that end the noun phrase behind a figure."""
+    """Words that end the noun phrase after a figure."""
     cause: re.Pattern[str]
     afterwards: re.Pattern[str]
-    """Causes that only say that one thing was after another."""
+    """Causes that may be mere temporal order."""
     cause_columns: re.Pattern[str]
     forecast: re.Pattern[str]
     event: re.Pattern[str]
@@ -161,19 +161,19 @@ class Vocabulary:
     months: tuple[str, ...]
     """The names of the twelve months, as patterns."""
     dates: tuple[str, ...]
-    """Forms of dates beside those of figures alone, with the groups of a `Period`; `{year}` and `{month}` are filled in."""
+    """Date formats with words; groups are named as in `Period`, `{year}` and `{month}` are placeholders."""
     date_words: Mapping[str, int]
     """Beginnings of ordinals and names in `dates`, with their numbers."""
     number_words: Callable[[str], Iterator[NumberWord]]
     counters: re.Pattern[str]
-    """Nouns that count anything, such as "pieces"."""
+    """Nouns for counts of anything, such as "pieces"."""
     units: Mapping[str, str]
-    """Units of measure by their words, as patterns."""
+    """Patterns of units of measure."""
     per: re.Pattern[str]
     generic: re.Pattern[str]
-    """Words that name rows of any kind."""
+    """Words for rows of any kind."""
     total_rows: re.Pattern[str]
-    """Labels of rows that hold totals."""
+    """Labels of rows with totals."""
 
 
 @cache
@@ -184,5 +184,5 @@ def vocabulary_of(language: Language) -> Vocabulary:
 
 @cache
 def all_vocabularies() -> tuple[Vocabulary, ...]:
-    """Return the words of all languages, for names of columns and cells, which may be of another than the text."""
+    """Return the words of all languages, since column names and cells may be in another one than the text."""
     return tuple(vocabulary_of(language) for language in _LANGUAGES)

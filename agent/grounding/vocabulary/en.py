@@ -11,7 +11,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 
 def _before(pattern: str) -> re.Pattern[str]:
-    """Compile what stands directly before a figure, with a sign of currency between."""
+    """Compile a pattern of words directly before a figure, with an optional currency sign between."""
     return re.compile(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
 
 
@@ -75,7 +75,7 @@ def _halves(text: str) -> Iterator[NumberWord]:
         elif match["half"]:
             yield NumberWord(*match.span(), 0.5 * _SCALES[match["half"].lower()])
         else:
-            top, below = (_fraction_part(each) for each in (match["top"], match["below"]))
+            top, below = (_fraction_part(word) for word in (match["top"], match["below"]))
             if 0 < top < below:
                 yield NumberWord(*match.span(), top / below, "times")
 
@@ -103,7 +103,7 @@ def _fraction_part(word: str) -> float:
 
 
 def _value(words: list[str]) -> float:
-    """Return the value of number words in their order: scales multiply what stands before them."""
+    """Return the value of number words in order; scales multiply the preceding words."""
     total = part = 0.0
     for word in words:
         if word in {"hundred", "dozen"}:

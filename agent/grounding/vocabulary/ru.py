@@ -11,7 +11,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 
 def _before(pattern: str) -> re.Pattern[str]:
-    """Compile what stands directly before a figure, with a sign of currency between."""
+    """Compile a pattern of words directly before a figure, with an optional currency sign between."""
     return re.compile(rf"(?:(?<!\w)(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
 
 
@@ -51,11 +51,11 @@ _FRACTIONS = tuple((_words(pattern), value) for pattern, value in _FRACTION_WORD
 
 
 def _number_words(text: str) -> Iterator[NumberWord]:
-    taken: list[tuple[int, int]] = []
+    occupied: list[tuple[int, int]] = []
     for pattern, fraction in _FRACTIONS:
         for match in pattern.finditer(text):
-            if not any(start < match.end() and match.start() < end for start, end in taken):
-                taken.append(match.span())
+            if not any(start < match.end() and match.start() < end for start, end in occupied):
+                occupied.append(match.span())
                 yield NumberWord(*match.span(), fraction, "times")
     for match in _NUMBER.finditer(text):
         values = [_value_of(word) for word in match.group().split()]
@@ -64,7 +64,7 @@ def _number_words(text: str) -> Iterator[NumberWord]:
             scale = _value_of(half.group(1).strip()) if half.group(1) else 1
             yield NumberWord(match.start(), match.end() + half.end(), (_sum(values) + 0.5) * scale)
             continue
-        if any(start < match.end() and match.start() < end for start, end in taken):
+        if any(start < match.end() and match.start() < end for start, end in occupied):
             continue
         if values == [1] and not _ALONE.search(text[: match.start()]):
             continue
@@ -76,7 +76,7 @@ def _value_of(word: str) -> float:
 
 
 def _sum(values: list[float]) -> float:
-    """Return the value of number words in their order: scales multiply what stands before them."""
+    """Return the value of number words in order; scales multiply the preceding words."""
     total = part = 0.0
     for value in values:
         if value >= 1000:

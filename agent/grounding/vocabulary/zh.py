@@ -11,7 +11,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 
 def _before(pattern: str) -> re.Pattern[str]:
-    """Compile what stands directly before a figure, with a sign of currency between."""
+    """Compile a pattern of words directly before a figure, with an optional currency sign between."""
     return re.compile(rf"(?:{pattern})(?:有|为|是|达到?|在)?\s*[$€£¥￥]?$", re.IGNORECASE)
 
 
@@ -42,14 +42,14 @@ _AND_A_HALF = re.compile(
 
 
 def _number_words(text: str) -> Iterator[NumberWord]:
-    taken = []
+    occupied = []
     for match in _AND_A_HALF.finditer(text):
-        taken.append(match.span())
+        occupied.append(match.span())
         yield NumberWord(*match.span(), (_value(match["whole"]) if match["whole"] else 0) + 0.5)
     for match in _PART.finditer(text):
-        if any(start < match.end() and match.start() < end for start, end in taken):
+        if any(start < match.end() and match.start() < end for start, end in occupied):
             continue
-        taken.append(match.span())
+        occupied.append(match.span())
         if match["below"]:
             below, above = _value(match["below"]), _value(match["above"])
             kind = "percent" if below == 100 else "times"
@@ -60,13 +60,13 @@ def _number_words(text: str) -> Iterator[NumberWord]:
             yield NumberWord(*match.span(), _value(match["times"]), "times")
         else:
             yield NumberWord(*match.span(), 0.5 if match["half"] else 2, "times")
-    taken += [match.span() for match in _NO_NUMBER.finditer(text)]
+    occupied += [match.span() for match in _NO_NUMBER.finditer(text)]
     for match in _NUMBER.finditer(text):
         start, end = match.span("number")
         number = match["number"]
         composed = len(number) > 1 and (set(number) & set("十百千") or number[-1] in "万亿")
-        alone = number == "一" and not _ALONE.search(text[:start])
-        if any(first < end and start < last for first, last in taken) or alone:
+        is_article = number == "一" and not _ALONE.search(text[:start])
+        if any(first < end and start < last for first, last in occupied) or is_article:
             continue
         if composed and number[0] not in "万亿千百" or match["measure"]:
             yield NumberWord(start, end, _value(number))
@@ -84,7 +84,7 @@ def _value(number: str) -> float:
             part, digit = part + (digit or 1) * _SCALES[character], 0
         else:
             total, part, digit = (total + part + digit or 1) * (10**4 if character == "万" else 10**8), 0, 0
-    decimals = float("0." + "".join(str(_DIGITS[each]) for each in fraction)) if fraction else 0.0
+    decimals = float("0." + "".join(str(_DIGITS[digit_]) for digit_ in fraction)) if fraction else 0.0
     return total + part + digit + decimals
 
 

@@ -103,8 +103,8 @@ def _output(run_id: str, tenant: Tenant, graph: str, thread_id: str) -> dict[str
 def _describe_run(run: CheckpointTuple) -> dict[str, Any]:
     state: Mapping[str, Any] = run.checkpoint["channel_values"]
     audit, inputs = state.get("audit") or {}, state.get("given") or {}
-    said = next(({name: inputs[name]} for name in _INPUTS if inputs.get(name) is not None), {})
+    user_input = next(({name: inputs[name]} for name in _INPUTS if inputs.get(name) is not None), {})
     figures = ("trace_id", "recorded", "llm_calls", "llm_cost_usd", "latency_ms")
-    shown = {name: state.get(name) for name in ("question", "answer", "sql", "error")}
-    head = {"id": run.checkpoint["id"], "time": run.checkpoint["ts"], "said": said, "status": status_of(state)}
-    return {**head, **shown} | {name: audit.get(name) for name in figures}
+    result = {name: state.get(name) for name in ("question", "answer", "sql", "error")}
+    head = {"id": run.checkpoint["id"], "time": run.checkpoint["ts"], "said": user_input, "status": status_of(state)}
+    return {**head, **result} | {name: audit.get(name) for name in figures}

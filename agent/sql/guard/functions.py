@@ -155,7 +155,7 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
     """
     parser = exact_dialect(statement.dialect).parser_class
     aliases = {node.alias.lower() for node in statement.nodes if isinstance(node, exp.CTE)}
-    listed = allowed_names(statement.dialect) | _ROW_FUNCTIONS.get(statement.dialect, set()) | aliases
+    allowed = allowed_names(statement.dialect) | _ROW_FUNCTIONS.get(statement.dialect, set()) | aliases
     for index, token in enumerate(tokens[:-1]):
         if token.text in statement.names.routines and not re.match(r"\w", token.text):
             text = f"the operator {token.text} is defined by a user of the database"
@@ -165,7 +165,7 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
         kind, name = token.token_type, _base_name(token.text, statement.dialect)
         is_word = kind == TokenType.IDENTIFIER or bool(re.match(r"\w", token.text))
         may_be_call = is_word and (kind in {TokenType.VAR, TokenType.IDENTIFIER} or kind in parser.FUNC_TOKENS)
-        if not may_be_call or name in listed or (index and tokens[index - 1].text.upper() in _WORDS_BEFORE_NON_CALLS):
+        if not may_be_call or name in allowed or (index and tokens[index - 1].text.upper() in _WORDS_BEFORE_NON_CALLS):
             continue
         if kind != TokenType.IDENTIFIER and name in _CLAUSES:
             continue

@@ -102,14 +102,14 @@ _MORE_THAN: Wordings = {
 
 def never(reader: Reader) -> Draft | None:
     """Ask for the parents that no row refers to, or their number."""
-    found = _family(reader)
-    if found is None:
+    family = _family(reader)
+    if family is None:
         return None
-    parent, link, child = found
+    parent, link, child = family
     dates = dated if reader.rng.random() < 0.4 else subject
     rows = dates(child, reader)
-    known = (f"{link.child_sql} IS NOT NULL",) if link.nullable else ()
-    inner = Query((link.child_sql,), child.sql, where=(*rows.where, *known))
+    not_null = (f"{link.child_sql} IS NOT NULL",) if link.nullable else ()
+    inner = Query((link.child_sql,), child.sql, where=(*rows.where, *not_null))
     condition = f"{link.parent_sql} NOT IN ({inner.sql()})"
     slots = {"parents": subject(parent, reader).term, "rows": rows.term}
     if reader.rng.random() < 0.35 or not parent.labels:
@@ -120,18 +120,20 @@ def never(reader: Reader) -> Draft | None:
 
 def at_least(reader: Reader) -> Draft | None:
     """Ask for the parents that at least, or more than, N rows refer to."""
-    found = _family(reader)
-    if found is None or not found[0].labels:
+    family = _family(reader)
+    if family is None or not family[0].labels:
         return None
-    parent, link, child = found
+    parent, link, child = family
     rows = some(child, reader, plain=0.75)
     names = tuple(label.sql for label in parent.labels)
-    n, counted = reader.rng.choice([2, 2, 3, 4]), reader.rng.random() < 0.55
-    query = Query((*names, "COUNT(*)") if counted else names, child.sql, (link.join(parent.table.name),), rows.where)
+    n, with_counts = reader.rng.choice([2, 2, 3, 4]), reader.rng.random() < 0.55
+    query = Query(
+        (*names, "COUNT(*)") if with_counts else names, child.sql, (link.join(parent.table.name),), rows.where
+    )
     by = names if link.parent_sql in names else (link.parent_sql, *names)
-    query = replace(query, group=by, having=f"COUNT(*) {'>=' if counted else '>'} {n}")
+    query = replace(query, group=by, having=f"COUNT(*) {'>=' if with_counts else '>'} {n}")
     slots: dict[str, Term] = {"parents": subject(parent, reader).term, "rows": rows.term, "n": same(n)}
-    return Draft(query, _AT_LEAST if counted else _MORE_THAN, slots)
+    return Draft(query, _AT_LEAST if with_counts else _MORE_THAN, slots)
 
 
 def _family(reader: Reader) -> tuple[Entity, Link, Entity] | None:

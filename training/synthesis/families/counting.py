@@ -109,10 +109,10 @@ def rows_counted(reader: Reader) -> Draft | None:
 
 def in_period(reader: Reader) -> Draft | None:
     """Ask for the number of rows in a period, sometimes with another condition."""
-    found = [e for e in reader.view.entities.values() if e.dates or len(e.years) == 1]
-    if not found:
+    entities = [e for e in reader.view.entities.values() if e.dates or len(e.years) == 1]
+    if not entities:
         return None
-    entity = reader.rng.choice(found)
+    entity = reader.rng.choice(entities)
     rows = dated(entity, reader)
     if rows.conditions and reader.rng.random() < 0.25:
         extra = restricted(entity, reader)

@@ -132,10 +132,10 @@ def of_sum(reader: Reader) -> Draft | None:
 
 def of_condition(reader: Reader) -> Draft | None:
     """Ask for the percentage of rows that meet a condition."""
-    found = _with_condition(reader)
-    if found is None:
+    restriction = _with_condition(reader)
+    if restriction is None:
         return None
-    rows, condition = found
+    rows, condition = restriction
     share, slot = _rounded(_share(condition), reader)
     slots = {"rows": rows.term, "some": condition.on(rows.term), "round": slot}
     return Draft(rows.query(share), _OF_CONDITION, slots)
@@ -143,10 +143,10 @@ def of_condition(reader: Reader) -> Draft | None:
 
 def within_groups(reader: Reader) -> Draft | None:
     """Ask for the percentage of rows that meet a condition, per group."""
-    found = _with_condition(reader)
-    if found is None:
+    restriction = _with_condition(reader)
+    if restriction is None:
         return None
-    rows, condition = found
+    rows, condition = restriction
     group = some_group(rows.entity, reader)
     if group is None or any(name in condition.sql for name in group.select):
         return None

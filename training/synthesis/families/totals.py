@@ -147,10 +147,10 @@ def overall(reader: Reader) -> Draft | None:
 
 def computed(reader: Reader) -> Draft | None:
     """Ask for the total of a product of two columns, overall or by group."""
-    found = [(rows, what) for rows, what in ((s, product(s, reader)) for s in _all_some(reader)) if what]
-    if not found:
+    products = [(rows, what) for rows, what in ((s, product(s, reader)) for s in _all_some(reader)) if what]
+    if not products:
         return None
-    rows, what = reader.rng.choice(found)
+    rows, what = reader.rng.choice(products)
     group = some_group(rows.entity, reader)
     if group is None or reader.rng.random() < 0.3:
         return Draft(rows.query(what.sql), _OVERALL, {"what": what.of})

@@ -105,9 +105,9 @@ _BEFORE: Wordings = {
 
 
 def _step(name: str, plural_dative: str, russian: str, chinese: str) -> Term:
-    found = dict(words(name, russian, chinese))
-    found["ru"] = replace(found["ru"], D=plural_dative)
-    return found
+    term = dict(words(name, russian, chinese))
+    term["ru"] = replace(term["ru"], D=plural_dative)
+    return term
 
 
 _STEPS = {
@@ -119,11 +119,11 @@ _STEPS = {
 
 def trend(reader: Reader) -> Draft | None:
     """Ask for a quantity per month, quarter or year, over all time or one year."""
-    found = timed(reader)
-    if found is None:
+    timed_rows = timed(reader)
+    if timed_rows is None:
         return None
-    column, step = found[1], reader.rng.choice(["month", "month", "quarter", "year"])
-    rows = found[0] if step == "year" else _in_a_year(found[0], column, reader)
+    column, step = timed_rows[1], reader.rng.choice(["month", "month", "quarter", "year"])
+    rows = timed_rows[0] if step == "year" else _in_a_year(timed_rows[0], column, reader)
     what = some_quantity(rows, reader)
     keys = _keys(column, step, all_years=not rows.conditions)
     query = replace(rows.query(*keys, what.sql), group=keys, order=keys)
@@ -132,11 +132,11 @@ def trend(reader: Reader) -> Draft | None:
 
 def running(reader: Reader) -> Draft | None:
     """Ask for a quantity per month or year with its running total."""
-    found = timed(reader)
-    if found is None:
+    timed_rows = timed(reader)
+    if timed_rows is None:
         return None
-    column, step = found[1], reader.rng.choice(["month", "month", "year"])
-    rows = found[0] if step == "year" else _in_a_year(found[0], column, reader)
+    column, step = timed_rows[1], reader.rng.choice(["month", "month", "year"])
+    rows = timed_rows[0] if step == "year" else _in_a_year(timed_rows[0], column, reader)
     what = some_quantity(rows, reader, additive=True)
     [key] = _keys(column, step, all_years=True)
     query = replace(rows.query(key, what.sql, f"SUM({what.sql}) OVER (ORDER BY {key})"), group=(key,), order=(key,))
@@ -145,11 +145,11 @@ def running(reader: Reader) -> Draft | None:
 
 def moving(reader: Reader) -> Draft | None:
     """Ask for a quantity per month with its average over the last months."""
-    found = timed(reader)
-    if found is None:
+    timed_rows = timed(reader)
+    if timed_rows is None:
         return None
-    column, months = found[1], reader.rng.choice([3, 3, 4, 2])
-    rows = _in_a_year(found[0], column, reader)
+    column, months = timed_rows[1], reader.rng.choice([3, 3, 4, 2])
+    rows = _in_a_year(timed_rows[0], column, reader)
     what = some_quantity(rows, reader, additive=True)
     [key] = _keys(column, "month", all_years=True)
     window = f"AVG({what.sql}) OVER (ORDER BY {key} ROWS BETWEEN {months - 1} PRECEDING AND CURRENT ROW)"
@@ -159,11 +159,11 @@ def moving(reader: Reader) -> Draft | None:
 
 def with_the_one_before(reader: Reader) -> Draft | None:
     """Ask for a quantity per year or month with its previous value."""
-    found = timed(reader)
-    if found is None:
+    timed_rows = timed(reader)
+    if timed_rows is None:
         return None
-    column, step = found[1], reader.rng.choice(["month", "year", "year"])
-    rows = found[0] if step == "year" else _in_a_year(found[0], column, reader)
+    column, step = timed_rows[1], reader.rng.choice(["month", "year", "year"])
+    rows = timed_rows[0] if step == "year" else _in_a_year(timed_rows[0], column, reader)
     what = some_quantity(rows, reader)
     [key] = _keys(column, step, all_years=True)
     query = replace(rows.query(key, what.sql, f"LAG({what.sql}) OVER (ORDER BY {key})"), group=(key,), order=(key,))

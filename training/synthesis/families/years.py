@@ -77,11 +77,11 @@ _GROWTH: Wordings = {
 
 def versus(reader: Reader) -> Draft | None:
     """Ask for a quantity of one year and the year before, sometimes by group."""
-    found = timed(reader)
-    years = _two_years(found, reader)
-    if found is None or years is None:
+    timed_rows = timed(reader)
+    years = _two_years(timed_rows, reader)
+    if timed_rows is None or years is None:
         return None
-    rows, column = found
+    rows, column = timed_rows
     what = some_quantity(rows, reader, additive=True)
     before, after = (_of_year(what, column, year) for year in years)
     slots = {"what": dated_name(what.of, rows, column), "a": same(years[0]), "b": same(years[1])}
@@ -94,19 +94,19 @@ def versus(reader: Reader) -> Draft | None:
 
 def growth(reader: Reader) -> Draft | None:
     """Ask for the growth of a quantity from one year to the next, in percent."""
-    found = timed(reader)
-    years = _two_years(found, reader)
-    if found is None or years is None:
+    timed_rows = timed(reader)
+    years = _two_years(timed_rows, reader)
+    if timed_rows is None or years is None:
         return None
-    rows, column = found
+    rows, column = timed_rows
     what = some_quantity(rows, reader, additive=True)
     before, after = (_of_year(what, column, year) for year in years)
     query = rows.query(f"100.0 * ({after} - {before}) / {before}")
     return Draft(query, _GROWTH, {"what": dated_name(what.of, rows, column), "a": same(years[0]), "b": same(years[1])})
 
 
-def _two_years(found: tuple[Subject, Field] | None, reader: Reader) -> tuple[int, int] | None:
-    day = reader.day(found[1]) if found else None
+def _two_years(timed_rows: tuple[Subject, Field] | None, reader: Reader) -> tuple[int, int] | None:
+    day = reader.day(timed_rows[1]) if timed_rows else None
     return (day.year - 1, day.year) if day else None
 
 
