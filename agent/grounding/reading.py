@@ -1,7 +1,7 @@
 """Parse a sentence into names, periods, metrics and figures, and relate these to each other."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
