@@ -1,7 +1,7 @@
 """Examples of the output type task: a question without a schema, answered by an output type.
 
 The types are those of `agent.types.OutputType`: `number` and `string` for a single fact, `plot` for a chart,
-`dataframe` otherwise. They follow `agent.answers.form`, except for lists that happen to have one row.
+`dataframe` otherwise. They follow `agent.answers.outputs`, except for lists that happen to have one row.
 """
 
 import re

@@ -129,8 +129,8 @@ def _facts_of(table: Table) -> Iterator[str]:
         if len(values) < 2:
             continue
         computed = aggregates(values)
-        parts = [f"total {_shown(computed['total'])}"] if column.is_additive else []
-        parts += [f"average {_shown(computed['average'])}", f"median {_shown(computed['median'])}"]
+        parts = [f"total {_number_text(computed['total'])}"] if column.is_additive else []
+        parts += [f"average {_number_text(computed['average'])}", f"median {_number_text(computed['median'])}"]
         ordered = sorted(
             (at for at in bits(table.all) if column.values[at] is not None), key=lambda at: column.values[at] or 0.0
         )
@@ -152,7 +152,7 @@ def _by_group(table: Table, column: Column) -> Iterator[str]:
             continue
         totals = {name: sum(table.values(rows, column.index)) for name, rows in groups.items()}
         shares = ", ".join(
-            f"{name} {_shown(total) + ' = ' if len(groups) < len(table.rows) else ''}{100 * total / whole:.1f}%"
+            f"{name} {_number_text(total) + ' = ' if len(groups) < len(table.rows) else ''}{100 * total / whole:.1f}%"
             for name, total in totals.items()
         )
         yield f"{column.name} by {label.name}, share of the total: {shares}"
@@ -166,15 +166,16 @@ def _over_time(table: Table, column: Column) -> Iterator[str]:
     early, late = sum(table.values(first, column.index)), sum(table.values(last, column.index))
     if column.is_additive or first.bit_count() == last.bit_count() == 1:
         change = f", {100 * (late - early) / abs(early):+.1f}%" if early else ""
-        yield f"{column.name}, first period to last: {_shown(early)} to {_shown(late)}, {late - early:+,.6g}{change}"
+        ends = f"{_number_text(early)} to {_number_text(late)}"
+        yield f"{column.name}, first period to last: {ends}, {late - early:+,.6g}{change}"
 
 
 def _cell(table: Table, column: Column, row: int) -> str:
     names = [str(table.rows[row][label.index]) for label in table.columns if label.kind in {"label", "period"}]
-    value = _shown(column.values[row] or 0.0)
+    value = _number_text(column.values[row] or 0.0)
     return f"{value} ({', '.join(names[:2])})" if names else value
 
 
-def _shown(value: float) -> str:
+def _number_text(value: float) -> str:
     """Return a number without exponent, with at most four decimals."""
     return f"{value:,.4f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"

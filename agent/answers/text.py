@@ -37,7 +37,7 @@ def format_cell(value: Any, language: Language) -> str:
     return format_value(value, language)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return `text` with the characters escaped that would end a cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|")
 
@@ -53,9 +53,9 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
         if not column.isidentifier():
             return shown
         return render("single_value", language, column=column.replace("_", " "), value=shown)
-    head = f"| {' | '.join(_escaped(one_line(name)) for name in result['columns'])} |"
+    head = f"| {' | '.join(_escape(one_line(name)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
-    body = [f"| {' | '.join(_escaped(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
+    body = [f"| {' | '.join(_escape(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
     parts = ["\n".join([head, line, *body])]
     if len(rows) > max_rows:
         parts.append(render("row_count", language, count=format_value(len(rows), language)))

@@ -64,7 +64,7 @@ class Notes:
         return name
 
     def numbers(self, result: Result, spec: PlotSpec, name: str) -> list[Number | None]:
-        """Return the cells of a measure in the unit of the chart, and count those that are not numbers."""
+        """Return the cells of a measure in the unit of the chart; count those that are not numbers for the notes."""
         cells = column(result, name)
         values = [number(cell) for cell in cells]
         self._left_out += sum(cell is not None and value is None for cell, value in zip(cells, values, strict=True))
@@ -253,17 +253,18 @@ def _places(result: Result, spec: PlotSpec) -> tuple[list[Number | None], list[s
 
 def _scatter_series(result: Result, spec: PlotSpec, places: list[Number | None], notes: Notes) -> list[Series]:
     if spec.series is None:
-        return [_of_pairs(clean(name), places, notes.numbers(result, spec, name)) for name in spec.y]
+        return [_series_of_pairs(clean(name), places, notes.numbers(result, spec, name)) for name in spec.y]
     values = notes.numbers(result, spec, spec.y[0])
     groups: dict[str, list[int]] = {}
     for row, cell in enumerate(column(result, spec.series)):
         groups.setdefault(label(cell), []).append(row)
     return [
-        _of_pairs(name, [places[row] for row in rows], [values[row] for row in rows]) for name, rows in groups.items()
+        _series_of_pairs(name, [places[row] for row in rows], [values[row] for row in rows])
+        for name, rows in groups.items()
     ]
 
 
-def _of_pairs(name: str, places: list[Number | None], values: list[Number | None]) -> Series:
+def _series_of_pairs(name: str, places: list[Number | None], values: list[Number | None]) -> Series:
     pairs = [(x, y) for x, y in zip(places, values, strict=True) if x is not None and y is not None]
     return Series(name, tuple(y for _, y in pairs), tuple(x for x, _ in pairs))
 

@@ -199,7 +199,7 @@ def run_eval(
     base_url: BaseUrl = None,
     candidates: Candidates = None,
     without: Annotated[
-        list[Part] | None, typer.Option(help="A part of the embedded model to turn off; may be repeated.")
+        list[Part] | None, typer.Option(help="Part of the embedded model to turn off; may be repeated.")
     ] = None,
 ) -> None:
     """Run questions through the whole graph with the configured model, by default the embedded model."""

@@ -32,7 +32,7 @@ _STAGES = {"read": "reading the file", "examine": "examining the columns", "writ
 
 
 class ReadingBar:
-    """A progress bar for reading a schema. It is shown for large schemas only."""
+    """A progress bar for reading a schema, shown for large schemas only."""
 
     def __init__(self, console: Console) -> None:
         """Show the bar on `console` if that is a terminal."""

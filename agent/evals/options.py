@@ -18,7 +18,7 @@ class MatchRule(StrEnum):
 
 Failed = Literal["Failed"]
 FAILED: Failed = "Failed"
-"""Stands for the number of questions if no round gave a match."""
+"""Replaces the number of questions if no round gave a match."""
 
 
 class Method(StrEnum):

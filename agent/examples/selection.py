@@ -59,7 +59,7 @@ class StoredExamples:
             return []
         ranked = self._ranking(identity, stored, self._embedder).ranked(question)
         usable = (example for example in ranked if is_usable(example.sql, source.catalog))
-        return _recorded([example.shown() for example in islice(usable, shots)])
+        return _record([example.shown() for example in islice(usable, shots)])
 
     def _ranking(self, identity: str, stored: list[Example], embedder: Embedder) -> "SimilarExamples":
         from agent.examples.similar import SimilarExamples
@@ -80,10 +80,10 @@ class RecordedExamples:
 
     def select(self, question: str, source: Source, shots: int | None) -> list[ShownExample]:
         """Return the recorded examples."""
-        return _recorded(self._shown)
+        return _record(self._shown)
 
 
-def _recorded(shown: list[ShownExample]) -> list[ShownExample]:
+def _record(shown: list[ShownExample]) -> list[ShownExample]:
     """Return `shown` after adding it to the audit and the record."""
     if shown:
         note(f"few-shot examples: {', '.join(example['id'] for example in shown)}")

@@ -142,7 +142,7 @@ class Binding:
             else self.reading.columns_for(figure.start, figure.end)
         )
         columns = every if named_columns is None else named_columns
-        behind = self._kinds_behind(figure)
+        behind = self._kinds_after(figure)
         if behind and self.reading.owned(figure.end) is None:
             similar_kinds = frozenset(
                 column.index
@@ -180,7 +180,7 @@ class Binding:
             }
         return columns
 
-    def _kinds_behind(self, figure: Figure) -> frozenset[str]:
+    def _kinds_after(self, figure: Figure) -> frozenset[str]:
         """Return the kinds of measures that the word after a figure names, unless a column or the question has it."""
         match = _NOUNS.match(self.text, figure.end)
         if (
@@ -464,7 +464,7 @@ class Binding:
     def _periods_of(self, reading: Reading, base: int = -1) -> list[int]:
         """Return the rows of the periods that a sentence names, in order of time, if they share rows with `base`."""
         members = [member for group in reading.in_dimension(-1) for member in group.members]
-        return self._in_time({member.rows for member in members if member.rows & base})
+        return self._sort_by_time({member.rows for member in members if member.rows & base})
 
     def _pairs_beside(self, periods: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield each period and the one before it, and the one after it if the sentence mentions it."""
@@ -487,7 +487,7 @@ class Binding:
         if len(inside) > 1:
             yield inside[-1], inside[0]
 
-    def _in_time(self, masks: set[int]) -> list[int]:
+    def _sort_by_time(self, masks: set[int]) -> list[int]:
         """Return sets of rows sorted by their first period."""
         orders = [
             (next((at for at, (_, rows) in enumerate(self.table.time_steps) if rows & mask), 0), mask) for mask in masks

@@ -126,8 +126,8 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
         if (
             not missing
             and not words.cause_columns.search(f"{names} {question}")
-            and not _in_cells(text[match.end() : match.end() + 60], cells)
-            and not (words.afterwards.match(match.group()) and _in_cells(match.group(), f"{names} {question}"))
+            and not _is_from_cells(text[match.end() : match.end() + 60], cells)
+            and not (words.afterwards.match(match.group()) and _is_from_cells(match.group(), f"{names} {question}"))
         ):
             yield Objection(match.start(), match.end(), match.group(), "the rows give no cause")
     for pattern in (words.forecast, words.recommendation):
@@ -154,7 +154,7 @@ def _is_schedule(text: str, match: re.Match[str], words: Vocabulary, tables: Seq
     )
 
 
-def _in_cells(text: str, cells: str) -> bool:
+def _is_from_cells(text: str, cells: str) -> bool:
     """Return whether most content words of `text` occur in text cells."""
     parts = [
         token

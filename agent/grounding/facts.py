@@ -391,7 +391,7 @@ class Table:
         measures = measures_of(words)
         unit = _unit_of(words)
         if unit is None and measures and kinds_of(measures) <= {"money", "price"}:
-            unit = self._currency_asked
+            unit = self._question_currency
         tokens = [token for token in stems_of(words) if not token.isdecimal()]
         stems = frozenset(token for token in tokens if token not in _GENERIC_STEMS) or frozenset(tokens[:1])
         return Column(
@@ -411,7 +411,7 @@ class Table:
         )
 
     @cached_property
-    def _currency_asked(self) -> str | None:
+    def _question_currency(self) -> str | None:
         """The currency that the question names; None if it names none or several."""
         currencies = set()
         for vocabulary in all_vocabularies():
@@ -869,7 +869,7 @@ _PREFIXED_UNITS = {"元": "cny", "yuan": "cny", "руб": "rub", "美元": "usd"
 
 
 @lru_cache(maxsize=2_000)
-def _unit_named(token: str) -> str | None:
+def _unit_of_word(token: str) -> str | None:
     """Return the unit of measure that one word names, such as "h" for "hours"."""
     return next(
         (
@@ -895,10 +895,10 @@ def _unit_of(words: str) -> str | None:
         unit = prefixed["unit"].lower()
         return _PREFIXED_UNITS.get(unit, unit)
     if len(tokens) > 1 and tokens[-1].lower() in _LETTERS:
-        scaled = next((unit for token in tokens[:-1] if (unit := _unit_named(token))), None)
+        scaled = next((unit for token in tokens[:-1] if (unit := _unit_of_word(token))), None)
         if scaled:
             return scaled
-    if len(tokens) == 1 and len(tokens[0]) > 3 and (only := _unit_named(tokens[0])):
+    if len(tokens) == 1 and len(tokens[0]) > 3 and (only := _unit_of_word(tokens[0])):
         return only if only in {"t", "kg", "km", "mi", "l", "h", "min", "usd", "eur", "rub"} else None
     for vocabulary in all_vocabularies():
         for pattern, unit in unit_patterns(vocabulary):

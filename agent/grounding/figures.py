@@ -240,22 +240,22 @@ class Figures(Counts):
         if not (combined and several and op == "median"):
             yield from self._across_columns(figure, rows, columns)
         yield from self._ratios_of_rows(figure, rows, columns)
-        yield from self._of_top(figure, rows, columns)
+        yield from self._top_facts(figure, rows, columns)
         if several and self.words.weighted.search(self.text):
-            yield from self._weighted(rows, columns)
+            yield from self._weighted_means(rows, columns)
         if combined:
             return
         if figure.kind in {"percent", "times"}:
             yield from self._shares(rows, columns)
         for column, subject, object_, comparison in self._pairs(figure, rows, columns, bound):
-            yield from self._of_pair(figure, column, subject, object_, comparison)
+            yield from self._pair_facts(figure, column, subject, object_, comparison)
         patterns = (self.words.rest, self.words.negation, self.words.complement)
         if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
             scales = {at: 1 if _SCALED.search(self.table.columns[at].name) else 100 for at in columns}
             shares = [scale * value for at, scale in scales.items() for value in self.table.values(rows, at)]
             yield from (Fact(100 - share, "percent") for share in shares)
 
-    def _weighted(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+    def _weighted_means(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the means of columns, weighted by another column."""
         for one, two in permutations(self.table.metrics, 2):
             pairs = [
@@ -269,7 +269,7 @@ class Figures(Counts):
 
     def _ratios_of_rows(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the values computed from two columns of each row, unless the sentence refers to all rows."""
-        if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MOST_IN_RUNS and not self._of_all():
+        if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MOST_IN_RUNS and not self._refers_to_all_rows():
             for row in bits(rows):
                 yield from self._across_columns(figure, 1 << row, columns)
 
@@ -327,7 +327,7 @@ class Figures(Counts):
             masks.append(sum(1 << at for at in bits(rows) if sign * (column.values[at] or 0.0) > 0))
         others = (other for other in self.reading.figures if other is not figure and other.is_whole)
         sizes = {int(other.value) for other in others if 2 <= other.value <= _MOST_IN_RUNS}
-        order = list(bits(rows)) if self.table.is_ordered and not self._of_all() else []
+        order = list(bits(rows)) if self.table.is_ordered and not self._refers_to_all_rows() else []
         masks += [
             sum(1 << row for row in order[at : at + size]) for size in sizes for at in range(len(order) - size + 1)
         ]
@@ -338,7 +338,7 @@ class Figures(Counts):
                     yield Fact(sum(values), "value", column)
                 yield Fact(fmean(values), "value", column)
 
-    def _of_all(self) -> bool:
+    def _refers_to_all_rows(self) -> bool:
         """Return whether the sentence refers to all rows, as in "over the six quarters"."""
         rows = len(self.table.rows)
         return any(figure.value == rows for figure in self.reading.figures) or bool(self.words.every.search(self.text))
@@ -367,7 +367,7 @@ class Figures(Counts):
         if len(metrics) > 8:
             metrics = [column for column in metrics if column.index in columns][:8]
         sums = {column.index: sum(self.table.values(rows, column.index)) for column in metrics}
-        yield from self._of_all_columns(figure, metrics, sums)
+        yield from self._shares_of_columns(figure, metrics, sums)
         single = rows != 0 and rows & (rows - 1) == 0
         for one, two in permutations(metrics, 2):
             if one.index in columns or two.index in columns:
@@ -377,7 +377,7 @@ class Figures(Counts):
                 yield from self._sums_and_differences(figure, single, one, two, sums)
 
     @staticmethod
-    def _of_all_columns(figure: Figure, metrics: Sequence[Column], sums: Mapping[int, float]) -> Iterator[Fact]:
+    def _shares_of_columns(figure: Figure, metrics: Sequence[Column], sums: Mapping[int, float]) -> Iterator[Fact]:
         """Yield the share of each column in all columns of its kind, and the total of all counts."""
         for column in metrics if figure.kind == "percent" else ():
             parts = [
@@ -490,7 +490,7 @@ class Figures(Counts):
             )
         )
 
-    def _of_pair(
+    def _pair_facts(
         self, figure: Figure, column: Column, subject: float, object_: float, comparison: str
     ) -> Iterator[Fact]:
         """Yield the difference, change and ratio of two values, if the words match their sign."""
@@ -650,7 +650,7 @@ class Figures(Counts):
         options = self.rows_for(figure.start, figure.end, figure, frozenset({dimension}))
         return next((rows for rows, _, _ in options), self.table.all)
 
-    def _of_top(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+    def _top_facts(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield totals and shares of the first or last rows by value, if the sentence states their number."""
         sizes = {
             int(other.value)
@@ -689,7 +689,7 @@ class Figures(Counts):
         values = self._stated_near(figure)
         if len(values) < 2:
             return False
-        derived = [value for one, two in permutations(values, 2) for value in self._of_stated(figure, one, two)]
+        derived = [value for one, two in permutations(values, 2) for value in self._facts_of_values(figure, one, two)]
         if figure.kind == "plain" and self._aggregate(figure) == "total":
             derived.append(sum(values))
         spans = spans_of(figure, self.text, self._sign(figure, "any") < 0)
@@ -718,7 +718,7 @@ class Figures(Counts):
             }
         return sorted(values)
 
-    def _of_stated(self, figure: Figure, one: float, two: float) -> Iterator[float]:
+    def _facts_of_values(self, figure: Figure, one: float, two: float) -> Iterator[float]:
         """Yield the share, change, difference and ratio of two values."""
         difference = self._states_difference(figure)
         if figure.kind == "percent" and two:

@@ -113,9 +113,9 @@ class Reading:
         for mention in (*names, *periods):
             blank[mention.start : mention.end] = " " * (mention.end - mention.start)
         self.plain = "".join(blank)
-        self.figures = self._scaled(self._durations(figures_of(self.plain, with_words=True)))
+        self.figures = self._apply_scales(self._durations(figures_of(self.plain, with_words=True)))
         self.metrics = self._metrics()
-        self.groups = [*self._grouped(names), *self._grouped(periods)]
+        self.groups = [*self._group_mentions(names), *self._group_mentions(periods)]
         self.breaks = self._breaks()
 
     def _durations(self, figures: list[Figure]) -> list[Figure]:
@@ -136,7 +136,7 @@ class Reading:
                 merged.append(figure)
         return merged
 
-    def _scaled(self, figures: list[Figure]) -> list[Figure]:
+    def _apply_scales(self, figures: list[Figure]) -> list[Figure]:
         """Apply the scale of the last figure of a range or list to the others."""
         result = list(figures)
         for at in range(len(figures) - 2, -1, -1):
@@ -158,7 +158,7 @@ class Reading:
 
     # Groups and parts of the sentence
 
-    def _grouped(self, mentions: Sequence[Mention]) -> list[Group]:
+    def _group_mentions(self, mentions: Sequence[Mention]) -> list[Group]:
         groups: list[list[Mention]] = []
         ranged: set[int] = set()
         open_: dict[int, int] = {}
@@ -289,7 +289,7 @@ class Reading:
         groups = self.in_dimension(dimension)
         if not groups:
             return []
-        aligned = self._aligned(figure, groups) if figure else None
+        aligned = self._align_with_figures(figure, groups) if figure else None
         if aligned:
             return [aligned]
         segment = self.segment(start)
@@ -333,7 +333,7 @@ class Reading:
                     return group
         return None
 
-    def _aligned(self, figure: Figure, groups: Sequence[Group]) -> Group | None:
+    def _align_with_figures(self, figure: Figure, groups: Sequence[Group]) -> Group | None:
         """Return the member of a list that corresponds to `figure` in a list of figures of the same length."""
         figures = next((item for item in self.figure_groups if figure in item and len(item) > 1), None)
         if not figures:
@@ -359,7 +359,7 @@ class Reading:
             )
             if columns and not is_counter and not any(start < word.end and word.start < end for start, end in occupied):
                 metrics.append(Metric(word.start, word.end, columns))
-        return self._merged(sorted(metrics, key=lambda metric: (metric.start, metric.end)))
+        return self._merge_metrics(sorted(metrics, key=lambda metric: (metric.start, metric.end)))
 
     def _metrics_by_words(self) -> Iterator[Metric]:
         table = self.table
@@ -391,7 +391,7 @@ class Reading:
                     break
             at += 1
 
-    def _merged(self, metrics: Sequence[Metric]) -> list[Metric]:
+    def _merge_metrics(self, metrics: Sequence[Metric]) -> list[Metric]:
         result: list[Metric] = []
         for metric in metrics:
             if result and metric.start < result[-1].end:

@@ -64,7 +64,7 @@ def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> C
 
 
 class _Compiler:
-    """The compilation of one spec: the query so far, and the expression of each result column."""
+    """Compiler of one spec; holds the query so far and the expression of each result column."""
 
     def __init__(self, spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> None:
         self.spec, self.dialect = spec, dialect
@@ -194,7 +194,7 @@ class _Compiler:
         return as_number(self._column(self._resolve(name)), self.bound)
 
     def _derive(self) -> None:
-        """Add the columns derived from the result, with one query around it for each level of dependency."""
+        """Add the columns derived from the result, with one outer query for each level of dependency."""
         added: set[str] = set()
         result_columns = [derived for derived in self.spec.derived if derived.name not in self.rows]
         if result_columns and self.spec.is_grouped:
@@ -212,7 +212,7 @@ class _Compiler:
             added.add(derived.name)
 
     def _filter_result(self) -> bool:
-        """Apply the filters on the result; return whether that needed a query around it."""
+        """Apply the filters on the result; return whether that required an outer query."""
         kinds = {output.name: output.type_class for output in outputs(self.spec, self.scope)}
         filters = [part for part in self.spec.filters if self._is_on_result(part)]
         aggregates = {aggregation.name for aggregation in self.spec.aggregations}

@@ -134,15 +134,15 @@ def _line(name: str, figures: Mapping[str, Any], rounds: int) -> list[str]:
         *[""] * (rounds - len(shares)),
         f"{low:.2%} to {high:.2%}",
         str(figures["questions_asked"]),
-        _shown(figures["efficiency"], ".3f"),
-        _shown(figures["perplexity"]["all"], ".3f"),
+        _format_value(figures["efficiency"], ".3f"),
+        _format_value(figures["perplexity"]["all"], ".3f"),
         f"{averages['llm_calls']:.2f}",
         f"{averages['tokens']:.0f}",
-        _shown(averages["cost_usd"], ".5f"),
+        _format_value(averages["cost_usd"], ".5f"),
     ]
 
 
-def _shown(value: float | None, form: str) -> str:
+def _format_value(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 

@@ -31,7 +31,7 @@ from agent.sql.execute import execute
 from agent.types import Limits
 
 _TIMEOUT_S = 5
-_BROKEN = (500, 502, 503, 504)
+_UNAVAILABLE_STATUSES = (500, 502, 503, 504)
 
 
 def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterable[Services]]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _reach_model(settings: Settings) -> None:
         )
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise ModelUnreachable(shown, without_secrets(str(error), (key,)) or type(error).__name__) from None
-    if response.status_code in _BROKEN:
+    if response.status_code in _UNAVAILABLE_STATUSES:
         raise ModelUnreachable(shown, Message("http_status", status=response.status_code))
 
 
