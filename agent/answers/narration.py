@@ -32,8 +32,8 @@ def narrate(
     """Return a few sentences about `results`, the main result first; `draft` is a text the model has already written.
 
     Values of secret columns are masked first, so that no prompt contains them. If the rows do not support a figure or
-    claim, the model is told which and why, and rewrites the text once. Returns None if the model fails or the second
-    text contains an unsupported claim as well.
+    claim, the model gets these claims with the reasons and rewrites the text once. Returns None if the model fails or
+    the second text has an unsupported claim too.
     """
     results = {name: masked(result) for name, result in results.items()}
     messages = _messages(question, results, output_type, language, model)
@@ -95,22 +95,22 @@ def _messages(
     )
 
 
-_MOST_METRICS = 6
-_MOST_GROUPS = 12
-_MOST_CHARS = 2_000
+_MAX_METRICS = 6
+_MAX_GROUPS = 12
+_MAX_CHARS = 2_000
 
 
 def computed_facts(results: Sequence[Result], question: str) -> str:
     """Return totals, averages, medians, extremes, shares and changes of `results`, at most 2,000 characters.
 
-    Results of one row have none. Of a result that was cut off only the number of rows shown is given.
+    Results of one row have none. For a truncated result, only the number of its rows is returned.
     """
     lines: list[str] = []
     size = 0
     for result in results:
         for line in _facts_of(Table(result, question)):
             size += len(line) + 1
-            if size > _MOST_CHARS:
+            if size > _MAX_CHARS:
                 return "\n".join(lines)
             lines.append(line)
     return "\n".join(lines)
@@ -124,7 +124,7 @@ def _facts_of(table: Table) -> Iterator[str]:
         yield f"{len(table.rows)} rows are shown, more exist: totals, counts and extremes of all rows are not known"
         return
     yield f"rows: {rows}"
-    for column in table.metrics[:_MOST_METRICS]:
+    for column in table.metrics[:_MAX_METRICS]:
         values = table.values(table.all, column.index)
         if len(values) < 2:
             continue
@@ -136,7 +136,7 @@ def _facts_of(table: Table) -> Iterator[str]:
         )
         parts += [f"highest {_cell(table, column, ordered[-1])}", f"lowest {_cell(table, column, ordered[0])}"]
         yield f"{column.name}: {'; '.join(parts)}"
-    for column in table.metrics[:_MOST_METRICS]:
+    for column in table.metrics[:_MAX_METRICS]:
         yield from _by_group(table, column)
         yield from _over_time(table, column)
 
@@ -148,7 +148,7 @@ def _by_group(table: Table, column: Column) -> Iterator[str]:
         return
     for label in table.labels:
         groups = table.groups(label.index)
-        if not 1 < len(groups) <= _MOST_GROUPS:
+        if not 1 < len(groups) <= _MAX_GROUPS:
             continue
         totals = {name: sum(table.values(rows, column.index)) for name, rows in groups.items()}
         shares = ", ".join(

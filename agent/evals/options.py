@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-MOST_ROUNDS = 4
+MAX_ROUNDS = 4
 """Maximum rounds of feedback after the first answer, as in the paper."""
 NO_AMBIGUITY = "NO AMBIGUITY"
 """Log entry for a review that found no ambiguity."""

@@ -9,9 +9,9 @@ from agent.grounding.counts import Counts
 from agent.grounding.facts import bits
 from agent.grounding.reading import Group
 
-_PLACED = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后", re.IGNORECASE)
+_RANK_COMPARISON = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后", re.IGNORECASE)
 """Comparisons of ranks, where a low value may be the better one."""
-_LOST = re.compile(r"\b(?:lost|lose[sd]?|loss(?:es)?)\b|(?<!\w)(?:потерял|убыт(?:ок|к))|亏", re.IGNORECASE)
+_LOSS = re.compile(r"\b(?:lost|lose[sd]?|loss(?:es)?)\b|(?<!\w)(?:потерял|убыт(?:ок|к))|亏", re.IGNORECASE)
 """Words for losses: a greater loss is a lower value."""
 
 
@@ -38,7 +38,9 @@ class Changes(Counts):
                 continue
             sign = next(iter(signs))
             columns = self._comparison_columns(start, object_)
-            if any(self._is_better_low(self.table.columns[at]) for at in columns) and _PLACED.search(self.text):
+            if any(self._is_better_low(self.table.columns[at]) for at in columns) and _RANK_COMPARISON.search(
+                self.text
+            ):
                 continue
             contexts = [
                 rows for rows, _, _ in self.rows_for(object_.start, object_.end, None, frozenset({object_.dimension}))
@@ -114,7 +116,7 @@ class Changes(Counts):
         total = self._one_value(object_.rows & context, self.table.columns[column])
         if own is None or total is None:
             return True
-        if own < 0 and total < 0 and _LOST.search(self.text):
+        if own < 0 and total < 0 and _LOSS.search(self.text):
             sign = -sign
         return all(other is None or (own - other) * sign > 0 for other in others) or (
             (own - total) * sign > 0 and len(others) > 1
@@ -280,7 +282,7 @@ class Changes(Counts):
     def _has_reversed_values(self, match: re.Match[str]) -> bool:
         """Return whether the figures of "from 12 to 41" are values of two periods in reverse order."""
         ends = [figure for figure in self.reading.figures if figure.start >= match.end() and figure.kind != "ordinal"]
-        stated_values = [set(self.stated.get((figure.start, figure.end), ())) for figure in ends[:2]]
+        stated_values = [set(self.stated_values.get((figure.start, figure.end), ())) for figure in ends[:2]]
         if len(stated_values) < 2 or self.reading.in_dimension(-1) or self.reading.in_dimension(-2):
             return False
         orders_seen: set[bool] = set()

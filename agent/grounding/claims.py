@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.grounding.binding import MOST_ROWS, Objection
+from agent.grounding.binding import MAX_ROWS_PER_CHECK, Objection
 from agent.grounding.changes import Changes
 from agent.grounding.facts import Table, number_of, question_figures, readable, stems_of
 from agent.grounding.figures import Figures
@@ -108,7 +108,7 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
     cells = " ".join(
         str(cell)
         for table in tables
-        for row in table.rows[:MOST_ROWS]
+        for row in table.rows[:MAX_ROWS_PER_CHECK]
         for cell in row
         if isinstance(cell, str) and number_of(cell) is None
     )

@@ -13,7 +13,7 @@ from agent.grounding.facts import Column, bits, readable, stems_of
 from agent.grounding.measures import measures_of
 from agent.grounding.numbers import Figure, hedge_of
 
-_MOST_NAMES = 200
+_MAX_NAMES = 200
 
 _Predicate = Callable[[float], bool]
 
@@ -187,7 +187,7 @@ class Counts(Binding):
                 column = self.table.columns[at]
                 for label in self.table.labels:
                     moved = 0
-                    for mask in list(self.table.groups(label.index).values())[:_MOST_NAMES]:
+                    for mask in list(self.table.groups(label.index).values())[:_MAX_NAMES]:
                         one, two = self._one_value(mask & late, column), self._one_value(mask & early, column)
                         if one is not None and two is not None and (one - two) * sign > 0:
                             moved |= mask

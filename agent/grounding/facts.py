@@ -17,7 +17,7 @@ from agent.types import Result
 _LARGEST = 1e300
 _LONGEST_NAME = 80
 _LONGEST_CHINESE_NAME = 40
-_MOST_ROWS = 2_000
+_MAX_ROWS = 2_000
 """Maximum number of rows that are read; a longer result counts as truncated. This limits the time of a check."""
 _TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -330,8 +330,8 @@ class Table:
     def __init__(self, result: Result, question: str) -> None:
         self.result = result
         self.question = question
-        self.rows = result["rows"][:_MOST_ROWS]
-        self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MOST_ROWS
+        self.rows = result["rows"][:_MAX_ROWS]
+        self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MAX_ROWS
         self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
         named = [period for name in result["columns"] for period in self._periods_of_name(name)]
         self.question_periods = [*periods_of(question), *named]
@@ -815,7 +815,6 @@ def _aliases(name: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 @lru_cache(maxsize=5_000)
 def _is_number(word: str) -> bool:
-    """Return whether a word is a number."""
     return any(figure.kind == "plain" for figure in figures_of(word, with_words=True))
 
 

@@ -18,12 +18,14 @@ _TOKEN = re.compile(r"[^\W\d_\u3400-\u9fff]+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _GAP = re.compile(r"[\s-]*(?:(?:[^\W\d_]+)[\s-]+){0,3}")
 _HAN_GAP = re.compile(r"[\s的]*[\u3400-\u9fff]{0,3}")
-_ASIDE = re.compile(r"\s?[(（][^()（）]{1,24}[)）]|(?<=\w)\s?[:：]?\s?[$€£¥₽]?\d[\d.,]*%?(?=\s*(?:,|、|and|и|和)\s)")
+_FIGURE_AFTER_MEMBER = re.compile(
+    r"\s?[(（][^()（）]{1,24}[)）]|(?<=\w)\s?[:：]?\s?[$€£¥₽]?\d[\d.,]*%?(?=\s*(?:,|、|and|и|和)\s)"
+)
 """A figure after a member of a list, as in "North (120), South (80) and West"."""
 _PARTS_OF_TIME: dict[tuple[str | None, str | None], int] = {("d", "h"): 24, ("h", "min"): 60, ("min", "s"): 60}
 _BETWEEN_PARTS = re.compile(r"[\s-]*[^\W\d_]{1,7}\.?,?(?:\s+(?:and|и)\s+|又)?\s*")
 _TIMES_OF = re.compile(r"的[^，。]{0,6}倍")
-_CLAUSE = 4
+_MAX_PHRASE_WORDS = 4
 """A part of a sentence with more words than this is a clause with a verb, which may name another metric."""
 _SPACE = re.compile(r"[\s\-的']*(?:of\s+|the\s+|in\s+)?")
 _GENERIC_HAN = {"平均", "总数", "总额", "数量", "人均", "比例", "百分", "分比", "百分比", "平均分"}
@@ -241,11 +243,11 @@ class Reading:
         """Return a group with the other names of its list if figures follow them, as in "A (3) and B (2)"."""
         members = list(group.members)
         for other in self.in_dimension(group.dimension):
-            between = _ASIDE.sub("", self.text[members[-1].end : other.start])
+            between = _FIGURE_AFTER_MEMBER.sub("", self.text[members[-1].end : other.start])
             if other.start >= members[-1].end and self.words.joins.fullmatch(between):
                 members += other.members
         for other in reversed(self.in_dimension(group.dimension)):
-            between = _ASIDE.sub("", self.text[other.end : members[0].start])
+            between = _FIGURE_AFTER_MEMBER.sub("", self.text[other.end : members[0].start])
             if other.end <= members[0].start and self.words.joins.fullmatch(between):
                 members = [*other.members, *members]
         return Group(tuple(members), group.is_range)
@@ -451,7 +453,7 @@ class Reading:
         metrics = self._metrics_for(start, end, own, free)
         segment = self.segment(start)
         inherited = not own and all(self.segment(metric.start) != segment for metric in metrics)
-        if not metrics or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
+        if not metrics or (inherited and len(_TOKEN.findall(self.part(start))) > _MAX_PHRASE_WORDS):
             return None
         columns = frozenset(column for metric in metrics for column in metric.columns)
         if own:
