@@ -58,10 +58,10 @@ def output_types(
         for question, kind in _typed(gold, source, rng):
             by_type[kind].append(question)
     share = min(limit // len(_TYPES), 2 * min((len(texts) for texts in by_type.values() if texts), default=0))
-    chosen = [(question, kind) for kind in _TYPES for question in by_type[kind][:share]]
-    rng.shuffle(chosen)
-    for start in range(0, len(chosen), size):
-        exchanges = [(output_type_messages(question), kind) for question, kind in chosen[start : start + size]]
+    sample = [(question, kind) for kind in _TYPES for question in by_type[kind][:share]]
+    rng.shuffle(sample)
+    for start in range(0, len(sample), size):
+        exchanges = [(output_type_messages(question), kind) for question, kind in sample[start : start + size]]
         yield grouped(database, "output", _USER, exchanges)
 
 

@@ -29,8 +29,8 @@ def table_choices(
     pairs = [
         (gold, keys) for gold in questions if 0 < len(keys := tables_of(gold.sql, catalog)) <= MAX_CANDIDATE_TABLES
     ]
-    chosen = rng.sample(pairs, min(limit, len(pairs)))
-    for part in _parts(chosen, size):
+    sample = rng.sample(pairs, min(limit, len(pairs)))
+    for part in _parts(sample, size):
         candidates = _candidates({key for _, keys in part for key in keys}, catalog, rng)
         exchanges = [
             (table_choice_messages(catalog, candidates, gold.question), _answer(keys, catalog)) for gold, keys in part
@@ -39,12 +39,12 @@ def table_choices(
 
 
 def _parts(
-    chosen: Sequence[tuple[GoldQuestion, list[str]]], size: int
+    sample: Sequence[tuple[GoldQuestion, list[str]]], size: int
 ) -> Iterator[list[tuple[GoldQuestion, list[str]]]]:
-    """Yield `chosen` in parts of at most `size` that together need at most `MAX_CANDIDATE_TABLES` tables."""
+    """Yield `sample` in parts of at most `size` that together need at most `MAX_CANDIDATE_TABLES` tables."""
     part: list[tuple[GoldQuestion, list[str]]] = []
     tables: set[str] = set()
-    for gold, keys in chosen:
+    for gold, keys in sample:
         if len(part) == size or len(tables | set(keys)) > MAX_CANDIDATE_TABLES:
             yield part
             part, tables = [], set()
@@ -58,8 +58,8 @@ def _candidates(needed: set[str], catalog: Catalog, rng: Random) -> Selection:
     others = [key for key in catalog.tables if key not in needed]
     largest = min(MAX_CANDIDATE_TABLES, len(catalog.tables))
     count = largest if rng.random() < _ALL_SHARE else rng.randint(min(MIN_TABLES, largest), largest)
-    shown = needed | set(rng.sample(others, max(0, count - len(needed))))
-    return {key: list(table.column_names) for key, table in catalog.tables.items() if key in shown}
+    candidates = needed | set(rng.sample(others, max(0, count - len(needed))))
+    return {key: list(table.column_names) for key, table in catalog.tables.items() if key in candidates}
 
 
 def _answer(keys: Sequence[str], catalog: Catalog) -> str:

@@ -49,10 +49,10 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
         return render("no_rows", language)
     if len(rows) == 1 and len(result["columns"]) == 1:
         (column,), value = result["columns"], rows[0][0]
-        shown = (format_cell if _LABEL.search(column) else format_value)(value, language)
+        formatted_value = (format_cell if _LABEL.search(column) else format_value)(value, language)
         if not column.isidentifier():
-            return shown
-        return render("single_value", language, column=column.replace("_", " "), value=shown)
+            return formatted_value
+        return render("single_value", language, column=column.replace("_", " "), value=formatted_value)
     head = f"| {' | '.join(_escape(one_line(name)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
     body = [f"| {' | '.join(_escape(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]

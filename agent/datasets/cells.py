@@ -59,8 +59,8 @@ class Cells:
         """The lowest layers, over the staging table."""
         raw = f"t{self.place}"
         value = f"v{self.place}" if self.paired else "NULL::VARCHAR"
-        kept = f"CASE WHEN {self.text} IS NOT NULL THEN {raw} END"
-        original = f"coalesce({self.value}, {kept})" if self.paired else kept
+        raw_text = f"CASE WHEN {self.text} IS NOT NULL THEN {raw} END"
+        original = f"coalesce({self.value}, {raw_text})" if self.paired else raw_text
         is_trimmed = f"{_starts_visible(raw)} AND right({raw}, 1) BETWEEN '!' AND '~'"
         text = f"CASE WHEN {is_trimmed} THEN {raw} ELSE nullif({_trim_sql(raw)}, '') END"
         return {self.text: text, self.value: value}, {self.original: original}

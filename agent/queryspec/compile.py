@@ -195,7 +195,7 @@ class _Compiler:
 
     def _derive(self) -> None:
         """Add the columns derived from the result, with one outer query for each level of dependency."""
-        added: set[str] = set()
+        level_names: set[str] = set()
         result_columns = [derived for derived in self.spec.derived if derived.name not in self.rows]
         if result_columns and self.spec.is_grouped:
             self._wrap()
@@ -203,13 +203,13 @@ class _Compiler:
             node = self.nodes[derived.name]
             is_ordered = any(call.function == "change_from_previous" for call in windows_in(node))
             sorts = [sort.by for sort in self.spec.sort if is_ordered]
-            if added & {*names_in(node), *sorts}:
+            if level_names & {*names_in(node), *sorts}:
                 self._wrap()
-                added = set()
+                level_names = set()
             column, is_float = ExpressionWriter(self._number, self.bound, self._order()).column(node)
             self.columns[derived.name] = column
             self.numbers |= {derived.name} if is_float else set()
-            added.add(derived.name)
+            level_names.add(derived.name)
 
     def _filter_result(self) -> bool:
         """Apply the filters on the result; return whether that required an outer query."""

@@ -92,8 +92,8 @@ def efficiency(logs: Sequence[QuestionLog]) -> float | None:
     questions_asked = sum(log.questions_asked for log in logs)
     if any(log.rounds and log.rounds[0].asked for log in logs):
         return None
-    gained = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
-    return round(gained / questions_asked, 4) if questions_asked else None
+    additional_matches = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
+    return round(additional_matches / questions_asked, 4) if questions_asked else None
 
 
 def _perplexities(logs: Sequence[QuestionLog]) -> dict[str, float | None]:
