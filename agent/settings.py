@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 from agent.errors import ConfigurationError
 from agent.messages import Message, message_of
-from agent.types import MOST_CANDIDATES, Clarify, Limits
+from agent.types import MAX_CANDIDATES, Clarify, Limits
 
 TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
@@ -182,7 +182,7 @@ class Settings(ServiceSettings):
     embedded_candidates: int = Field(
         3,
         ge=1,
-        le=MOST_CANDIDATES,
+        le=MAX_CANDIDATES,
         description="Number of candidate statements of the embedded model, among which their results vote.",
     )
     embeddings_model: str | None = Field(

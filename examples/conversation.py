@@ -1,4 +1,4 @@
-"""Ask a question, answer the question back if there is one, and ask a follow-up."""
+"""Ask a question, answer the clarifying question if there is one, and ask a follow-up."""
 
 from datasphinx import Agent
 

@@ -1,4 +1,4 @@
-"""Ask a spreadsheet a question: `python examples/spreadsheet.py [FILE]`; without a file, the sample returns."""
+"""Ask a spreadsheet a question: `python examples/spreadsheet.py [FILE]`; default: the sample file of returns."""
 
 import sys
 from pathlib import Path

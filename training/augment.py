@@ -51,10 +51,12 @@ def augmented(group: Group, rng: Random) -> Group:
 
 def _columns(text: str, needed: set[str], rng: Random) -> list[str]:
     columns = [column.strip() for column in _COLUMN.findall(text)]
-    kept = [column for column in columns if column.split()[0] in needed or rng.random() >= _DROP_PROBABILITY] or columns
+    remaining = [
+        column for column in columns if column.split()[0] in needed or rng.random() >= _DROP_PROBABILITY
+    ] or columns
     if rng.random() < 0.5:
-        rng.shuffle(kept)
-    return kept
+        rng.shuffle(remaining)
+    return remaining
 
 
 def _names(table: re.Match[str]) -> list[str]:

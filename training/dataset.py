@@ -39,13 +39,13 @@ def selection_with(needed: Iterable[str], catalog: Catalog, rng: Random) -> Sele
 
     A schema that the agent shows whole is also reduced in 40 % of the cases.
     """
-    tables, chosen = catalog.tables, set(needed)
+    tables, selected_keys = catalog.tables, set(needed)
     if is_shown_whole(catalog) and rng.random() >= _SUBSET_SHARE:
-        chosen = set(tables)
+        selected_keys = set(tables)
     else:
-        others = [key for key in tables if key not in chosen]
-        chosen |= set(rng.sample(others, min(len(others), rng.randint(*_OTHER_TABLES))))
-    return {key: list(table.column_names) for key, table in tables.items() if key in chosen}
+        others = [key for key in tables if key not in selected_keys]
+        selected_keys |= set(rng.sample(others, min(len(others), rng.randint(*_OTHER_TABLES))))
+    return {key: list(table.column_names) for key, table in tables.items() if key in selected_keys}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Examples of the output type task: a question without a schema, answered by an output type.
 
 The types are those of `agent.types.OutputType`: `number` and `string` for a single fact, `plot` for a chart,
-`dataframe` otherwise. They follow `agent.answers.form`, except for lists that happen to have one row.
+`dataframe` otherwise. They follow `agent.answers.outputs`, except for lists that happen to have one row.
 """
 
 import re
@@ -58,10 +58,10 @@ def output_types(
         for question, kind in _typed(gold, source, rng):
             by_type[kind].append(question)
     share = min(limit // len(_TYPES), 2 * min((len(texts) for texts in by_type.values() if texts), default=0))
-    chosen = [(question, kind) for kind in _TYPES for question in by_type[kind][:share]]
-    rng.shuffle(chosen)
-    for start in range(0, len(chosen), size):
-        exchanges = [(output_type_messages(question), kind) for question, kind in chosen[start : start + size]]
+    sample = [(question, kind) for kind in _TYPES for question in by_type[kind][:share]]
+    rng.shuffle(sample)
+    for start in range(0, len(sample), size):
+        exchanges = [(output_type_messages(question), kind) for question, kind in sample[start : start + size]]
         yield grouped(database, "output", _USER, exchanges)
 
 

@@ -4,8 +4,8 @@ Each example attends to the prefix and to itself, and its positions continue fro
 computes the same as for the example alone after the prefix (prefix sharing, applied to training).
 
 The attention skips pairs of tokens that do not see each other. Its result and gradients equal those of masked
-attention, which a test verifies. The gradients are implemented by hand, so that each array is saved
-for them once, in the data type of the queries: on a CPU, moving arrays takes longer than multiplying them.
+attention, which a test verifies. The gradients are implemented here, so that each array is saved once, in the data type
+of the queries: on a CPU, moving arrays takes longer than multiplying them.
 
 Shapes: H tokens of the prefix, N tokens of the examples, E examples of at most L tokens, A heads in G groups that share
 a key.

@@ -237,10 +237,10 @@ def repairs(
         Terminal: the database rejects all statements.
     """
     pairs = [(gold, answer) for gold in questions if (answer := compact(gold.sql, source.catalog)) is not None]
-    chosen = rng.sample(pairs, min(limit, len(pairs)))
-    chosen.sort(key=lambda pair: min(tables_of(pair[0].sql, source.catalog), default=""))
-    for start in range(0, len(chosen), size):
-        group = _group(source, database, chosen[start : start + size], rng)
+    sample = rng.sample(pairs, min(limit, len(pairs)))
+    sample.sort(key=lambda pair: min(tables_of(pair[0].sql, source.catalog), default=""))
+    for start in range(0, len(sample), size):
+        group = _group(source, database, sample[start : start + size], rng)
         if group:
             yield group
 
@@ -263,17 +263,19 @@ def error_of(text: str, source: Source) -> str | None:
 
 def _group(source: Source, database: str, part: Sequence[tuple[GoldQuestion, str]], rng: Random) -> Group | None:
     needed = {key for gold, _ in part for key in tables_of(gold.sql, source.catalog)}
-    shown = selection_with(needed, source.catalog, rng)
+    selection = selection_with(needed, source.catalog, rng)
     exchanges = []
     for gold, answer in part:
-        failed = _failed(answer, source, shown, rng)
+        failed = _failed(answer, source, selection, rng)
         if failed:
-            values = linked_values(gold.question, source.values, shown)
-            exchanges.append((statement_messages(source.catalog, shown, gold.question, values, failed=failed), answer))
-    return grouped(database, "repair", describe_briefly(source.catalog, shown), exchanges) if exchanges else None
+            values = linked_values(gold.question, source.values, selection)
+            exchanges.append(
+                (statement_messages(source.catalog, selection, gold.question, values, failed=failed), answer)
+            )
+    return grouped(database, "repair", describe_briefly(source.catalog, selection), exchanges) if exchanges else None
 
 
-def _failed(answer: str, source: Source, shown: Selection, rng: Random) -> tuple[str, str] | None:
+def _failed(answer: str, source: Source, selection: Selection, rng: Random) -> tuple[str, str] | None:
     """Return the first corruption of `answer` that fails, with its error; None if none fails."""
-    wrong = ((text, error_of(text, source)) for text in corruptions(answer, source.catalog, shown, rng))
+    wrong = ((text, error_of(text, source)) for text in corruptions(answer, source.catalog, selection, rng))
     return next(((text, error) for text, error in wrong if error), None)

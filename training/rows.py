@@ -240,9 +240,9 @@ class _Rows:
         single = (key, table.primary_key[0].lower()) if len(table.primary_key) == 1 else None
         if single and key.startswith("ref_") and single not in self._links:
             return max(self._rng.randint(*_LOOKUP_ROWS), min(40, len(self._literals.get(single, ()))))
-        linked = any((key, column.name.lower()) in self.foreign for column in table.columns)
+        has_foreign_key = any((key, column.name.lower()) in self.foreign for column in table.columns)
         dated = any(column.type == "time" for column in table.columns)
-        return self._rng.randint(*(_EVENT_ROWS if linked and dated else _ROWS))
+        return self._rng.randint(*(_EVENT_ROWS if has_foreign_key and dated else _ROWS))
 
     def _values(self, place: Place) -> list[Value]:
         if place not in self._cache:

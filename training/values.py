@@ -74,8 +74,8 @@ def make_values(
         return _spread(chosen_literals, [f"{rng.randrange(24):02}:{rng.randrange(60):02}:00" for _ in range(rows)], rng)
     words, many = words_for(table, column)
     if column.values or not many:
-        chosen = [*chosen_literals, *rng.sample(words, min(len(words), max(3, 8 - len(chosen_literals))))]
-        values: Sequence[Value] = list(column.values) or chosen
+        sample = [*chosen_literals, *rng.sample(words, min(len(words), max(3, 8 - len(chosen_literals))))]
+        values: Sequence[Value] = list(column.values) or sample
         return _skewed(values, rows, rng)
     return _spread(chosen_literals, [rng.choice(words) for _ in range(rows)], rng)
 
@@ -104,10 +104,10 @@ def words_for(table: str, column: SpiderColumn) -> tuple[tuple[str, ...], bool]:
 
 def skewed_choice(parents: Sequence[Value], rows: int, rng: Random) -> list[Value]:
     """Return `rows` random elements of `parents` with a skewed distribution; a fifth of the parents is never chosen."""
-    kept = list(parents)
-    rng.shuffle(kept)
-    kept = kept[: max(1, round(len(kept) * 0.8))] if len(kept) > 4 else kept
-    return _skewed(kept, rows, rng)
+    candidates = list(parents)
+    rng.shuffle(candidates)
+    candidates = candidates[: max(1, round(len(candidates) * 0.8))] if len(candidates) > 4 else candidates
+    return _skewed(candidates, rows, rng)
 
 
 def _skewed(values: Sequence[Value], rows: int, rng: Random) -> list[Value]:

@@ -32,8 +32,8 @@ def narrate(
     """Return a few sentences about `results`, the main result first; `draft` is a text the model has already written.
 
     Values of secret columns are masked first, so that no prompt contains them. If the rows do not support a figure or
-    claim, the model is told which and why, and rewrites the text once. Returns None if the model fails or the second
-    text contains an unsupported claim as well.
+    claim, the model gets these claims with the reasons and rewrites the text once. Returns None if the model fails or
+    the second text has an unsupported claim too.
     """
     results = {name: masked(result) for name, result in results.items()}
     messages = _messages(question, results, output_type, language, model)
@@ -95,22 +95,22 @@ def _messages(
     )
 
 
-_MOST_METRICS = 6
-_MOST_GROUPS = 12
-_MOST_CHARS = 2_000
+_MAX_METRICS = 6
+_MAX_GROUPS = 12
+_MAX_CHARS = 2_000
 
 
 def computed_facts(results: Sequence[Result], question: str) -> str:
     """Return totals, averages, medians, extremes, shares and changes of `results`, at most 2,000 characters.
 
-    Results of one row have none. Of a result that was cut off only the number of rows shown is given.
+    Results of one row have none. For a truncated result, only the number of its rows is returned.
     """
     lines: list[str] = []
     size = 0
     for result in results:
         for line in _facts_of(Table(result, question)):
             size += len(line) + 1
-            if size > _MOST_CHARS:
+            if size > _MAX_CHARS:
                 return "\n".join(lines)
             lines.append(line)
     return "\n".join(lines)
@@ -124,19 +124,19 @@ def _facts_of(table: Table) -> Iterator[str]:
         yield f"{len(table.rows)} rows are shown, more exist: totals, counts and extremes of all rows are not known"
         return
     yield f"rows: {rows}"
-    for column in table.metrics[:_MOST_METRICS]:
+    for column in table.metrics[:_MAX_METRICS]:
         values = table.values(table.all, column.index)
         if len(values) < 2:
             continue
         computed = aggregates(values)
-        parts = [f"total {_shown(computed['total'])}"] if column.is_additive else []
-        parts += [f"average {_shown(computed['average'])}", f"median {_shown(computed['median'])}"]
+        parts = [f"total {_number_text(computed['total'])}"] if column.is_additive else []
+        parts += [f"average {_number_text(computed['average'])}", f"median {_number_text(computed['median'])}"]
         ordered = sorted(
             (at for at in bits(table.all) if column.values[at] is not None), key=lambda at: column.values[at] or 0.0
         )
         parts += [f"highest {_cell(table, column, ordered[-1])}", f"lowest {_cell(table, column, ordered[0])}"]
         yield f"{column.name}: {'; '.join(parts)}"
-    for column in table.metrics[:_MOST_METRICS]:
+    for column in table.metrics[:_MAX_METRICS]:
         yield from _by_group(table, column)
         yield from _over_time(table, column)
 
@@ -148,11 +148,11 @@ def _by_group(table: Table, column: Column) -> Iterator[str]:
         return
     for label in table.labels:
         groups = table.groups(label.index)
-        if not 1 < len(groups) <= _MOST_GROUPS:
+        if not 1 < len(groups) <= _MAX_GROUPS:
             continue
         totals = {name: sum(table.values(rows, column.index)) for name, rows in groups.items()}
         shares = ", ".join(
-            f"{name} {_shown(total) + ' = ' if len(groups) < len(table.rows) else ''}{100 * total / whole:.1f}%"
+            f"{name} {_number_text(total) + ' = ' if len(groups) < len(table.rows) else ''}{100 * total / whole:.1f}%"
             for name, total in totals.items()
         )
         yield f"{column.name} by {label.name}, share of the total: {shares}"
@@ -166,15 +166,16 @@ def _over_time(table: Table, column: Column) -> Iterator[str]:
     early, late = sum(table.values(first, column.index)), sum(table.values(last, column.index))
     if column.is_additive or first.bit_count() == last.bit_count() == 1:
         change = f", {100 * (late - early) / abs(early):+.1f}%" if early else ""
-        yield f"{column.name}, first period to last: {_shown(early)} to {_shown(late)}, {late - early:+,.6g}{change}"
+        ends = f"{_number_text(early)} to {_number_text(late)}"
+        yield f"{column.name}, first period to last: {ends}, {late - early:+,.6g}{change}"
 
 
 def _cell(table: Table, column: Column, row: int) -> str:
     names = [str(table.rows[row][label.index]) for label in table.columns if label.kind in {"label", "period"}]
-    value = _shown(column.values[row] or 0.0)
+    value = _number_text(column.values[row] or 0.0)
     return f"{value} ({', '.join(names[:2])})" if names else value
 
 
-def _shown(value: float) -> str:
+def _number_text(value: float) -> str:
     """Return a number without exponent, with at most four decimals."""
     return f"{value:,.4f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"

@@ -140,7 +140,7 @@ def _partial_output(state: AnalystState) -> dict[str, Any]:
         "output_type": None,
         "value": None,
         "sql": list(results.values())[-1]["sql"] if results else None,
-        "tables": [answer_table(name, kept["result"]) for name, kept in results.items()],
+        "tables": [answer_table(name, item["result"]) for name, item in results.items()],
         "charts": [drawing["chart"] for drawing in state.get("drawn") or ()],
     }
 

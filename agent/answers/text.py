@@ -37,7 +37,7 @@ def format_cell(value: Any, language: Language) -> str:
     return format_value(value, language)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return `text` with the characters escaped that would end a cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|")
 
@@ -49,13 +49,13 @@ def plain_text(result: Result, language: Language, max_rows: int) -> str:
         return render("no_rows", language)
     if len(rows) == 1 and len(result["columns"]) == 1:
         (column,), value = result["columns"], rows[0][0]
-        shown = (format_cell if _LABEL.search(column) else format_value)(value, language)
+        formatted_value = (format_cell if _LABEL.search(column) else format_value)(value, language)
         if not column.isidentifier():
-            return shown
-        return render("single_value", language, column=column.replace("_", " "), value=shown)
-    head = f"| {' | '.join(_escaped(one_line(name)) for name in result['columns'])} |"
+            return formatted_value
+        return render("single_value", language, column=column.replace("_", " "), value=formatted_value)
+    head = f"| {' | '.join(_escape(one_line(name)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
-    body = [f"| {' | '.join(_escaped(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
+    body = [f"| {' | '.join(_escape(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
     parts = ["\n".join([head, line, *body])]
     if len(rows) > max_rows:
         parts.append(render("row_count", language, count=format_value(len(rows), language)))

@@ -64,7 +64,7 @@ class Notes:
         return name
 
     def numbers(self, result: Result, spec: PlotSpec, name: str) -> list[Number | None]:
-        """Return the cells of a measure in the unit of the chart, and count those that are not numbers."""
+        """Return the cells of a measure in the unit of the chart; count those that are not numbers for the notes."""
         cells = column(result, name)
         values = [number(cell) for cell in cells]
         self._left_out += sum(cell is not None and value is None for cell, value in zip(cells, values, strict=True))
@@ -184,12 +184,12 @@ def _limit_series(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     if spec.chart_type == "heatmap":
         notes.add("chart_largest", count=count, shown=limit, column=name)
         return replace(grid, series=[grid.series[at] for at in largest(weights, limit)])
-    kept = largest(weights, limit - 1)
+    top = largest(weights, limit - 1)
     other = notes.other([series.name for series in grid.series])
-    notes.add("chart_rest_added", count=count, shown=len(kept), column=name, other=other)
-    rest = [series.values for at, series in enumerate(grid.series) if at not in kept]
+    notes.add("chart_rest_added", count=count, shown=len(top), column=name, other=other)
+    rest = [series.values for at, series in enumerate(grid.series) if at not in top]
     sums = (None if all(value is None for value in values) else total(values) for values in zip(*rest, strict=True))
-    return replace(grid, series=[*(grid.series[at] for at in kept), Series(other, tuple(sums))])
+    return replace(grid, series=[*(grid.series[at] for at in top), Series(other, tuple(sums))])
 
 
 def _limit_parts(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
@@ -199,11 +199,11 @@ def _limit_parts(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     if count <= MAX_SERIES:
         return grid
     values = grid.series[0].values
-    kept = largest([value or 0 for value in values], MAX_SERIES - 1)
+    top = largest([value or 0 for value in values], MAX_SERIES - 1)
     other = notes.other(grid.labels)
-    notes.add("chart_rest_added", count=count, shown=len(kept), column=clean(spec.x), other=other)
-    rest = total([value for at, value in enumerate(values) if at not in kept])
-    reduced = grid.at(kept)
+    notes.add("chart_rest_added", count=count, shown=len(top), column=clean(spec.x), other=other)
+    rest = total([value for at, value in enumerate(values) if at not in top])
+    reduced = grid.at(top)
     parts = replace(reduced.series[0], values=(*reduced.series[0].values, rest))
     return _Grid([*reduced.labels, other], None, [parts])
 
@@ -253,17 +253,18 @@ def _places(result: Result, spec: PlotSpec) -> tuple[list[Number | None], list[s
 
 def _scatter_series(result: Result, spec: PlotSpec, places: list[Number | None], notes: Notes) -> list[Series]:
     if spec.series is None:
-        return [_of_pairs(clean(name), places, notes.numbers(result, spec, name)) for name in spec.y]
+        return [_series_of_pairs(clean(name), places, notes.numbers(result, spec, name)) for name in spec.y]
     values = notes.numbers(result, spec, spec.y[0])
     groups: dict[str, list[int]] = {}
     for row, cell in enumerate(column(result, spec.series)):
         groups.setdefault(label(cell), []).append(row)
     return [
-        _of_pairs(name, [places[row] for row in rows], [values[row] for row in rows]) for name, rows in groups.items()
+        _series_of_pairs(name, [places[row] for row in rows], [values[row] for row in rows])
+        for name, rows in groups.items()
     ]
 
 
-def _of_pairs(name: str, places: list[Number | None], values: list[Number | None]) -> Series:
+def _series_of_pairs(name: str, places: list[Number | None], values: list[Number | None]) -> Series:
     pairs = [(x, y) for x, y in zip(places, values, strict=True) if x is not None and y is not None]
     return Series(name, tuple(y for _, y in pairs), tuple(x for x, _ in pairs))
 
@@ -271,12 +272,14 @@ def _of_pairs(name: str, places: list[Number | None], values: list[Number | None
 def _limit_scatter_series(series: list[Series], spec: PlotSpec, notes: Notes) -> list[Series]:
     if len(series) <= MAX_SERIES:
         return series
-    kept = largest([len(part.at) for part in series], MAX_SERIES - 1)
+    top = largest([len(part.at) for part in series], MAX_SERIES - 1)
     other = notes.other([part.name for part in series])
-    notes.add("chart_rest_joined", count=len(series), shown=len(kept), column=clean(spec.series or ""), other=other)
-    rest = [part for at, part in enumerate(series) if at not in kept]
-    joined = Series(other, tuple(y for part in rest for y in part.values), tuple(x for part in rest for x in part.at))
-    return [*(series[at] for at in kept), joined]
+    notes.add("chart_rest_joined", count=len(series), shown=len(top), column=clean(spec.series or ""), other=other)
+    rest = [part for at, part in enumerate(series) if at not in top]
+    remainder = Series(
+        other, tuple(y for part in rest for y in part.values), tuple(x for part in rest for x in part.at)
+    )
+    return [*(series[at] for at in top), remainder]
 
 
 def _sample_points(series: list[Series], notes: Notes) -> list[Series]:
@@ -286,8 +289,10 @@ def _sample_points(series: list[Series], notes: Notes) -> list[Series]:
     fewer = []
     for part in series:
         limit = MAX_POINTS * len(part.at) // count
-        kept = sampled(len(part.at), limit, extremes(part.values) | extremes(part.at))
-        fewer.append(replace(part, values=tuple(part.values[at] for at in kept), at=tuple(part.at[at] for at in kept)))
+        indices = sampled(len(part.at), limit, extremes(part.values) | extremes(part.at))
+        fewer.append(
+            replace(part, values=tuple(part.values[at] for at in indices), at=tuple(part.at[at] for at in indices))
+        )
     notes.add("chart_sampled", count=count, shown=sum(len(part.at) for part in fewer))
     return fewer
 
@@ -317,11 +322,11 @@ def _limit_groups(groups: dict[str, list[Number]], spec: PlotSpec, notes: Notes)
     if len(groups) <= _MAX_BOXES:
         return groups
     names = list(groups)
-    kept = [names[at] for at in largest([len(values) for values in groups.values()], _MAX_BOXES - 1)]
+    top = [names[at] for at in largest([len(values) for values in groups.values()], _MAX_BOXES - 1)]
     other = notes.other(names)
-    notes.add("chart_rest_joined", count=len(names), shown=len(kept), column=clean(spec.x), other=other)
-    rest = [value for name in names if name not in kept for value in groups[name]]
-    return {**{name: groups[name] for name in kept}, other: rest}
+    notes.add("chart_rest_joined", count=len(names), shown=len(top), column=clean(spec.x), other=other)
+    rest = [value for name in names if name not in top for value in groups[name]]
+    return {**{name: groups[name] for name in top}, other: rest}
 
 
 def _box(values: Sequence[Number]) -> Box:

@@ -1,4 +1,4 @@
-"""Draw a figure with matplotlib. Import this module late: it needs the extra `charts`."""
+"""Draw a figure with matplotlib. Import this module only to draw, since it requires the extra `charts`."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ _SHIPPED_FONTS = ("DejaVu Sans", "Noto Sans SC")
 
 def png_of(figure: Figure) -> tuple[bytes, int]:
     """Return the PNG without metadata, and the number of distinct characters that no font has."""
-    with _styled(figure) as missing:
+    with _chart_style(figure) as missing:
         data = BytesIO()
         canvas_of(figure, Lettering(missing)).savefig(data, format="png", metadata={"Software": None})
     return data.getvalue(), len(missing)
@@ -68,7 +68,7 @@ def _add_legend(canvas: Canvas, axes: Axes, figure: Figure, lettering: "Letterin
 
 
 @contextmanager
-def _styled(figure: Figure) -> Iterator[set[str]]:
+def _chart_style(figure: Figure) -> Iterator[set[str]]:
     """Set fonts and colours; yield the characters that no font has."""
     categories = figure.data.categories
     texts = [figure.title, figure.x_name, figure.y_name, figure.spec.series or "", *figure.notes, *categories]
@@ -111,7 +111,7 @@ def families_for(text: str) -> tuple[list[str], set[str]]:
     missing = {char for char in text if char.isprintable() and not char.isspace()}
     for family in _SHIPPED_FONTS:
         missing -= _characters(font_manager.findfont(family))
-    for family, path in _installed() if missing else ():
+    for family, path in _installed_fonts() if missing else ():
         covered = missing & _characters(path)
         if covered:
             families.append(family)
@@ -124,7 +124,7 @@ def _characters(path: str) -> frozenset[str]:
     return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
 
 
-def _installed() -> list[tuple[str, str]]:
+def _installed_fonts() -> list[tuple[str, str]]:
     """Return family and file of each installed upright font of normal weight, without the last-resort fonts."""
     fonts = {
         entry.name: entry.fname

@@ -1,4 +1,4 @@
-"""The figure: the data of a chart, from which both the ECharts option and the picture are made."""
+"""The figure: the data of a chart, common to the ECharts option and the picture."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -116,16 +116,16 @@ def _check_form(spec: PlotSpec) -> Iterator[SpecProblem]:
 
 
 def _check_names(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
-    columns, seen = result["columns"], dict[str, str]()
+    columns, paths = result["columns"], dict[str, str]()
     for path, name in _encodings(spec):
         times = columns.count(name)
         if times == 0:
             yield SpecProblem(path, f"the result has no column {name!r}", nearest(name, columns, _MIN_SIMILARITY))
         elif times > 1:
             yield SpecProblem(path, f"the result has {times} columns {name!r}: give them names of their own")
-        elif name in seen:
-            yield SpecProblem(path, f"{name!r} is drawn as {seen[name]} already")
-        seen.setdefault(name, path)
+        elif name in paths:
+            yield SpecProblem(path, f"{name!r} is drawn as {paths[name]} already")
+        paths.setdefault(name, path)
 
 
 def _check_measures(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:

@@ -62,7 +62,7 @@ def feedback_of(state: Mapping[str, Any]) -> Feedback:
         NothingAnswered: the thread has no answer, or the last run asked a clarifying question.
         InputInvalid: the feedback is malformed.
     """
-    feedback: Feedback = _validated(_FEEDBACK, state.get("feedback"), "feedback")
+    feedback: Feedback = _validate(_FEEDBACK, state.get("feedback"), "feedback")
     if not state.get("turns") or state.get("clarification"):
         raise NothingAnswered()
     return feedback
@@ -95,7 +95,7 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
             raise InputInvalid("clarification_answer", Message("number_needs_clarification"))
         remark = Clarification(question="", answer=answer)
         return {"clarifications": [*(state.get("clarifications") or ()), remark]}
-    question: ClarifyingQuestion = _validated(_QUESTION, state["clarification"], "clarification")
+    question: ClarifyingQuestion = _validate(_QUESTION, state["clarification"], "clarification")
     if len(json.dumps(question, default=str)) > _LONGEST_QUESTION:
         raise InputInvalid("clarification", Message("too_many_characters", limit=_LONGEST_QUESTION))
     option = _selected_option(answer, question)
@@ -159,7 +159,7 @@ def _text(value: Any, name: str) -> str:
     return text
 
 
-def _validated(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
+def _validate(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
     try:
         return adapter.validate_python(value)
     except ValidationError as error:

@@ -196,19 +196,19 @@ def distinct_readings(options: Sequence[ReadingOption], source: Source, rejected
 
 
 def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
-    shown = Option(label=option.label, reading=option.reading, preview=None)
+    displayed_option = Option(label=option.label, reading=option.reading, preview=None)
     if not option.sql:
-        return Reading(shown, None)
+        return Reading(displayed_option, None)
     repaired = repair(option.sql, source.catalog)
     sql = repaired.sql if repaired else option.sql
     try:
         result = source.execute(sql)
     except (StatementTimeout, StatementTooCostly):
-        return Reading(shown, sql)
+        return Reading(displayed_option, sql)
     except _REFUSALS as error:
         note(f"left out the reading {option.label!r}: {error}")
         return None
-    reading = Reading({**shown, "preview": _preview(result)}, sql)
+    reading = Reading({**displayed_option, "preview": _preview(result)}, sql)
     if result["truncated"]:
         return reading
     order = comparison_key(result, ordered=True) if is_ordered(sql, source.catalog.dialect) else None

@@ -103,7 +103,7 @@ def without_its_password(source: str, settings: "Settings") -> "tuple[str, Setti
 
 
 class Talk:
-    """A conversation from the command line."""
+    """A conversation on the command line."""
 
     def __init__(self, graph: Any, threads: "Threads", thread: str | None, console: "Console | None") -> None:
         """Continue `thread`, or start one if it is None; print each completed step to `console` if it is set."""
@@ -232,7 +232,7 @@ def ask(
         typer.Option(
             dir_okay=False,
             callback=_chart_path,
-            help="Write the chart, if one is drawn, to this file: .png, .html, or .json for its ECharts option.",
+            help="Write the chart of the answer, if any, to this file: .png, .html, or .json for its ECharts option.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -263,7 +263,7 @@ def ask(
     except (InputInvalid, ThreadBusy, ThreadsUnavailable, ThreadUnknown) as error:
         if not as_json:
             raise
-        output = _refused(error, inputs, thread)
+        output = _refusal(error, inputs, thread)
     if chart:
         _save(output, chart)
     # Frozen objects are not collected at exit, which saves time; DuckDB would report its own as leaked.
@@ -274,7 +274,7 @@ def ask(
 
 @dataclass(frozen=True)
 class _Target:
-    """The data of a question, as the options name it; a thread may determine it instead."""
+    """The files or the source that the options name; a thread may determine them instead."""
 
     thread: str | None
     files: tuple[Path, ...]
@@ -307,7 +307,7 @@ def _ask(
         return _converse(talk, inputs, options, as_json=as_json)
 
 
-def _refused(error: DatasphinxError, inputs: dict[str, Any], thread: str | None) -> "Reply":
+def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None) -> "Reply":
     from agent.conversation.reply import refusal
     from agent.core.failure import failure_of
 

@@ -157,8 +157,8 @@ def run_demo(services: Services, console: Console) -> int:
     console.print(f"Five questions about the sample shop, answered by the model {model.name}.")
     if model.profile == "embedded":
         console.print(_EMBEDDED)
-    of_shop = _ask_shop(services, console)
-    console.print(f"{of_shop} of {len(SHOP)} answered like the reference statements.\n")
+    shop_matches = _ask_shop(services, console)
+    console.print(f"{shop_matches} of {len(SHOP)} answered like the reference statements.\n")
     try:
         datasets = {
             path: services.registry.create(services.registry.add_file(path))
@@ -166,13 +166,13 @@ def run_demo(services: Services, console: Console) -> int:
         }
     except DriverMissing as error:
         console.print(Text(f"The spreadsheets are skipped. {error}", style="yellow"))
-        return of_shop
+        return shop_matches
     console.print(_SHEETS)
     if model.profile == "embedded":
         console.print(_EMBEDDED_SHEETS)
-    of_sheets = _ask_sheets(datasets, services, console)
-    console.print(f"{of_sheets} of {len(SHEETS)} answered like the reference queries.")
-    return of_shop + of_sheets
+    sheet_matches = _ask_sheets(datasets, services, console)
+    console.print(f"{sheet_matches} of {len(SHEETS)} answered like the reference queries.")
+    return shop_matches + sheet_matches
 
 
 def _ask_shop(services: Services, console: Console) -> int:
@@ -214,8 +214,8 @@ def _compare(
 ) -> bool:
     """Print the output, and return whether its main table has the rows of a reference."""
     render.show(output, console)
-    answered = bool(output["tables"]) and not output["error"]
-    if answered and any(matches(expected, output["tables"][0], ordered=ordered) for expected in references):
+    has_answer = bool(output["tables"]) and not output["error"]
+    if has_answer and any(matches(expected, output["tables"][0], ordered=ordered) for expected in references):
         console.print(Text("✓ the same rows as the reference", style="green"))
         return True
     answer = output["sql"] if not output["error"] else output["error"]["message"]

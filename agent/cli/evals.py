@@ -10,9 +10,9 @@ import typer
 from agent.cli.options import AsJson, BaseUrl, ModelName
 from agent.cli.text import echo, json_text
 from agent.evals.datasets import Dataset, read_questions
-from agent.evals.options import ASKING, MOST_ROUNDS, MatchRule, Method, OracleName
+from agent.evals.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
 from agent.evals.published_datasets import DatasetName, open_dataset
-from agent.types import MOST_CANDIDATES, EmbeddedOptions
+from agent.types import MAX_CANDIDATES, EmbeddedOptions
 
 if TYPE_CHECKING:
     from agent.evals.experiments.run import Plan
@@ -41,16 +41,14 @@ Match = Annotated[
 ]
 Candidates = Annotated[
     int | None,
-    typer.Option(
-        min=1, max=MOST_CANDIDATES, help="Number of statements that the embedded model writes for a question."
-    ),
+    typer.Option(min=1, max=MAX_CANDIDATES, help="Number of statements that the embedded model writes for a question."),
 ]
 Oracle = Annotated[
     OracleName | None,
     typer.Option(help="Answers clarifying questions: the model, or a rule (the default for the embedded model)."),
 ]
 Rounds = Annotated[
-    int | None, typer.Option(min=1, max=MOST_ROUNDS, help=f"Rounds after the first answer; default: {MOST_ROUNDS}.")
+    int | None, typer.Option(min=1, max=MAX_ROUNDS, help=f"Rounds after the first answer; default: {MAX_ROUNDS}.")
 ]
 Parallel = Annotated[int | None, typer.Option(min=1, help="Number of concurrent questions; 1 for the embedded model.")]
 
@@ -123,9 +121,9 @@ def plan_of(
         "--parallel": parallel,
     }
     if out is None:
-        given_options = [name for name, value in options.items() if value]
-        if given_options:
-            raise typer.BadParameter("needs a folder for the logs, --out", param_hint=", ".join(given_options))
+        option_names = [name for name, value in options.items() if value]
+        if option_names:
+            raise typer.BadParameter("needs a folder for the logs, --out", param_hint=", ".join(option_names))
         return None
     if rounds and method is Method.BASELINE:
         raise typer.BadParameter(f"{method} has no rounds", param_hint="--rounds")
@@ -137,7 +135,7 @@ def plan_of(
         raise typer.BadParameter("the embedded model writes statements and nothing else", param_hint="--oracle")
     from agent.evals.experiments.run import Plan
 
-    default_rounds = 0 if method is Method.BASELINE else MOST_ROUNDS
+    default_rounds = 0 if method is Method.BASELINE else MAX_ROUNDS
     return Plan(out, method, oracle, rounds or default_rounds, parallel or 1, match)
 
 
@@ -199,7 +197,7 @@ def run_eval(
     base_url: BaseUrl = None,
     candidates: Candidates = None,
     without: Annotated[
-        list[Part] | None, typer.Option(help="A part of the embedded model to turn off; may be repeated.")
+        list[Part] | None, typer.Option(help="Part of the embedded model to turn off; may be repeated.")
     ] = None,
 ) -> None:
     """Run questions through the whole graph with the configured model, by default the embedded model."""

@@ -32,7 +32,7 @@ OfSource = Annotated[
 @examples_app.command()
 def add(
     question: Annotated[str, typer.Argument(help="The question.")],
-    sql: Annotated[str, typer.Argument(help="The statement that answers it.")],
+    sql: Annotated[str, typer.Argument(help="SQL that answers the question.")],
     source: OfSource = None,
     as_json: AsJson = False,
 ) -> None:

@@ -25,7 +25,7 @@ def _keys() -> None:
 
 @key_app.command()
 def new(
-    tenant: Annotated[str, typer.Argument(callback=_tenant, help="The tenant that the key belongs to.")],
+    tenant: Annotated[str, typer.Argument(callback=_tenant, help="Tenant of the key.")],
     as_json: AsJson = False,
 ) -> None:
     """Print a new key, and its hash for the settings. The key is not stored.

@@ -32,7 +32,7 @@ _STAGES = {"read": "reading the file", "examine": "examining the columns", "writ
 
 
 class ReadingBar:
-    """A progress bar for reading a schema. It is shown for large schemas only."""
+    """A progress bar for reading a schema, shown for large schemas only."""
 
     def __init__(self, console: Console) -> None:
         """Show the bar on `console` if that is a terminal."""
@@ -137,14 +137,14 @@ def rows_table(table: AnswerTable, language: Language) -> Table:
     """Return the first rows of `table`, with numbers aligned right."""
     more = len(table["rows"]) - _SHOWN_ROWS
     caption = f"and {more:,} more rows" if more > 0 else None
-    shown = Table(caption=caption, caption_justify="left", header_style="bold")
+    rendered = Table(caption=caption, caption_justify="left", header_style="bold")
     for position, name in enumerate(table["columns"]):
         values = [row[position] for row in table["rows"]]
         numeric = any(isinstance(value, int | float) for value in values)
-        shown.add_column(escape(printable(name)), justify="right" if numeric else "left")
+        rendered.add_column(escape(printable(name)), justify="right" if numeric else "left")
     for row in table["rows"][:_SHOWN_ROWS]:
-        shown.add_row(*(escape(format_cell(value, language)) for value in row))
-    return shown
+        rendered.add_row(*(escape(format_cell(value, language)) for value in row))
+    return rendered
 
 
 def cost_line(output: Output) -> Text:

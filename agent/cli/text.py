@@ -21,7 +21,7 @@ def printable(text: str) -> str:
     >>> printable("name\x1b[2J\u202e")
     'name [2J '
     """
-    return _UNSAFE_CANDIDATE.sub(lambda match: match[0] if match[0] == "\n" or _is_shown(match[0]) else " ", text)
+    return _UNSAFE_CANDIDATE.sub(lambda match: match[0] if match[0] == "\n" or _is_printable(match[0]) else " ", text)
 
 
 def json_text(value: Any) -> str:
@@ -33,7 +33,9 @@ def json_text(value: Any) -> str:
     {"name": "Zoë \u202e\u009b"}
     """
     text = json.dumps(value, ensure_ascii=False)
-    return _UNSAFE_CANDIDATE.sub(lambda match: match[0] if _is_shown(match[0]) else json.dumps(match[0])[1:-1], text)
+    return _UNSAFE_CANDIDATE.sub(
+        lambda match: match[0] if _is_printable(match[0]) else json.dumps(match[0])[1:-1], text
+    )
 
 
 def echo(text: str, *, error: bool = False, color: str | None = None) -> None:
@@ -49,5 +51,5 @@ class PrintableFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
-def _is_shown(character: str) -> bool:
+def _is_printable(character: str) -> bool:
     return unicodedata.category(character)[0] != "C" and character not in "\u2028\u2029"

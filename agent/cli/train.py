@@ -16,15 +16,19 @@ from agent.messages import Message
 _CANDIDATES = (1, 3, 5)
 
 
-def _existing(text: str) -> Any:
+def _existing_path(text: str) -> Any:
     return typer.Option(exists=True, help=text)
 
 
 def train(
-    schemas: Annotated[Path, _existing("Spider's tables.json, optionally gzipped.")],
-    questions: Annotated[Path, _existing("Training questions: JSON lines with id, db_id, question and sql.")],
-    held_out: Annotated[Path, _existing("Evaluation questions; they and their databases are excluded from training.")],
-    databases: Annotated[Path, _existing("Folder of the evaluation questions' SQLite files, each named by its db_id.")],
+    schemas: Annotated[Path, _existing_path("Spider's tables.json, optionally gzipped.")],
+    questions: Annotated[Path, _existing_path("Training questions: JSON lines with id, db_id, question and sql.")],
+    held_out: Annotated[
+        Path, _existing_path("Evaluation questions; they and their databases are excluded from training.")
+    ],
+    databases: Annotated[
+        Path, _existing_path("Folder of the evaluation questions' SQLite files, each named by its db_id.")
+    ],
     out: Annotated[
         Path, typer.Option(help="Folder for the training set, the checkpoints, the report and the adapter.")
     ],

@@ -95,9 +95,9 @@ def rewrite_standalone(question: str, turns: Sequence[Turn], model: ModelClient 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.ask`.
     """
-    joined = f"{turns[-1]['question']}{_SEPARATOR}{question}"
+    both_questions = f"{turns[-1]['question']}{_SEPARATOR}{question}"
     standalone = _rewrite_with_model(question, turns, model, max_chars) if model else None
-    standalone = standalone or (joined if len(joined) <= max_chars else question)
+    standalone = standalone or (both_questions if len(both_questions) <= max_chars else question)
     if standalone != question:
         note(f"read as: {standalone}")
     return standalone

@@ -134,7 +134,7 @@ class PostgresThreads(Threads):
     def lock(self, key: str) -> Iterator[bool]:
         """Hold an advisory lock of the database."""
         with ExitStack() as locks:
-            with self._failing():
+            with self._convert_errors():
                 is_locked = locks.enter_context(self._locks.lock(key))
             yield is_locked
 
@@ -143,7 +143,7 @@ class PostgresThreads(Threads):
         """Yield the store on a pooled connection; its tables are created on first use."""
         from langgraph.checkpoint.postgres import PostgresSaver
 
-        with self._failing(), self._pooled_connection() as connection:
+        with self._convert_errors(), self._pooled_connection() as connection:
             saver = PostgresSaver(connection, serde=PLAIN_VALUES)
             with self._mutex:
                 if not self._is_set_up:
@@ -169,7 +169,7 @@ class PostgresThreads(Threads):
             yield connection
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         try:
             yield
         except self._failures as error:

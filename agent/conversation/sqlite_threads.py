@@ -47,8 +47,8 @@ class SqliteThreads(Threads):
         from filelock import FileLock, Timeout
 
         lock = FileLock(self._locks / f"{key}.lock", timeout=0, mode=0o600, thread_local=False)
-        with self._failing():
-            # File names contain thread ids, and whoever knows an id can continue the thread: mode 0700.
+        with self._convert_errors():
+            # File names contain thread ids, and an id is enough to continue a thread: mode 0700.
             self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(Timeout):
                 lock.acquire()
@@ -68,7 +68,7 @@ class SqliteThreads(Threads):
 
         The mutex keeps writers in order: SQLite itself lets waiting writers retry in random order, some for long.
         """
-        with self._failing(), self._mutex:
+        with self._convert_errors(), self._mutex:
             yield self._current_saver()
 
     def _current_saver(self) -> "SqliteSaver":
@@ -107,7 +107,7 @@ class SqliteThreads(Threads):
         return saver
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:

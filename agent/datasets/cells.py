@@ -59,10 +59,10 @@ class Cells:
         """The lowest layers, over the staging table."""
         raw = f"t{self.place}"
         value = f"v{self.place}" if self.paired else "NULL::VARCHAR"
-        kept = f"CASE WHEN {self.text} IS NOT NULL THEN {raw} END"
-        original = f"coalesce({self.value}, {kept})" if self.paired else kept
+        raw_text = f"CASE WHEN {self.text} IS NOT NULL THEN {raw} END"
+        original = f"coalesce({self.value}, {raw_text})" if self.paired else raw_text
         is_trimmed = f"{_starts_visible(raw)} AND right({raw}, 1) BETWEEN '!' AND '~'"
-        text = f"CASE WHEN {is_trimmed} THEN {raw} ELSE nullif({_trimmed(raw)}, '') END"
+        text = f"CASE WHEN {is_trimmed} THEN {raw} ELSE nullif({_trim_sql(raw)}, '') END"
         return {self.text: text, self.value: value}, {self.original: original}
 
     @property
@@ -70,7 +70,7 @@ class Cells:
         """True if the cell is not blank, else false or NULL; evaluated over the staging table."""
         raw = f"t{self.place}"
         cases = f"WHEN {_starts_visible(raw)} THEN true " + (f"WHEN v{self.place} IS NOT NULL THEN true " * self.paired)
-        return f"(CASE {cases}ELSE {_trimmed(raw)} <> '' END)"
+        return f"(CASE {cases}ELSE {_trim_sql(raw)} <> '' END)"
 
     def distinct(self, rows: str, *, repeats: bool) -> str:
         """Return a subquery that selects this column's cells from `rows`, each with its count as `n`.
@@ -101,7 +101,7 @@ def _starts_visible(raw: str) -> str:
     return f"{raw} >= '!' AND {raw} < chr(127)"
 
 
-def _trimmed(raw: str) -> str:
+def _trim_sql(raw: str) -> str:
     return f"trim({raw}, {_WHITE})"
 
 

@@ -60,7 +60,7 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             raise SheetError("rows")
         with Path(request["cells"]).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(_pairs(sheet))
-        return {"sheet": sheet.name, "sheets": names, "width": sheet.width, "merged": _merged(sheet)}
+        return {"sheet": sheet.name, "sheets": names, "width": sheet.width, "merged": _merged_ranges(sheet)}
 
 
 def _sheet(workbook: calamine.CalamineWorkbook, requested: str | None, names: list[str]) -> calamine.CalamineSheet:
@@ -80,7 +80,7 @@ def _sheet(workbook: calamine.CalamineWorkbook, requested: str | None, names: li
     raise SheetError("empty", "")
 
 
-def _merged(sheet: calamine.CalamineSheet) -> list[list[int]]:
+def _merged_ranges(sheet: calamine.CalamineSheet) -> list[list[int]]:
     left = sheet.start[1] if sheet.start else 0
     return [[top, first - left, bottom, last - left] for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()]
 

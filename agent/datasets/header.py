@@ -41,7 +41,7 @@ def find_header(head: Head, merged: Sequence[Merged], row_number: int | None, fi
         FileEmpty: There is no row.
         HeaderNotFound: No row can be the header, or `row_number` is not a row with cells.
     """
-    if not any(_filled(row) for row in head.rows):
+    if not any(_is_filled(row) for row in head.rows):
         raise FileEmpty(file, "")
     if row_number == 0:
         return Header(("",) * head.width, 0, 0)
@@ -65,7 +65,7 @@ class _Finder:
         for index, row in enumerate(self._rows):
             if self._covered(index) < _DENSE * self._dense:
                 continue
-            cells = _filled(row)
+            cells = _is_filled(row)
             is_header = _is_word(cells[0]) and all(
                 _is_word(cell) or _YEAR.fullmatch(cell.text.strip()) for cell in cells
             )
@@ -77,7 +77,7 @@ class _Finder:
         """Return the index of the row with this number in the file; None if it has no cells."""
         numbers = self._head.numbers
         index = numbers.index(row_number - 1) if row_number - 1 in numbers else None
-        return index if index is not None and _filled(self._rows[index]) else None
+        return index if index is not None and _is_filled(self._rows[index]) else None
 
     def header(self, first: int) -> Header:
         row = self._rows[first]
@@ -102,12 +102,12 @@ class _Finder:
         if first + 2 >= len(self._rows):
             return False
         above, below = self._rows[first], self._rows[first + 1]
-        is_words = len(_filled(above)) >= 2 and all(map(_is_word, _filled(above) + _filled(below)))
+        is_words = len(_is_filled(above)) >= 2 and all(map(_is_word, _is_filled(above) + _is_filled(below)))
         blank = [place for place, cell in enumerate(above) if not cell.text.strip()]
         fills = [place for place in blank if below[place].text.strip()]
         if not is_words or not fills or not self._is_above_values(first + 1):
             return False
-        names = [cell.text.strip() for cell in _filled(below)]
+        names = [cell.text.strip() for cell in _is_filled(below)]
         missing = [place for place, cell in enumerate(below) if not cell.text.strip()]
         completed = bool(missing) and all(above[place].text.strip() for place in missing)
         return len(self._spans_of(first)) >= 2 or len(set(names)) < len(names) or completed
@@ -167,7 +167,7 @@ def _name(text: str) -> str:
     return " ".join(printable.split())[:_MAX_NAME]
 
 
-def _filled(row: Row) -> list[Cell]:
+def _is_filled(row: Row) -> list[Cell]:
     return [cell for cell in row if cell.text.strip()]
 
 

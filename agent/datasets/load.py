@@ -31,7 +31,7 @@ _FILE_PASS = rb"\x09\x08\x10\x00\x00\x06\x05\x00.{12}(\x86\x00\x00\x00)?\x2f\x00
 """The FilePass record at the start of an encrypted .xls workbook (MS-XLS, sections 2.1.7.20.3 and 2.4.117)."""
 
 _ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
-_LONGEST = 40
+_MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
 
@@ -83,7 +83,7 @@ def _is_encrypted(path: Path) -> bool:
         while chunk := file.read(1 << 20):
             if _ENCRYPTED.search(tail + chunk):
                 return True
-            tail = chunk[-_LONGEST:]
+            tail = chunk[-_MAX_MATCH_BYTES:]
     return False
 
 

@@ -121,11 +121,11 @@ def plan(cells: Cells, counts: Mapping[str, int], usual: Mark) -> Plan:
     if counts["percent"]:
         sql = f"{sql} / CASE WHEN {_is_percent(cells)} THEN 100 ELSE 1 END"
     return Plan(
-        layers(cells), sql, "BIGINT" if is_whole else "DOUBLE", fitting, tuple(_remarks(cells, counts, mark, suffix))
+        layers(cells), sql, "BIGINT" if is_whole else "DOUBLE", fitting, tuple(_warnings(cells, counts, mark, suffix))
     )
 
 
-def _remarks(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) -> list[PendingWarning]:
+def _warnings(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) -> list[PendingWarning]:
     pending = []
     if cells.paired and counts["text"]:
         pending.append(PendingWarning("text_converted", {"count": counts["text"]}))

@@ -43,7 +43,7 @@ def open_datasets(
     """
     ids = sorted(set(dataset_ids))
     paths = [registry.path_of(dataset_id) for dataset_id in ids]
-    path = paths[0] if len(paths) == 1 else _joined(registry, ids, paths)
+    path = paths[0] if len(paths) == 1 else _join_datasets(registry, ids, paths)
     url = URL.create("duckdb", database=str(path.absolute())).render_as_string(hide_password=False)
     cache_dir = registry.cache_of(ids) if is_cached else None
     source = open_source(SourceSettings(url=SecretStr(url)), limits, cache_dir=cache_dir)
@@ -51,7 +51,7 @@ def open_datasets(
     return source
 
 
-def _joined(registry: Registry, dataset_ids: list[str], paths: Sequence[Path]) -> Path:
+def _join_datasets(registry: Registry, dataset_ids: list[str], paths: Sequence[Path]) -> Path:
     def build(target: Path) -> None:
         # DuckDB looks for the write-ahead log of an attached file, even if none exists.
         readable = [*paths, *(path.with_name(f"{path.name}.wal") for path in paths)]

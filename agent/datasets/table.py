@@ -67,22 +67,22 @@ def make_table(
         raise loading.too_large("rows")
     usual: Mark = "," if cell_file.delimiter == ";" else "."
     plans = infer_columns(work, columns, header.names, rows, usual)
-    kept = [plan for plan in plans if plan.filled or header.names[plan.cells.place]]
-    names, warnings = column_names(header, [plan.cells.place for plan in kept])
-    for plan, name in zip(kept, names, strict=True):
+    kept_plans = [plan for plan in plans if plan.filled or header.names[plan.cells.place]]
+    names, warnings = column_names(header, [plan.cells.place for plan in kept_plans])
+    for plan, name in zip(kept_plans, names, strict=True):
         warnings += warnings_of(work, plan, name)
     warnings += _totals(work, columns)
     beyond = Cells(width, cell_file.paired).is_filled
     if long_rows := work.run(f"SELECT count(*) FROM {STAGING} WHERE {beyond}")[0][0]:
         warnings.append(Warning("long_rows", "", {"count": long_rows}))
-    schema = _write(work, table, kept, names)
-    marks = {plan.mark for plan in kept if plan.mark}
+    schema = _write(work, table, kept_plans, names)
+    marks = {plan.mark for plan in kept_plans if plan.mark}
     mark = marks.pop() if len(marks) == 1 else None
     report = replace(
         report,
         decimal_mark=mark,
         empty_rows=report.empty_rows + blank,
-        empty_columns=width - len(kept),
+        empty_columns=width - len(kept_plans),
         warnings=(*report.warnings, *warnings),
     )
     return WrittenTable(schema, rows, report)

@@ -61,7 +61,7 @@ def matches_as_published(reference: Rows, answer: Rows, *, ordered: bool) -> boo
 
 def row_hashes(result: Rows) -> list[bytes]:
     """Return a 16-byte hash for each row; rows that are equal by the published rule have equal hashes."""
-    return [xxh3_128_digest(json.dumps(row).encode()) for row in sort_cells(result, _typed)]
+    return [xxh3_128_digest(json.dumps(row).encode()) for row in sort_cells(result, _typed_value)]
 
 
 def execution_match(source: Source, reference: str, sql: str, rule: MatchRule) -> bool:
@@ -83,7 +83,7 @@ def execution_match(source: Source, reference: str, sql: str, rule: MatchRule) -
     return results_match(rule, expected, actual, sql=reference, dialect=source.catalog.dialect)
 
 
-def _typed(value: Any) -> Cell:
+def _typed_value(value: Any) -> Cell:
     if value is None:
         return "null", ""
     if isinstance(value, str):

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-MOST_ROUNDS = 4
+MAX_ROUNDS = 4
 """Maximum rounds of feedback after the first answer, as in the paper."""
 NO_AMBIGUITY = "NO AMBIGUITY"
 """Log entry for a review that found no ambiguity."""
@@ -18,7 +18,7 @@ class MatchRule(StrEnum):
 
 Failed = Literal["Failed"]
 FAILED: Failed = "Failed"
-"""Stands for the number of questions if no round gave a match."""
+"""Replaces the number of questions if no round gave a match."""
 
 
 class Method(StrEnum):

@@ -40,8 +40,10 @@ class Layout:
         if not questions:
             raise DatasetInvalid(str(folder), Message("no_questions"))
         require_unique_ids([question.id for question in questions], folder)
-        described = set(read_list(folder / self.schemas, lambda _, record: text_field(record, "db_id")))
-        unknown = [db_id for db_id in dict.fromkeys(question.db_id for question in questions) if db_id not in described]
+        schema_ids = set(read_list(folder / self.schemas, lambda _, record: text_field(record, "db_id")))
+        unknown = [
+            db_id for db_id in dict.fromkeys(question.db_id for question in questions) if db_id not in schema_ids
+        ]
         if unknown:
             raise DatasetInvalid(str(folder / self.schemas), Message("schemas_missing", ids=shorten(unknown)))
         databases = folder / self.databases

@@ -57,10 +57,10 @@ def _lines(path: Path) -> list[tuple[int, Line]]:
         raise ExampleInvalid(str(path), Message("not_readable", error=error.strerror)) from error
     except UnicodeError as error:
         raise ExampleInvalid(str(path), Message("not_utf8")) from error
-    numbered = enumerate(text.split("\n"), 1)
+    numbered_lines = enumerate(text.split("\n"), 1)
     return [
         (number, _line(line, Message("place_of_line", file=str(path), line=number)))
-        for number, line in numbered
+        for number, line in numbered_lines
         if line.strip()
     ]
 

@@ -59,7 +59,7 @@ class StoredExamples:
             return []
         ranked = self._ranking(identity, stored, self._embedder).ranked(question)
         usable = (example for example in ranked if is_usable(example.sql, source.catalog))
-        return _recorded([example.shown() for example in islice(usable, shots)])
+        return _record([example.shown() for example in islice(usable, shots)])
 
     def _ranking(self, identity: str, stored: list[Example], embedder: Embedder) -> "SimilarExamples":
         from agent.examples.similar import SimilarExamples
@@ -80,15 +80,15 @@ class RecordedExamples:
 
     def select(self, question: str, source: Source, shots: int | None) -> list[ShownExample]:
         """Return the recorded examples."""
-        return _recorded(self._shown)
+        return _record(self._shown)
 
 
-def _recorded(shown: list[ShownExample]) -> list[ShownExample]:
-    """Return `shown` after adding it to the audit and the record."""
-    if shown:
-        note(f"few-shot examples: {', '.join(example['id'] for example in shown)}")
-        record_event("examples", {"examples": shown})
-    return shown
+def _record(examples: list[ShownExample]) -> list[ShownExample]:
+    """Return `examples` after adding them to the audit and the record."""
+    if examples:
+        note(f"few-shot examples: {', '.join(example['id'] for example in examples)}")
+        record_event("examples", {"examples": examples})
+    return examples
 
 
 def examples_in_prompt(examples: Sequence[ShownExample]) -> str:
@@ -98,7 +98,9 @@ def examples_in_prompt(examples: Sequence[ShownExample]) -> str:
     """
     lines = []
     for example in reversed(examples):
-        clarified = [f"{answered['question']} - {answered['answer']}" for answered in example["clarifications"]]
-        fields = {"question": example["question"], **({"clarified": clarified} if clarified else {})}
+        clarifications = [
+            f"{clarification['question']} - {clarification['answer']}" for clarification in example["clarifications"]
+        ]
+        fields = {"question": example["question"], **({"clarified": clarifications} if clarifications else {})}
         lines.append(escaped({**fields, "sql": example["sql"]}, markup=False))
     return "\n".join(["\n\n" + _PROMPT_HEADING, *lines]) if lines else ""

@@ -61,15 +61,15 @@ class _CachedEmbeddings(Embeddings):
         identity = identity_of(self._embedder)
         stored = self._store.vectors(identity) if identity else {}
         missing = [text for text in dict.fromkeys(texts) if text not in stored]
-        computed = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
-        if identity and computed:
+        new_vectors = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
+        if identity and new_vectors:
             try:
-                self._store.keep_vectors(identity, computed)
+                self._store.keep_vectors(identity, new_vectors)
             except ExamplesUnavailable as error:
                 # The file may be read-only; the next process then computes the vectors again.
                 _log.warning("%s", error)
         # Arrays instead of lists: thousands of vectors would have to be converted for every question.
-        return cast(list[list[float]], [(stored | computed)[text] for text in texts])
+        return cast(list[list[float]], [(stored | new_vectors)[text] for text in texts])
 
     def embed_query(self, text: str) -> list[float]:
         return cast(list[float], np.asarray(self._embedder.embed([text]))[0])

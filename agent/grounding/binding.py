@@ -52,7 +52,7 @@ _UNITS = {
 }
 CURRENCIES = {"usd", "eur", "gbp", "rub", "cny", "jpy", "kzt"}
 _MONEY = {"money", "price"}
-_MEASURED = {
+_PHYSICAL_KINDS = {
     "duration",
     "distance",
     "weight",
@@ -66,14 +66,14 @@ _MEASURED = {
     "score",
 }
 _PREPOSITION = r"(?!(?:from|in|of|at|for|by|on|with|to|were|was|are|is|and|в|на|из|у|с|по|за|от|для)(?!\w))"
-_NOUNS = re.compile(rf"[\s\u00a0]*({_PREPOSITION}[^\W\d_]+(?: {_PREPOSITION}[^\W\d_]+)?)")
+_NOUN = re.compile(rf"[\s\u00a0]*({_PREPOSITION}[^\W\d_]+(?: {_PREPOSITION}[^\W\d_]+)?)")
 """One or two words after a figure."""
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-_ALONE = re.compile(r"\s*(?:$|[.,;:)]|(?:in|among|on|at|during|since)\b)", re.IGNORECASE)
-_VALUED = re.compile(r"value|amount|worth|sum|price|cost|total|сумм|стоимост|цен|руб|额|值|价|金", re.IGNORECASE)
-_SCALED = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
-MOST_ROWS = 400
-_MOST_COMBINATIONS = 24
+_NO_NOUN = re.compile(r"\s*(?:$|[.,;:)]|(?:in|among|on|at|during|since)\b)", re.IGNORECASE)
+_VALUE_NAME = re.compile(r"value|amount|worth|sum|price|cost|total|сумм|стоимост|цен|руб|额|值|价|金", re.IGNORECASE)
+_PERCENT_NAME = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
+MAX_ROWS_PER_CHECK = 400
+_MAX_COMBINATIONS = 24
 
 _Choices = list[tuple[int, frozenset[int]]]
 """Rows as bits, and the columns of a period; no columns mean all."""
@@ -107,14 +107,17 @@ class Binding:
     """A sentence and the table that it describes; base class of the checks."""
 
     def __init__(
-        self, reading: Reading, question_figures: set[tuple[str, float]], stated: dict[tuple[int, int], list[float]]
+        self,
+        reading: Reading,
+        question_figures: set[tuple[str, float]],
+        stated_values: dict[tuple[int, int], list[float]],
     ) -> None:
         self.reading = reading
         self.table = reading.table
         self.words = reading.words
         self.text = reading.text
         self.question_figures = question_figures
-        self.stated = stated
+        self.stated_values = stated_values
 
     def _objection(self, start: int, end: int, reason: str) -> Objection:
         return Objection(start, end, self.text[start:end].strip(), reason)
@@ -142,7 +145,7 @@ class Binding:
             else self.reading.columns_for(figure.start, figure.end)
         )
         columns = every if named_columns is None else named_columns
-        behind = self._kinds_behind(figure)
+        behind = self._kinds_after(figure)
         if behind and self.reading.owned(figure.end) is None:
             similar_kinds = frozenset(
                 column.index
@@ -180,9 +183,9 @@ class Binding:
             }
         return columns
 
-    def _kinds_behind(self, figure: Figure) -> frozenset[str]:
+    def _kinds_after(self, figure: Figure) -> frozenset[str]:
         """Return the kinds of measures that the word after a figure names, unless a column or the question has it."""
-        match = _NOUNS.match(self.text, figure.end)
+        match = _NOUN.match(self.text, figure.end)
         if (
             not match
             or figure.kind != "plain"
@@ -217,7 +220,7 @@ class Binding:
                 options.append(self._choices(start, end, groups, figure))
         carried = self._choices_before(without)
         names_rows = bool(options) or (bool(carried) and self.words.pronoun.match(self.text) is not None)
-        for combination in islice(product(*options, *carried), _MOST_COMBINATIONS):
+        for combination in islice(product(*options, *carried), _MAX_COMBINATIONS):
             rows, columns = self.table.all, frozenset[int]()
             for mask, family in combination:
                 rows &= mask
@@ -353,18 +356,20 @@ class Binding:
         """Return whether "times" counts occurrences instead of comparing values."""
         if figure.value < 1:
             return False
-        if figure.text.lower() == "twice" and _ALONE.match(self.text, figure.end):
+        if figure.text.lower() == "twice" and _NO_NOUN.match(self.text, figure.end):
             return True
         return not self.words.multiple.search(self.text[max(0, figure.start - 12) : figure.end + 24])
 
     @staticmethod
     def _percent_scale(column: Column) -> list[float]:
-        if not column.is_rate and (column.unit or (column.kinds and column.kinds <= _MONEY | {"count"} | _MEASURED)):
+        if not column.is_rate and (
+            column.unit or (column.kinds and column.kinds <= _MONEY | {"count"} | _PHYSICAL_KINDS)
+        ):
             return []
         if column.unit in CURRENCIES:
             return []
         values = [abs(value) for value in column.values if value is not None]
-        if _SCALED.search(column.name):
+        if _PERCENT_NAME.search(column.name):
             return [1.0, 0.01] if max(values, default=0) <= 1 else [1.0]
         highest = max(values, default=0)
         return [0.01] if column.is_rate and 0.2 < highest <= 1 else [0.01, 1.0] if highest <= 1.5 else [1.0]
@@ -382,11 +387,11 @@ class Binding:
             if own == dimension:
                 return [size / own_size]
             return []
-        if _SCALED.search(column.name):
+        if _PERCENT_NAME.search(column.name):
             return []
         if dimension in {"celsius", "calendar"}:
             return [1.0]
-        is_count = column.kinds and column.kinds == {"count"} and not _VALUED.search(column.name)
+        is_count = column.kinds and column.kinds == {"count"} and not _VALUE_NAME.search(column.name)
         if dimension in CURRENCIES:
             return [] if is_count else [1.0]
         return [] if is_count or (column.kinds and column.kinds <= _MONEY) else [1.0]
@@ -464,7 +469,7 @@ class Binding:
     def _periods_of(self, reading: Reading, base: int = -1) -> list[int]:
         """Return the rows of the periods that a sentence names, in order of time, if they share rows with `base`."""
         members = [member for group in reading.in_dimension(-1) for member in group.members]
-        return self._in_time({member.rows for member in members if member.rows & base})
+        return self._sort_by_time({member.rows for member in members if member.rows & base})
 
     def _pairs_beside(self, periods: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield each period and the one before it, and the one after it if the sentence mentions it."""
@@ -487,7 +492,7 @@ class Binding:
         if len(inside) > 1:
             yield inside[-1], inside[0]
 
-    def _in_time(self, masks: set[int]) -> list[int]:
+    def _sort_by_time(self, masks: set[int]) -> list[int]:
         """Return sets of rows sorted by their first period."""
         orders = [
             (next((at for at, (_, rows) in enumerate(self.table.time_steps) if rows & mask), 0), mask) for mask in masks

@@ -9,9 +9,9 @@ from agent.grounding.counts import Counts
 from agent.grounding.facts import bits
 from agent.grounding.reading import Group
 
-_PLACED = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后", re.IGNORECASE)
+_RANK_COMPARISON = re.compile(r"\b(?:ahead|behind)\b|опере|отста|领先|落后", re.IGNORECASE)
 """Comparisons of ranks, where a low value may be the better one."""
-_LOST = re.compile(r"\b(?:lost|lose[sd]?|loss(?:es)?)\b|(?<!\w)(?:потерял|убыт(?:ок|к))|亏", re.IGNORECASE)
+_LOSS = re.compile(r"\b(?:lost|lose[sd]?|loss(?:es)?)\b|(?<!\w)(?:потерял|убыт(?:ок|к))|亏", re.IGNORECASE)
 """Words for losses: a greater loss is a lower value."""
 
 
@@ -38,7 +38,9 @@ class Changes(Counts):
                 continue
             sign = next(iter(signs))
             columns = self._comparison_columns(start, object_)
-            if any(self._is_better_low(self.table.columns[at]) for at in columns) and _PLACED.search(self.text):
+            if any(self._is_better_low(self.table.columns[at]) for at in columns) and _RANK_COMPARISON.search(
+                self.text
+            ):
                 continue
             contexts = [
                 rows for rows, _, _ in self.rows_for(object_.start, object_.end, None, frozenset({object_.dimension}))
@@ -114,7 +116,7 @@ class Changes(Counts):
         total = self._one_value(object_.rows & context, self.table.columns[column])
         if own is None or total is None:
             return True
-        if own < 0 and total < 0 and _LOST.search(self.text):
+        if own < 0 and total < 0 and _LOSS.search(self.text):
             sign = -sign
         return all(other is None or (own - other) * sign > 0 for other in others) or (
             (own - total) * sign > 0 and len(others) > 1
@@ -141,7 +143,7 @@ class Changes(Counts):
                     for figure in reading.figures
                     if figure.number_end < match.start()
                 )
-                if follows_figure or self._of_some(match):
+                if follows_figure or self._has_unnamed_subject(match):
                     continue
                 if not sign or any(
                     m.start <= match.start() < m.end
@@ -154,7 +156,7 @@ class Changes(Counts):
                 if not self._moves(match, sign):
                     yield self._objection(match.start(), match.end(), "the values of the rows do not change so")
 
-    def _of_some(self, match: re.Match[str]) -> bool:
+    def _has_unnamed_subject(self, match: re.Match[str]) -> bool:
         """Return whether a claim refers to a number of names, which `Counts` checks, or to unnamed ones."""
         part = self.reading.part(match.start())
         segment = self.reading.segment(match.start())
@@ -182,10 +184,10 @@ class Changes(Counts):
 
     def _moves(self, match: re.Match[str], sign: int) -> bool:
         """Return whether the values to which a word such as "rose" refers change in the direction of `sign`."""
-        delta = self._from_to(match)
+        delta = self._from_to_difference(match)
         if delta is not None:
-            return delta * sign > 0 and not self._reversed(match)
-        delta = self._of_range(match)
+            return delta * sign > 0 and not self._has_reversed_values(match)
+        delta = self._range_difference(match)
         if delta is not None:
             return delta * sign > 0
         columns = self._superlative_columns(match.start(), match.end())
@@ -204,11 +206,11 @@ class Changes(Counts):
                 return True
             if always:
                 return self._always(match, columns, rows, sign)
-            if any(self._moves_so(late, early, sign) for late, early in self._values_in_time(match, columns, rows)):
+            if any(self._has_sign(late, early, sign) for late, early in self._values_in_time(match, columns, rows)):
                 return True
         return False
 
-    def _of_range(self, match: re.Match[str]) -> float | None:
+    def _range_difference(self, match: re.Match[str]) -> float | None:
         """Return the difference of the ends of a range of figures such as "41-12"; None without a range."""
         segment = self.reading.segment(match.start())
         for figures in self.reading.figure_groups:
@@ -242,7 +244,7 @@ class Changes(Counts):
         ]
         yield from ((late, early) for late, early in pairs if late is not None and early is not None)
 
-    def _moves_so(self, late: float, early: float, sign: int) -> bool:
+    def _has_sign(self, late: float, early: float, sign: int) -> bool:
         """Return whether a value changed in the direction of `sign`; a loss grows as its value falls."""
         if late < 0 and early < 0 and self.words.negative.search(self.text):
             return late != early
@@ -257,7 +259,7 @@ class Changes(Counts):
         values = [value for mask in steps if (value := self._one_value(mask, column)) is not None]
         return any((two - one) * sign > 0 for one, two in zip(values, values[1:], strict=False))
 
-    def _from_to(self, match: re.Match[str]) -> float | None:
+    def _from_to_difference(self, match: re.Match[str]) -> float | None:
         """Return the difference of the figures in "from 41 in February to 12 in March"; None without such figures."""
         figures = [
             figure
@@ -277,10 +279,10 @@ class Changes(Counts):
                 return two.value - one.value * factor
         return None
 
-    def _reversed(self, match: re.Match[str]) -> bool:
+    def _has_reversed_values(self, match: re.Match[str]) -> bool:
         """Return whether the figures of "from 12 to 41" are values of two periods in reverse order."""
         ends = [figure for figure in self.reading.figures if figure.start >= match.end() and figure.kind != "ordinal"]
-        stated_values = [set(self.stated.get((figure.start, figure.end), ())) for figure in ends[:2]]
+        stated_values = [set(self.stated_values.get((figure.start, figure.end), ())) for figure in ends[:2]]
         if len(stated_values) < 2 or self.reading.in_dimension(-1) or self.reading.in_dimension(-2):
             return False
         orders_seen: set[bool] = set()

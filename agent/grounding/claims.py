@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.grounding.binding import MOST_ROWS, Objection
+from agent.grounding.binding import MAX_ROWS_PER_CHECK, Objection
 from agent.grounding.changes import Changes
 from agent.grounding.facts import Table, number_of, question_figures, readable, stems_of
 from agent.grounding.figures import Figures
@@ -108,7 +108,7 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
     cells = " ".join(
         str(cell)
         for table in tables
-        for row in table.rows[:MOST_ROWS]
+        for row in table.rows[:MAX_ROWS_PER_CHECK]
         for cell in row
         if isinstance(cell, str) and number_of(cell) is None
     )
@@ -126,8 +126,8 @@ def unsupported_opinions(text: str, words: Vocabulary, tables: Sequence[Table], 
         if (
             not missing
             and not words.cause_columns.search(f"{names} {question}")
-            and not _in_cells(text[match.end() : match.end() + 60], cells)
-            and not (words.afterwards.match(match.group()) and _in_cells(match.group(), f"{names} {question}"))
+            and not _is_from_cells(text[match.end() : match.end() + 60], cells)
+            and not (words.afterwards.match(match.group()) and _is_from_cells(match.group(), f"{names} {question}"))
         ):
             yield Objection(match.start(), match.end(), match.group(), "the rows give no cause")
     for pattern in (words.forecast, words.recommendation):
@@ -154,7 +154,7 @@ def _is_schedule(text: str, match: re.Match[str], words: Vocabulary, tables: Seq
     )
 
 
-def _in_cells(text: str, cells: str) -> bool:
+def _is_from_cells(text: str, cells: str) -> bool:
     """Return whether most content words of `text` occur in text cells."""
     parts = [
         token

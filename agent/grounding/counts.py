@@ -13,7 +13,7 @@ from agent.grounding.facts import Column, bits, readable, stems_of
 from agent.grounding.measures import measures_of
 from agent.grounding.numbers import Figure, hedge_of
 
-_MOST_NAMES = 200
+_MAX_NAMES = 200
 
 _Predicate = Callable[[float], bool]
 
@@ -38,7 +38,7 @@ class _Count:
 class Counts(Binding):
     """The checks of numbers of rows and of conditions on rows."""
 
-    def _labels_behind(self, figure: Figure) -> list[Column]:
+    def _labels_after(self, figure: Figure) -> list[Column]:
         """Return the label columns named by the words after a figure, such as "regions"."""
         behind = re.split(r"[.,;:()，。；：]", self.reading.plain[figure.number_end : figure.number_end + 48])[0]
         link = self.words.links.search(behind)
@@ -73,7 +73,7 @@ class Counts(Binding):
         )
         if unit and not timed:
             return False
-        labels = self._labels_behind(figure)
+        labels = self._labels_after(figure)
         metric_measures = {measure for column in self.table.metrics for measure in column.measures}
         odd = any(column.measures & metric_measures for column in labels)
         return figure.value <= len(self.table.rows) * 2 and not hedge and not odd and (bool(labels) or timed)
@@ -187,7 +187,7 @@ class Counts(Binding):
                 column = self.table.columns[at]
                 for label in self.table.labels:
                     moved = 0
-                    for mask in list(self.table.groups(label.index).values())[:_MOST_NAMES]:
+                    for mask in list(self.table.groups(label.index).values())[:_MAX_NAMES]:
                         one, two = self._one_value(mask & late, column), self._one_value(mask & early, column)
                         if one is not None and two is not None and (one - two) * sign > 0:
                             moved |= mask
@@ -205,7 +205,7 @@ class Counts(Binding):
         if 0 < share < len(self.table.rows) and abs(share - round(share)) < 1e-6:
             sets = self._condition_sets(self.table.metric_indexes, self.table.all, self._conditions())
             return any(one.bit_count() == round(share) for one in sets)
-        labels = self._labels_behind(figure)
+        labels = self._labels_after(figure)
         countable = bool(labels) or self.reading.unit_of(figure) in {None, "year", "month", "d", "week"}
         if not figure.is_whole or figure.value < 0 or not countable or self._is_code(figure):
             return False
@@ -309,7 +309,7 @@ class Counts(Binding):
             return False
         words = self.words
         is_counted = any(
-            self._labels_behind(other) or other.is_word for other in self.reading.figures if other is not figure
+            self._labels_after(other) or other.is_word for other in self.reading.figures if other is not figure
         )
         quantified = (
             words.every.search(self.text)
@@ -336,13 +336,13 @@ class Counts(Binding):
         counts = [
             figure
             for figure in self.reading.figures
-            if self._labels_behind(figure) and not 0 <= figure.start - match.end() <= 2
+            if self._labels_after(figure) and not 0 <= figure.start - match.end() <= 2
         ]
         always = any(
             always_match.start() < match.end() and match.start() < always_match.end()
             for always_match in words.always.finditer(self.reading.plain)
         )
-        wholes = {len(self.table.groups(column.index)) for figure in counts for column in self._labels_behind(figure)}
+        wholes = {len(self.table.groups(column.index)) for figure in counts for column in self._labels_after(figure)}
         counts_all = bool(counts) and all(figure.value in wholes for figure in counts)
         if (counts and not counts_all) or always or any(group.dimension >= 0 for group in self.reading.groups):
             return

@@ -17,7 +17,7 @@ from agent.types import Result
 _LARGEST = 1e300
 _LONGEST_NAME = 80
 _LONGEST_CHINESE_NAME = 40
-_MOST_ROWS = 2_000
+_MAX_ROWS = 2_000
 """Maximum number of rows that are read; a longer result counts as truncated. This limits the time of a check."""
 _TOKEN = re.compile(r"\d+|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -330,8 +330,8 @@ class Table:
     def __init__(self, result: Result, question: str) -> None:
         self.result = result
         self.question = question
-        self.rows = result["rows"][:_MOST_ROWS]
-        self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MOST_ROWS
+        self.rows = result["rows"][:_MAX_ROWS]
+        self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MAX_ROWS
         self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
         named = [period for name in result["columns"] for period in self._periods_of_name(name)]
         self.question_periods = [*periods_of(question), *named]
@@ -391,7 +391,7 @@ class Table:
         measures = measures_of(words)
         unit = _unit_of(words)
         if unit is None and measures and kinds_of(measures) <= {"money", "price"}:
-            unit = self._currency_asked
+            unit = self._question_currency
         tokens = [token for token in stems_of(words) if not token.isdecimal()]
         stems = frozenset(token for token in tokens if token not in _GENERIC_STEMS) or frozenset(tokens[:1])
         return Column(
@@ -411,7 +411,7 @@ class Table:
         )
 
     @cached_property
-    def _currency_asked(self) -> str | None:
+    def _question_currency(self) -> str | None:
         """The currency that the question names; None if it names none or several."""
         currencies = set()
         for vocabulary in all_vocabularies():
@@ -815,7 +815,6 @@ def _aliases(name: str, stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 @lru_cache(maxsize=5_000)
 def _is_number(word: str) -> bool:
-    """Return whether a word is a number."""
     return any(figure.kind == "plain" for figure in figures_of(word, with_words=True))
 
 
@@ -869,7 +868,7 @@ _PREFIXED_UNITS = {"元": "cny", "yuan": "cny", "руб": "rub", "美元": "usd"
 
 
 @lru_cache(maxsize=2_000)
-def _unit_named(token: str) -> str | None:
+def _unit_of_word(token: str) -> str | None:
     """Return the unit of measure that one word names, such as "h" for "hours"."""
     return next(
         (
@@ -895,10 +894,10 @@ def _unit_of(words: str) -> str | None:
         unit = prefixed["unit"].lower()
         return _PREFIXED_UNITS.get(unit, unit)
     if len(tokens) > 1 and tokens[-1].lower() in _LETTERS:
-        scaled = next((unit for token in tokens[:-1] if (unit := _unit_named(token))), None)
+        scaled = next((unit for token in tokens[:-1] if (unit := _unit_of_word(token))), None)
         if scaled:
             return scaled
-    if len(tokens) == 1 and len(tokens[0]) > 3 and (only := _unit_named(tokens[0])):
+    if len(tokens) == 1 and len(tokens[0]) > 3 and (only := _unit_of_word(tokens[0])):
         return only if only in {"t", "kg", "km", "mi", "l", "h", "min", "usd", "eur", "rub"} else None
     for vocabulary in all_vocabularies():
         for pattern, unit in unit_patterns(vocabulary):

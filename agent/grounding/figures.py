@@ -6,13 +6,13 @@ from datetime import date
 from itertools import combinations, permutations
 from statistics import fmean, median
 
-from agent.grounding.binding import CURRENCIES, MOST_ROWS, Fact
+from agent.grounding.binding import CURRENCIES, MAX_ROWS_PER_CHECK, Fact
 from agent.grounding.counts import Counts
 from agent.grounding.facts import ORDERED, Column, bits, readable
 from agent.grounding.numbers import Figure, hedge_of, spans_of
 from agent.grounding.reading import Group, nearest
 
-_SCALED = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
+_PERCENT_NAME = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
 _CLOCK = re.compile(
     r"\s?(?:[ap]\.?m\b|o'clock|час(?:а|ов)?\b|[点时]|in the (?:morning|afternoon|evening)"
     r"|(?:and|to|-|–)\s?\d+\s(?:in the|[ap]\.?m|o'clock))",
@@ -21,14 +21,14 @@ _CLOCK = re.compile(
 """Words after an hour of the day."""
 _ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d{2}")
 _PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$", re.IGNORECASE)
-_MOST_MEANT = 3
-_DAILY = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суточн|日均|月均|每日", re.IGNORECASE)
+_MAX_INTERPRETATIONS = 3
+_PER_PERIOD = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суточн|日均|月均|每日", re.IGNORECASE)
 """Averages over time, which can be added over names."""
-_BEHIND = 3
+_PENALTY_AFTER = 3
 """Added to the distance of a word after a figure, in characters: a word before it takes precedence."""
-_FARTHEST = 3
+_MAX_LIMIT_RATIO = 3
 """Maximum ratio of a value to its limit in a phrase such as "over 100"."""
-_MOST_IN_RUNS = 24
+_MAX_ROWS_IN_RUNS = 24
 """Maximum number of rows for which totals of consecutive rows are computed."""
 
 
@@ -72,7 +72,7 @@ class Figures(Counts):
             for at in columns
             for value in self.table.values(rows, at)
             for other in self.reading.figures
-            if other is not figure and value in self.stated.get((other.start, other.end), ())
+            if other is not figure and value in self.stated_values.get((other.start, other.end), ())
         }
         every = frozenset(column.index for column in self.table.metrics)
         return bound and columns <= explained and self._supports(figure, rows, every - explained, bound)
@@ -104,7 +104,7 @@ class Figures(Counts):
             return False
         dated = [column.index for column in self.table.columns if column.kind == "period"]
         spans = spans_of(figure, self.text)
-        for row in self.table.rows[:MOST_ROWS] if len(dated) > 1 else ():
+        for row in self.table.rows[:MAX_ROWS_PER_CHECK] if len(dated) > 1 else ():
             stated = [text[:10] for at in dated if _ISO.match(text := str(row[at]))]
             days = [day for text in stated if (day := _day(text))]
             for one, two in combinations(days, 2):
@@ -186,7 +186,11 @@ class Figures(Counts):
                 if open_ended and fact.column and fact.value in self.table.values(rows, fact.column.index):
                     limit = figure.readings[0][0] * factor
                     over = hedge in {"over", "at_least"}
-                    near = limit < fact.value <= _FARTHEST * limit if over else limit > fact.value >= limit / _FARTHEST
+                    near = (
+                        limit < fact.value <= _MAX_LIMIT_RATIO * limit
+                        if over
+                        else limit > fact.value >= limit / _MAX_LIMIT_RATIO
+                    )
                     beyond = fact.value > limit if over else fact.value < limit
                     if near or (beyond and fact.column.index in columns and len(columns) <= 2):
                         return True
@@ -217,7 +221,7 @@ class Figures(Counts):
                 distances = {
                     other.start: other.start - match.end()
                     if other.start >= match.end()
-                    else match.start() - other.end + _BEHIND
+                    else match.start() - other.end + _PENALTY_AFTER
                     for other in near
                 }
                 if not distances or self.reading.segment(match.start()) != self.reading.segment(figure.start):
@@ -240,22 +244,22 @@ class Figures(Counts):
         if not (combined and several and op == "median"):
             yield from self._across_columns(figure, rows, columns)
         yield from self._ratios_of_rows(figure, rows, columns)
-        yield from self._of_top(figure, rows, columns)
+        yield from self._top_facts(figure, rows, columns)
         if several and self.words.weighted.search(self.text):
-            yield from self._weighted(rows, columns)
+            yield from self._weighted_means(rows, columns)
         if combined:
             return
         if figure.kind in {"percent", "times"}:
             yield from self._shares(rows, columns)
         for column, subject, object_, comparison in self._pairs(figure, rows, columns, bound):
-            yield from self._of_pair(figure, column, subject, object_, comparison)
+            yield from self._pair_facts(figure, column, subject, object_, comparison)
         patterns = (self.words.rest, self.words.negation, self.words.complement)
         if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
-            scales = {at: 1 if _SCALED.search(self.table.columns[at].name) else 100 for at in columns}
+            scales = {at: 1 if _PERCENT_NAME.search(self.table.columns[at].name) else 100 for at in columns}
             shares = [scale * value for at, scale in scales.items() for value in self.table.values(rows, at)]
             yield from (Fact(100 - share, "percent") for share in shares)
 
-    def _weighted(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+    def _weighted_means(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the means of columns, weighted by another column."""
         for one, two in permutations(self.table.metrics, 2):
             pairs = [
@@ -269,7 +273,7 @@ class Figures(Counts):
 
     def _ratios_of_rows(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the values computed from two columns of each row, unless the sentence refers to all rows."""
-        if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MOST_IN_RUNS and not self._of_all():
+        if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MAX_ROWS_IN_RUNS and not self._refers_to_all_rows():
             for row in bits(rows):
                 yield from self._across_columns(figure, 1 << row, columns)
 
@@ -326,8 +330,8 @@ class Figures(Counts):
         for sign in signs if len(signs) == 1 else ():
             masks.append(sum(1 << at for at in bits(rows) if sign * (column.values[at] or 0.0) > 0))
         others = (other for other in self.reading.figures if other is not figure and other.is_whole)
-        sizes = {int(other.value) for other in others if 2 <= other.value <= _MOST_IN_RUNS}
-        order = list(bits(rows)) if self.table.is_ordered and not self._of_all() else []
+        sizes = {int(other.value) for other in others if 2 <= other.value <= _MAX_ROWS_IN_RUNS}
+        order = list(bits(rows)) if self.table.is_ordered and not self._refers_to_all_rows() else []
         masks += [
             sum(1 << row for row in order[at : at + size]) for size in sizes for at in range(len(order) - size + 1)
         ]
@@ -338,7 +342,7 @@ class Figures(Counts):
                     yield Fact(sum(values), "value", column)
                 yield Fact(fmean(values), "value", column)
 
-    def _of_all(self) -> bool:
+    def _refers_to_all_rows(self) -> bool:
         """Return whether the sentence refers to all rows, as in "over the six quarters"."""
         rows = len(self.table.rows)
         return any(figure.value == rows for figure in self.reading.figures) or bool(self.words.every.search(self.text))
@@ -353,7 +357,7 @@ class Figures(Counts):
             parts += [(rows & step, step) for _, step in self.table.time_steps]
         for at in columns:
             column = self.table.columns[at]
-            if not column.is_additive and not _DAILY.search(readable(column.name)):
+            if not column.is_additive and not _PER_PERIOD.search(readable(column.name)):
                 continue
             for own, whole_rows in parts:
                 part, whole = sum(self.table.values(own, at)), sum(self.table.values(whole_rows, at))
@@ -367,7 +371,7 @@ class Figures(Counts):
         if len(metrics) > 8:
             metrics = [column for column in metrics if column.index in columns][:8]
         sums = {column.index: sum(self.table.values(rows, column.index)) for column in metrics}
-        yield from self._of_all_columns(figure, metrics, sums)
+        yield from self._shares_of_columns(figure, metrics, sums)
         single = rows != 0 and rows & (rows - 1) == 0
         for one, two in permutations(metrics, 2):
             if one.index in columns or two.index in columns:
@@ -377,7 +381,7 @@ class Figures(Counts):
                 yield from self._sums_and_differences(figure, single, one, two, sums)
 
     @staticmethod
-    def _of_all_columns(figure: Figure, metrics: Sequence[Column], sums: Mapping[int, float]) -> Iterator[Fact]:
+    def _shares_of_columns(figure: Figure, metrics: Sequence[Column], sums: Mapping[int, float]) -> Iterator[Fact]:
         """Yield the share of each column in all columns of its kind, and the total of all counts."""
         for column in metrics if figure.kind == "percent" else ():
             parts = [
@@ -490,7 +494,7 @@ class Figures(Counts):
             )
         )
 
-    def _of_pair(
+    def _pair_facts(
         self, figure: Figure, column: Column, subject: float, object_: float, comparison: str
     ) -> Iterator[Fact]:
         """Yield the difference, change and ratio of two values, if the words match their sign."""
@@ -650,7 +654,7 @@ class Figures(Counts):
         options = self.rows_for(figure.start, figure.end, figure, frozenset({dimension}))
         return next((rows for rows, _, _ in options), self.table.all)
 
-    def _of_top(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+    def _top_facts(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield totals and shares of the first or last rows by value, if the sentence states their number."""
         sizes = {
             int(other.value)
@@ -689,7 +693,7 @@ class Figures(Counts):
         values = self._stated_near(figure)
         if len(values) < 2:
             return False
-        derived = [value for one, two in permutations(values, 2) for value in self._of_stated(figure, one, two)]
+        derived = [value for one, two in permutations(values, 2) for value in self._facts_of_values(figure, one, two)]
         if figure.kind == "plain" and self._aggregate(figure) == "total":
             derived.append(sum(values))
         spans = spans_of(figure, self.text, self._sign(figure, "any") < 0)
@@ -704,11 +708,12 @@ class Figures(Counts):
         others = [
             other
             for other in self.reading.figures
-            if other is not figure and 0 < len(self.stated.get((other.start, other.end), ())) <= _MOST_MEANT
+            if other is not figure
+            and 0 < len(self.stated_values.get((other.start, other.end), ())) <= _MAX_INTERPRETATIONS
         ]
         before = [other for other in others if other.start < figure.start][-2:]
         after = [other for other in others if other.start > figure.start][:2]
-        values = {value for other in (*before, *after) for value in self.stated[(other.start, other.end)]}
+        values = {value for other in (*before, *after) for value in self.stated_values[(other.start, other.end)]}
         if figure.kind == "percent":
             at = self.reading.figures.index(figure)
             values |= {
@@ -718,7 +723,7 @@ class Figures(Counts):
             }
         return sorted(values)
 
-    def _of_stated(self, figure: Figure, one: float, two: float) -> Iterator[float]:
+    def _facts_of_values(self, figure: Figure, one: float, two: float) -> Iterator[float]:
         """Yield the share, change, difference and ratio of two values."""
         difference = self._states_difference(figure)
         if figure.kind == "percent" and two:
@@ -738,7 +743,7 @@ class Figures(Counts):
         """Return the row and column that have the value of a figure, as text for the objection."""
         factors = {1.0, 0.01} if figure.kind in {"percent", "points"} else {figure.factor}
         spans = spans_of(figure, self.text)
-        for row in range(min(len(self.table.rows), MOST_ROWS)):
+        for row in range(min(len(self.table.rows), MAX_ROWS_PER_CHECK)):
             for column in self.table.metrics:
                 value = column.values[row]
                 if value is not None and any(low * f <= value <= high * f for low, high in spans for f in factors):

@@ -86,14 +86,14 @@ def figures_of(text: str, with_words: bool = False) -> list[Figure]:
     for word in vocabulary_of(language).number_words(text) if with_words else ():
         inside = [span for span in spans if span[0] < word.end and word.start < span[1]]
         if not inside:
-            figures.append(_of_word(word, text))
+            figures.append(_word_figure(word, text))
         elif word.kind != "plain":
             figures = [figure for figure in figures if (figure.start, figure.end) not in inside]
-            figures.append(_of_word(word, text))
+            figures.append(_word_figure(word, text))
     return sorted(figures, key=lambda figure: figure.start)
 
 
-def _of_word(word: NumberWord, text: str) -> Figure:
+def _word_figure(word: NumberWord, text: str) -> Figure:
     kind, factor, end = cast(Kind, word.kind), 1.0, word.end
     if kind == "plain":
         for pattern, unit in _UNITS:

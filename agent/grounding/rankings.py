@@ -111,7 +111,7 @@ class Rankings(Binding):
         """Return whether the figure next to a superlative is the highest or lowest value of a column."""
         for figure in self.reading.figures:
             if -16 <= figure.start - match.end() <= 16 or 0 <= match.start() - figure.end <= 8:
-                values = self.stated.get((figure.start, figure.end), ())
+                values = self.stated_values.get((figure.start, figure.end), ())
                 for column in self.table.metrics:
                     values_present = [value for value in column.values if value is not None]
                     if any(
@@ -346,7 +346,7 @@ class Rankings(Binding):
         if not rows or len(groups) == len(rows):
             return False
         best = sorted((value for value, _ in rows), reverse=True)[place - 1 : place]
-        stated_values = {side * value for values in self.stated.values() for value in values}
+        stated_values = {side * value for values in self.stated_values.values() for value in values}
         return any(
             value == best[0] and value in stated_values and subject.rows >> row & 1 for value, row in rows if best
         )

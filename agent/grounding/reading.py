@@ -18,12 +18,14 @@ _TOKEN = re.compile(r"[^\W\d_\u3400-\u9fff]+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _GAP = re.compile(r"[\s-]*(?:(?:[^\W\d_]+)[\s-]+){0,3}")
 _HAN_GAP = re.compile(r"[\s的]*[\u3400-\u9fff]{0,3}")
-_ASIDE = re.compile(r"\s?[(（][^()（）]{1,24}[)）]|(?<=\w)\s?[:：]?\s?[$€£¥₽]?\d[\d.,]*%?(?=\s*(?:,|、|and|и|和)\s)")
+_FIGURE_AFTER_MEMBER = re.compile(
+    r"\s?[(（][^()（）]{1,24}[)）]|(?<=\w)\s?[:：]?\s?[$€£¥₽]?\d[\d.,]*%?(?=\s*(?:,|、|and|и|和)\s)"
+)
 """A figure after a member of a list, as in "North (120), South (80) and West"."""
 _PARTS_OF_TIME: dict[tuple[str | None, str | None], int] = {("d", "h"): 24, ("h", "min"): 60, ("min", "s"): 60}
 _BETWEEN_PARTS = re.compile(r"[\s-]*[^\W\d_]{1,7}\.?,?(?:\s+(?:and|и)\s+|又)?\s*")
 _TIMES_OF = re.compile(r"的[^，。]{0,6}倍")
-_CLAUSE = 4
+_MAX_PHRASE_WORDS = 4
 """A part of a sentence with more words than this is a clause with a verb, which may name another metric."""
 _SPACE = re.compile(r"[\s\-的']*(?:of\s+|the\s+|in\s+)?")
 _GENERIC_HAN = {"平均", "总数", "总额", "数量", "人均", "比例", "百分", "分比", "百分比", "平均分"}
@@ -113,9 +115,9 @@ class Reading:
         for mention in (*names, *periods):
             blank[mention.start : mention.end] = " " * (mention.end - mention.start)
         self.plain = "".join(blank)
-        self.figures = self._scaled(self._durations(figures_of(self.plain, with_words=True)))
+        self.figures = self._apply_scales(self._durations(figures_of(self.plain, with_words=True)))
         self.metrics = self._metrics()
-        self.groups = [*self._grouped(names), *self._grouped(periods)]
+        self.groups = [*self._group_mentions(names), *self._group_mentions(periods)]
         self.breaks = self._breaks()
 
     def _durations(self, figures: list[Figure]) -> list[Figure]:
@@ -136,7 +138,7 @@ class Reading:
                 merged.append(figure)
         return merged
 
-    def _scaled(self, figures: list[Figure]) -> list[Figure]:
+    def _apply_scales(self, figures: list[Figure]) -> list[Figure]:
         """Apply the scale of the last figure of a range or list to the others."""
         result = list(figures)
         for at in range(len(figures) - 2, -1, -1):
@@ -158,7 +160,7 @@ class Reading:
 
     # Groups and parts of the sentence
 
-    def _grouped(self, mentions: Sequence[Mention]) -> list[Group]:
+    def _group_mentions(self, mentions: Sequence[Mention]) -> list[Group]:
         groups: list[list[Mention]] = []
         ranged: set[int] = set()
         open_: dict[int, int] = {}
@@ -241,11 +243,11 @@ class Reading:
         """Return a group with the other names of its list if figures follow them, as in "A (3) and B (2)"."""
         members = list(group.members)
         for other in self.in_dimension(group.dimension):
-            between = _ASIDE.sub("", self.text[members[-1].end : other.start])
+            between = _FIGURE_AFTER_MEMBER.sub("", self.text[members[-1].end : other.start])
             if other.start >= members[-1].end and self.words.joins.fullmatch(between):
                 members += other.members
         for other in reversed(self.in_dimension(group.dimension)):
-            between = _ASIDE.sub("", self.text[other.end : members[0].start])
+            between = _FIGURE_AFTER_MEMBER.sub("", self.text[other.end : members[0].start])
             if other.end <= members[0].start and self.words.joins.fullmatch(between):
                 members = [*other.members, *members]
         return Group(tuple(members), group.is_range)
@@ -289,7 +291,7 @@ class Reading:
         groups = self.in_dimension(dimension)
         if not groups:
             return []
-        aligned = self._aligned(figure, groups) if figure else None
+        aligned = self._align_with_figures(figure, groups) if figure else None
         if aligned:
             return [aligned]
         segment = self.segment(start)
@@ -333,7 +335,7 @@ class Reading:
                     return group
         return None
 
-    def _aligned(self, figure: Figure, groups: Sequence[Group]) -> Group | None:
+    def _align_with_figures(self, figure: Figure, groups: Sequence[Group]) -> Group | None:
         """Return the member of a list that corresponds to `figure` in a list of figures of the same length."""
         figures = next((item for item in self.figure_groups if figure in item and len(item) > 1), None)
         if not figures:
@@ -359,7 +361,7 @@ class Reading:
             )
             if columns and not is_counter and not any(start < word.end and word.start < end for start, end in occupied):
                 metrics.append(Metric(word.start, word.end, columns))
-        return self._merged(sorted(metrics, key=lambda metric: (metric.start, metric.end)))
+        return self._merge_metrics(sorted(metrics, key=lambda metric: (metric.start, metric.end)))
 
     def _metrics_by_words(self) -> Iterator[Metric]:
         table = self.table
@@ -391,7 +393,7 @@ class Reading:
                     break
             at += 1
 
-    def _merged(self, metrics: Sequence[Metric]) -> list[Metric]:
+    def _merge_metrics(self, metrics: Sequence[Metric]) -> list[Metric]:
         result: list[Metric] = []
         for metric in metrics:
             if result and metric.start < result[-1].end:
@@ -451,7 +453,7 @@ class Reading:
         metrics = self._metrics_for(start, end, own, free)
         segment = self.segment(start)
         inherited = not own and all(self.segment(metric.start) != segment for metric in metrics)
-        if not metrics or (inherited and len(_TOKEN.findall(self.part(start))) > _CLAUSE):
+        if not metrics or (inherited and len(_TOKEN.findall(self.part(start))) > _MAX_PHRASE_WORDS):
             return None
         columns = frozenset(column for metric in metrics for column in metric.columns)
         if own:

@@ -309,11 +309,15 @@ class _DerivedChecker:
             return
         is_row = derived.name in self._rows
         for name in names_in(node):
-            yield from self._in_row(name, derived, path) if is_row else self._in_result(name, derived, path)
+            yield from (
+                self._row_name_problems(name, derived, path)
+                if is_row
+                else self._result_name_problems(name, derived, path)
+            )
         yield from self._windows(node, derived, path, is_row)
         yield from self._sizes(node, derived, path, is_row)
 
-    def _in_row(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
+    def _row_name_problems(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
         if name in self._size and not self._scope.find_columns(name):
             return
         places = self._scope.find_columns(name)
@@ -325,7 +329,7 @@ class _DerivedChecker:
         else:
             yield self._unknown(name, derived, path, {**dict.fromkeys(self._scope.columns), **self._size})
 
-    def _in_result(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
+    def _result_name_problems(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
         if name in self._layer and name not in self._base:
             return
         if name in self._base:

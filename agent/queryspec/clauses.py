@@ -70,19 +70,19 @@ def condition(spec_filter: Filter, node: exp.Expr, kind: TypeClass, bound: Bound
         return contains(plain, bound.bind(contains_pattern(spec_filter.value, bound.dialect)), bound.dialect)
     if isinstance(spec_filter, Between):
         low, high = spec_filter.value
-        return _and(_compared(">=", plain, low, kind, bound), _compared("<=", plain.copy(), high, kind, bound))
+        return _and(_comparison(">=", plain, low, kind, bound), _comparison("<=", plain.copy(), high, kind, bound))
     if isinstance(spec_filter, In):
         return _in(spec_filter.value, plain, kind, bound)
-    return _compared(spec_filter.op, plain, spec_filter.value, kind, bound)
+    return _comparison(spec_filter.op, plain, spec_filter.value, kind, bound)
 
 
 def _in(values: Sequence[Scalar], node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:
     if kind == "datetime":
-        return _or(*(_compared("=", node.copy(), value, kind, bound) for value in values))
+        return _or(*(_comparison("=", node.copy(), value, kind, bound) for value in values))
     return exp.In(this=node, expressions=[_place(value, kind, bound) for value in values])
 
 
-def _compared(op: str, node: exp.Expr, value: Scalar, kind: TypeClass, bound: BoundValues) -> exp.Expr:
+def _comparison(op: str, node: exp.Expr, value: Scalar, kind: TypeClass, bound: BoundValues) -> exp.Expr:
     if kind == "datetime":
         return _compare_time(op, node, str(value), bound)
     return _COMPARED[op](this=node, expression=_place(value, kind, bound))

@@ -64,7 +64,7 @@ def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> C
 
 
 class _Compiler:
-    """The compilation of one spec: the query so far, and the expression of each result column."""
+    """Compiler of one spec; holds the query so far and the expression of each result column."""
 
     def __init__(self, spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> None:
         self.spec, self.dialect = spec, dialect
@@ -194,8 +194,8 @@ class _Compiler:
         return as_number(self._column(self._resolve(name)), self.bound)
 
     def _derive(self) -> None:
-        """Add the columns derived from the result, with one query around it for each level of dependency."""
-        added: set[str] = set()
+        """Add the columns derived from the result, with one outer query for each level of dependency."""
+        level_names: set[str] = set()
         result_columns = [derived for derived in self.spec.derived if derived.name not in self.rows]
         if result_columns and self.spec.is_grouped:
             self._wrap()
@@ -203,16 +203,16 @@ class _Compiler:
             node = self.nodes[derived.name]
             is_ordered = any(call.function == "change_from_previous" for call in windows_in(node))
             sorts = [sort.by for sort in self.spec.sort if is_ordered]
-            if added & {*names_in(node), *sorts}:
+            if level_names & {*names_in(node), *sorts}:
                 self._wrap()
-                added = set()
+                level_names = set()
             column, is_float = ExpressionWriter(self._number, self.bound, self._order()).column(node)
             self.columns[derived.name] = column
             self.numbers |= {derived.name} if is_float else set()
-            added.add(derived.name)
+            level_names.add(derived.name)
 
     def _filter_result(self) -> bool:
-        """Apply the filters on the result; return whether that needed a query around it."""
+        """Apply the filters on the result; return whether that required an outer query."""
         kinds = {output.name: output.type_class for output in outputs(self.spec, self.scope)}
         filters = [part for part in self.spec.filters if self._is_on_result(part)]
         aggregates = {aggregation.name for aggregation in self.spec.aggregations}

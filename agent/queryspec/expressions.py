@@ -225,7 +225,7 @@ class _Parser:
             self._at += 1
             arguments.append(self._sum())
         self._expect(")")
-        return _checked(Call(function, tuple(arguments)))
+        return _check_arguments(Call(function, tuple(arguments)))
 
 
 def _number(text: str) -> int | float:
@@ -235,7 +235,7 @@ def _number(text: str) -> int | float:
     return value
 
 
-def _checked(call: Call) -> Call:
+def _check_arguments(call: Call) -> Call:
     fewest, most = _ARGUMENTS[call.function]
     if not fewest <= len(call.arguments) <= most:
         number = str(fewest) if fewest == most else f"{fewest} to {most}"

@@ -14,7 +14,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 def json_schema() -> Json:
     """Return the JSON Schema (draft 2020-12) of query specs."""
-    schema = _untitled(QuerySpec.model_json_schema(by_alias=True))
+    schema = _without_titles(QuerySpec.model_json_schema(by_alias=True))
     limit = schema["properties"]["limit"]
     schema["properties"]["limit"] = next(kind for kind in limit["anyOf"] if kind.get("type") == "integer")
     return {"$schema": _DRAFT, "title": "QuerySpec", **schema}
@@ -60,10 +60,10 @@ def _remove_undefined(schema: Json, part: str, definitions: Json) -> None:
     ]
 
 
-def _untitled(node: Any) -> Any:
+def _without_titles(node: Any) -> Any:
     """Return `node` without the titles that pydantic generates from field names."""
     if isinstance(node, list):
-        return [_untitled(item) for item in node]
+        return [_without_titles(item) for item in node]
     if not isinstance(node, dict):
         return node
-    return {name: _untitled(item) for name, item in node.items() if name != "title" or not isinstance(item, str)}
+    return {name: _without_titles(item) for name, item in node.items() if name != "title" or not isinstance(item, str)}

@@ -34,14 +34,14 @@ def period(node: exp.Expr, by: Period) -> exp.Expr:
     if by in _FORMATS:
         return function_call("STRFTIME", _FORMATS[by], node)
     if by == "quarter":
-        number = _divided(exp.Add(this=_integer("%m", node), expression=_literal(2)), 3)
-        return _joined(function_call("STRFTIME", "%Y", node.copy()), _literal("-Q"), exp.Paren(this=number))
+        number = _divide(exp.Add(this=_integer("%m", node), expression=_literal(2)), 3)
+        return _join_texts(function_call("STRFTIME", "%Y", node.copy()), _literal("-Q"), exp.Paren(this=number))
     # A week belongs to the year of its Thursday (ISO 8601).
     thursday = function_call("DATE", node, "-3 days", "weekday 4")
     days = exp.Sub(this=_integer("%j", thursday), expression=_literal(1))
-    number = exp.Add(this=_divided(days, 7), expression=_literal(1))
-    padded = function_call("SUBSTR", _joined(_literal("0"), exp.Paren(this=number)), -2)
-    return _joined(function_call("STRFTIME", "%Y", thursday.copy()), _literal("-W"), padded)
+    number = exp.Add(this=_divide(days, 7), expression=_literal(1))
+    padded = function_call("SUBSTR", _join_texts(_literal("0"), exp.Paren(this=number)), -2)
+    return _join_texts(function_call("STRFTIME", "%Y", thursday.copy()), _literal("-W"), padded)
 
 
 def pattern(text: str) -> str:
@@ -75,9 +75,9 @@ def _integer(part: str, node: exp.Expr) -> exp.Expr:
     return exp.cast(function_call("STRFTIME", part, node), "INTEGER", copy=False)
 
 
-def _divided(node: exp.Expr, by: int) -> exp.Expr:
+def _divide(node: exp.Expr, by: int) -> exp.Expr:
     return exp.Div(this=exp.Paren(this=node), expression=_literal(by), typed=True)
 
 
-def _joined(*texts: exp.Expr) -> exp.Expr:
+def _join_texts(*texts: exp.Expr) -> exp.Expr:
     return reduce(lambda head, text: exp.DPipe(this=head, expression=text), texts)

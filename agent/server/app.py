@@ -113,7 +113,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
         from uvicorn.config import LOGGING_CONFIG
     except ImportError as error:
         raise DriverMissing("uvicorn", "serve") from error
-    # Without a configuration of its own uvicorn uses the logging of the process, which is JSON with `log_json`.
+    # Without its own configuration uvicorn uses the logging of the process, which is JSON with `log_json`.
     logs = None if services.settings.log_json else LOGGING_CONFIG
     # Reference counting frees almost all objects of a question; Python's default thresholds for cycle collection cost
     # a sixth of the throughput.

@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from agent.conversation.reply import Reply
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-_BROKEN_OFF = "broken_off"
+_ABORTED = "broken_off"
 """The status of a question without output: the client disconnected, or the request timed out."""
 
 
@@ -53,7 +53,7 @@ class Metrics:
         finally:
             self._running.labels(graph).dec()
             self._seconds.labels(graph).observe(time.perf_counter() - started)
-            self._questions.labels(graph, question.output["status"] if question.output else _BROKEN_OFF).inc()
+            self._questions.labels(graph, question.output["status"] if question.output else _ABORTED).inc()
             if question.output:
                 self._count(graph, question.output)
 

@@ -17,7 +17,7 @@ from agent.settings import Settings
 
 _FILES = "/files"
 _EVENTS = "/events"
-"""The end of the paths that enforce the time limit themselves and report a timeout in their stream."""
+"""Path ending of the streams, which enforce the time limit themselves and report a timeout as an event."""
 
 _MULTIPART_BYTES = 10_000
 """Allowed size of a form in addition to its file."""
@@ -42,7 +42,7 @@ class RequestLimits:
             await self._app(scope, receive, send)
             return
         response = _Response(send)
-        body = _Body(receive, *self._allowed(scope))
+        body = _Body(receive, *self._body_limit(scope))
         seconds = self._settings.request_timeout_s
         try:
             body.check_content_length(scope)
@@ -58,7 +58,7 @@ class RequestLimits:
         if error and not response.has_started:
             await problem(error, scope)(scope, receive, response.send)
 
-    def _allowed(self, scope: Scope) -> tuple[int, int, str]:
+    def _body_limit(self, scope: Scope) -> tuple[int, int, str]:
         """Return the allowed body size in bytes, and the limit and its setting for the error."""
         if scope["path"] == _FILES:
             limit = self._settings.max_upload_bytes
@@ -71,20 +71,20 @@ class _Body:
     """Counts the bytes of a request's body; `error` is set if it is too large."""
 
     def __init__(self, receive: Receive, allowed: int, limit: int, setting: str) -> None:
-        self._receive, self._allowed = receive, allowed
+        self._receive, self._body_limit = receive, allowed
         self._too_large = RequestTooLarge(limit, setting)
         self._bytes = 0
         self.error: RequestTooLarge | None = None
 
     def check_content_length(self, scope: Scope) -> None:
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if length.isdigit() and int(length) > self._allowed:
+        if length.isdigit() and int(length) > self._body_limit:
             raise self._too_large
 
     async def receive(self) -> Message:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
-        if self._bytes > self._allowed:
+        if self._bytes > self._body_limit:
             self.error = self._too_large
             raise self.error
         return message

@@ -42,7 +42,7 @@ class UsageCounter:
 
     @classmethod
     def read(cls, text: str, now: float) -> "UsageCounter":
-        """Parse the text of `write` and drop what is outdated at `now`; an unreadable text gives a new counter."""
+        """Parse the text of `write` without entries outdated at `now`; return a new counter if it is unreadable."""
         try:
             values: dict[str, Any] = json.loads(text)
         except ValueError:

@@ -67,7 +67,7 @@ class _Input(BaseModel):
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
-        """Check that the fields go together."""
+        """Check that the combination of fields is allowed."""
         present = {name for name in type(self).model_fields if getattr(self, name) is not None}
         kinds = present & {"question", "clarification_answer", "feedback"}
         context = present & {"thread_id", "clarification"}

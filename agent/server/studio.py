@@ -25,7 +25,7 @@ class StudioServices(Services):
 
     @property
     def any_source(self) -> bool:
-        """Whether a question may bring a database URL or a file path of its own."""
+        """Whether a question may contain a database URL or a file path."""
         return self.settings.studio_any_source
 
 

@@ -88,7 +88,7 @@ def set_tenant(tenant: Tenant) -> None:
 
 
 class TenantServices(Services):
-    """Services of a tenant. Its data and caches, which contain values that its row rules admit, are its own."""
+    """Services of a tenant. Data and caches are separate, since they contain values that its row rules admit."""
 
     def __init__(self, server: Services, name: str, allowed: TenantSettings) -> None:
         """Restrict the services of `server` to those that `allowed` grants the tenant `name`.
@@ -108,7 +108,7 @@ class TenantServices(Services):
 
     @property
     def embedded(self) -> EmbeddedOptions | None:
-        """How the embedded model is decoded; None where another model answers."""
+        """The decoding options of the embedded model; None if another model is configured."""
         return self._server.embedded
 
     @property
@@ -127,7 +127,7 @@ class TenantServices(Services):
 
     @cached_property
     def store(self) -> Store | None:
-        """The record: the server's, over the same connections, where it is a database for all tenants."""
+        """The record of the server if it is a database, else a separate one of the tenant."""
         return self._server.store if self.settings.record_url else super().store
 
     def sample_url(self) -> str:

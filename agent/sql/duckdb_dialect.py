@@ -1,7 +1,7 @@
-"""DuckDB for SQLAlchemy: connections, and the schema as DuckDB's own table functions give it.
+"""SQLAlchemy dialect for DuckDB: connections, and schemas read through DuckDB's table functions.
 
-Statements of users run in worker processes on connections of their own; this dialect reads schemas and compiles
-parameters. It needs the package `duckdb` only, of any version from 1.4 on.
+It reads schemas and compiles parameters; worker processes run the statements of users on separate connections. It
+requires only the package `duckdb`, version 1.4 or later.
 """
 
 from itertools import groupby
@@ -49,7 +49,7 @@ class DuckDBType(UserDefinedType[Any]):
 
 
 class DuckDBDialect(DefaultDialect):
-    """Tables, views, columns, keys and comments of the database that is opened; attached ones are left out."""
+    """Reflection of tables, views, columns, keys and comments of the opened database, without attached ones."""
 
     name = "duckdb"
     driver = "duckdb"
@@ -65,7 +65,7 @@ class DuckDBDialect(DefaultDialect):
         return duckdb
 
     def create_connect_args(self, url: URL) -> tuple[list[str], dict[str, Any]]:
-        """Return the path of the file as the driver takes it."""
+        """Return the path of the file as the argument of the driver."""
         return [url.database or ":memory:"], {}
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> list[Any]:
@@ -86,7 +86,7 @@ class DuckDBDialect(DefaultDialect):
         """Do nothing: there is no open transaction."""
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Do nothing: there is no open transaction, and the driver refuses to roll back none."""
+        """Do nothing: there is no open transaction, and the driver would raise an error."""
 
     def _get_default_schema_name(self, connection: Connection) -> str:
         return str(connection.exec_driver_sql("SELECT current_schema()").scalar())
@@ -97,11 +97,11 @@ class DuckDBDialect(DefaultDialect):
 
     def get_table_names(self, connection: Connection, schema: str | None = None, **options: Any) -> list[str]:
         """Return the tables of `schema`."""
-        return list(self._by_table(connection, _TABLES, schema, options))
+        return list(self._rows_by_table(connection, _TABLES, schema, options))
 
     def get_view_names(self, connection: Connection, schema: str | None = None, **options: Any) -> list[str]:
         """Return the views of `schema`."""
-        return list(self._by_table(connection, _VIEWS, schema, options))
+        return list(self._rows_by_table(connection, _VIEWS, schema, options))
 
     def get_view_definition(
         self, connection: Connection, view_name: str, schema: str | None = None, **options: Any
@@ -111,13 +111,13 @@ class DuckDBDialect(DefaultDialect):
         Raises:
             NoSuchTableError: there is no such view.
         """
-        for _, _, sql in self._by_table(connection, _VIEWS, schema, options).get(view_name, ()):
+        for _, _, sql in self._rows_by_table(connection, _VIEWS, schema, options).get(view_name, ()):
             return str(sql)
         raise NoSuchTableError(view_name)
 
     def has_table(self, connection: Connection, table_name: str, schema: str | None = None, **options: Any) -> bool:
-        """Return whether there is a table or view of this name."""
-        return any(table_name in self._by_table(connection, sql, schema, options) for sql in (_TABLES, _VIEWS))
+        """Return whether there is a table or view with this name."""
+        return any(table_name in self._rows_by_table(connection, sql, schema, options) for sql in (_TABLES, _VIEWS))
 
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **options: Any
@@ -125,16 +125,16 @@ class DuckDBDialect(DefaultDialect):
         """Return the columns of one table or view."""
         return [
             {"name": name, "type": DuckDBType(kind), "nullable": nullable, "default": default, "comment": comment}
-            for _, name, kind, nullable, default, comment in self._by_table(connection, _COLUMNS, schema, options).get(
-                table_name, ()
-            )
+            for _, name, kind, nullable, default, comment in self._rows_by_table(
+                connection, _COLUMNS, schema, options
+            ).get(table_name, ())
         ]
 
     def get_pk_constraint(
         self, connection: Connection, table_name: str, schema: str | None = None, **options: Any
     ) -> ReflectedPrimaryKeyConstraint:
         """Return the primary key, which may have no columns."""
-        keys = self._by_table(connection, _KEYS, schema, options).get(table_name, ())
+        keys = self._rows_by_table(connection, _KEYS, schema, options).get(table_name, ())
         primary_keys = [columns for _, kind, columns, _, _ in keys if kind == "PRIMARY KEY"]
         return {"constrained_columns": primary_keys[0] if primary_keys else [], "name": None}
 
@@ -151,7 +151,7 @@ class DuckDBDialect(DefaultDialect):
                 "referred_columns": target_columns,
                 "options": {},
             }
-            for _, kind, columns, target, target_columns in self._by_table(connection, _KEYS, schema, options).get(
+            for _, kind, columns, target, target_columns in self._rows_by_table(connection, _KEYS, schema, options).get(
                 table_name, ()
             )
             if kind == "FOREIGN KEY"
@@ -160,7 +160,7 @@ class DuckDBDialect(DefaultDialect):
     def get_indexes(
         self, connection: Connection, table_name: str, schema: str | None = None, **options: Any
     ) -> list[ReflectedIndex]:
-        """Return none: nothing here reads indexes."""
+        """Return an empty list, since indexes are not used."""
         return []
 
     def get_table_comment(
@@ -168,14 +168,14 @@ class DuckDBDialect(DefaultDialect):
     ) -> ReflectedTableComment:
         """Return the comment on one table or view."""
         for sql in (_TABLES, _VIEWS):
-            for row in self._by_table(connection, sql, schema, options).get(table_name, ()):
+            for row in self._rows_by_table(connection, sql, schema, options).get(table_name, ()):
                 return {"text": row[1]}
         return {"text": None}
 
-    def _by_table(
+    def _rows_by_table(
         self, connection: Connection, sql: str, schema: str | None, options: dict[str, Any]
     ) -> dict[str, list[Any]]:
-        """Return the rows of a statement about one schema by their first column; an inspector runs each once."""
+        """Return the rows of a statement about one schema, by their first column; cached by the inspector."""
         cache = options.get("info_cache", {})
         if (sql, schema) not in cache:
             rows = connection.exec_driver_sql(sql, (schema or self.default_schema_name,))

@@ -184,7 +184,7 @@ def _record(
     """Add the statement to the audit and the record; of its rows only their number and hash.
 
     `checked_sql` is the text that the guard produced from `sql`. Values of secret columns are masked before hashing:
-    short values could be found by trying.
+    short values could be guessed from it.
     """
     step = current_step.get()
     if step is None:

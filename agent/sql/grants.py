@@ -1,4 +1,4 @@
-"""Privileges of a database account beyond reading. The statements here are constants that read only system catalogs."""
+"""Privileges of a database account other than read access. All statements are constants that read system catalogs."""
 
 import re
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from agent.sql.database import Database, driver_message
 
 @dataclass(frozen=True)
 class Grants:
-    """Privileges of an account beyond reading.
+    """Privileges of an account other than read access.
 
-    `beyond_reading` are those that can change data, settings or files; `open_to_all` are those that every account on
-    the server has. `known` is False for engines that do not report privileges.
+    `beyond_reading` lists those that can change data or settings or access files; `open_to_all` those that every
+    account on the server has. `known` is False for engines that do not report privileges.
     """
 
     beyond_reading: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ _GRANTED_ROLE = re.compile(r"GRANT (?P<role>[`'\w][^,]*?) TO ")
 
 
 def grants_of(database: Database) -> Grants:
-    """Return the privileges of the account of `database` beyond reading.
+    """Return the privileges of the account of `database` other than read access.
 
     SQLite and DuckDB files are always opened read-only and have none.
 
@@ -87,7 +87,7 @@ def _postgres_grants(connection: Connection) -> Grants:
 
 def _show_grants(connection: Connection) -> Grants:
     lines = _column(connection, "SHOW GRANTS")
-    # Granted roles, quoted as the server quotes them.
+    # Names of granted roles, with the quotes of the server.
     roles = [match["role"] for line in lines if " ON " not in line and (match := _GRANTED_ROLE.match(line))]
     lines += [line for role in roles for line in _column(connection, f"SHOW GRANTS FOR {role}")]
     privileges = [f"{right} on {on}" for line in lines for right, on in beyond_reading(line)]
@@ -96,7 +96,7 @@ def _show_grants(connection: Connection) -> Grants:
 
 
 def beyond_reading(line: str) -> list[tuple[str, str]]:
-    """Return the privileges beyond reading in one line of SHOW GRANTS, each with its object.
+    """Return the privileges other than read access in one line of SHOW GRANTS, each with its object.
 
     >>> beyond_reading("GRANT SELECT, INSERT (a, b) ON `shop`.* TO `app`@`%`")
     [('INSERT', '`shop`.*')]

@@ -137,9 +137,9 @@ def connected_groups(names: Iterable[str], conditions: Iterable[set[str]]) -> li
     """
     groups = [{name} for name in names]
     for condition in conditions:
-        touched = [group for group in groups if group & condition]
-        if len(touched) > 1:
-            groups = [group for group in groups if not group & condition] + [set().union(*touched)]
+        overlapping = [group for group in groups if group & condition]
+        if len(overlapping) > 1:
+            groups = [group for group in groups if not group & condition] + [set().union(*overlapping)]
     return groups
 
 

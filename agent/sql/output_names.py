@@ -42,7 +42,7 @@ def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) ->
 
 
 def _name(output: exp.Expr, names_in_use: Collection[str], dialect: str) -> str:
-    """Return the text of `output` as a name; if it has to be cut, a name that is not `taken`."""
+    """Return the text of `output` as a name; if it has to be cut, a name that is not in `names_in_use`."""
     text = " ".join(print_statement(without_markers(output), dialect).split())
     if dialect == "mysql":
         text = "".join(character if ord(character) <= _BASIC_PLANE else "?" for character in text)

@@ -364,7 +364,6 @@ def _union(origins: Iterable[_Origin]) -> _Origin:
 
 
 def _predicates_and_keys(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the predicates and keys of a clause."""
     if not isinstance(node, _COMPOUND_NODES):
         yield node
         return

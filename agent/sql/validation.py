@@ -139,9 +139,9 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
         for node in scope.find_all(*_COMPARISONS):
             for reference, literal in _compared_literals(node, query, scope):
                 if _is_impossible(reference.column.type_class, literal, query.dialect):
-                    shown = literal.sql(dialect=query.dialect)
+                    literal_sql = literal.sql(dialect=query.dialect)
                     kind = reference.column.type
-                    text = Message("comparison_impossible", column=str(reference), type=kind, value=shown)
+                    text = Message("comparison_impossible", column=str(reference), type=kind, value=literal_sql)
                     yield Remark(text, is_strict)
 
 

@@ -36,9 +36,9 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
         DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
-    shown = table.columns[:MAX_COLUMNS]
-    starts = range(0, len(shown), _COLUMNS_PER_STATEMENT)
-    batches = (shown[start : start + _COLUMNS_PER_STATEMENT] for start in starts)
+    columns_to_describe = table.columns[:MAX_COLUMNS]
+    starts = range(0, len(columns_to_describe), _COLUMNS_PER_STATEMENT)
+    batches = (columns_to_describe[start : start + _COLUMNS_PER_STATEMENT] for start in starts)
     parts = [_describe(batch, table, source, cancellation) for batch in batches]
     columns = [description for _, part in parts for description in part]
     content: dict[str, Any] = {"dataset_id": arguments.dataset_id}

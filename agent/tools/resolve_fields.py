@@ -93,10 +93,12 @@ def _by_name(term: str, table: Table) -> Iterator[Match]:
 
 
 def _by_meaning(term: str, table: Table) -> Iterator[Match]:
-    of_term = concepts(term)
+    term_concepts = concepts(term)
     for name in table.column_names:
-        of_name = concepts(name)
-        share = _TERM_WEIGHT * overlap(of_term, of_name) + (1 - _TERM_WEIGHT) * overlap(of_name, of_term)
+        name_concepts = concepts(name)
+        share = _TERM_WEIGHT * overlap(term_concepts, name_concepts) + (1 - _TERM_WEIGHT) * overlap(
+            name_concepts, term_concepts
+        )
         yield Match(name, round(_BY_MEANING * share, 2), "meaning")
 
 

@@ -115,13 +115,17 @@ class Toolbox:
 
     def _run(self, tool: Tool, arguments: Arguments) -> Outcome:
         cancellation, step = Cancellation(), current_step.get()
-        of_run = step.cancellation if step else None
+        run_cancellation = step.cancellation if step else None
         try:
-            with of_run.calling(cancellation.cancel) if of_run else nullcontext():
+            with run_cancellation.calling(cancellation.cancel) if run_cancellation else nullcontext():
                 with _deadline(cancellation, self._timeout_s):
                     return tool.run(arguments, self._bench, cancellation)
         except StatementCancelled:
-            if self._timeout_s is None or not cancellation.requested or (of_run and of_run.requested):
+            if (
+                self._timeout_s is None
+                or not cancellation.requested
+                or (run_cancellation and run_cancellation.requested)
+            ):
                 raise
             raise ToolTimeout(tool.name, self._timeout_s) from None
 

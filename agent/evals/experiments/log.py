@@ -14,7 +14,7 @@ from agent.record.events import Event
 from agent.record.step import add_costs
 from agent.types import ClarifyingQuestion
 
-_captured: ContextVar[list[Event] | None] = ContextVar("heard_events", default=None)
+_captured_events: ContextVar[list[Event] | None] = ContextVar("captured_events", default=None)
 
 
 _SUMMED = ("llm_calls", "tokens", "generations", "seconds", "written_tokens", "writing_s")
@@ -24,11 +24,11 @@ _SUMMED = ("llm_calls", "tokens", "generations", "seconds", "written_tokens", "w
 def capture_events() -> Iterator[list[Event]]:
     """Yield a list that receives the events of the block in order."""
     events: list[Event] = []
-    token = _captured.set(events)
+    token = _captured_events.set(events)
     try:
         yield events
     finally:
-        _captured.reset(token)
+        _captured_events.reset(token)
 
 
 class EventCapture:
@@ -36,7 +36,7 @@ class EventCapture:
 
     def append(self, events: Sequence[Event]) -> None:
         """Add `events` to the active capture, if there is one."""
-        captured = _captured.get()
+        captured = _captured_events.get()
         if captured is not None:
             captured.extend(events)
 

@@ -92,8 +92,8 @@ def efficiency(logs: Sequence[QuestionLog]) -> float | None:
     questions_asked = sum(log.questions_asked for log in logs)
     if any(log.rounds and log.rounds[0].asked for log in logs):
         return None
-    gained = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
-    return round(gained / questions_asked, 4) if questions_asked else None
+    additional_matches = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
+    return round(additional_matches / questions_asked, 4) if questions_asked else None
 
 
 def _perplexities(logs: Sequence[QuestionLog]) -> dict[str, float | None]:
@@ -134,15 +134,15 @@ def _line(name: str, figures: Mapping[str, Any], rounds: int) -> list[str]:
         *[""] * (rounds - len(shares)),
         f"{low:.2%} to {high:.2%}",
         str(figures["questions_asked"]),
-        _shown(figures["efficiency"], ".3f"),
-        _shown(figures["perplexity"]["all"], ".3f"),
+        _format_value(figures["efficiency"], ".3f"),
+        _format_value(figures["perplexity"]["all"], ".3f"),
         f"{averages['llm_calls']:.2f}",
         f"{averages['tokens']:.0f}",
-        _shown(averages["cost_usd"], ".5f"),
+        _format_value(averages["cost_usd"], ".5f"),
     ]
 
 
-def _shown(value: float | None, form: str) -> str:
+def _format_value(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 

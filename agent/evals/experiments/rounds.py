@@ -102,7 +102,7 @@ class QuestionRun:
     log: QuestionLog
     choose: ChooseCall = last_call
 
-    def finish_round(self, number: int, turn: Turn, *, asked: bool = False) -> bool:
+    def finish_round(self, number: int, turn: Turn, *, was_asked: bool = False) -> bool:
         """Log the outcome of round `number`; return whether the run has to end.
 
         It ends with a match, or if the model or the database is unreachable.
@@ -112,7 +112,7 @@ class QuestionRun:
         outcome = self.judge(turn)
         log = self.log
         log.count(outcome)
-        log.rounds.append(Round(number, outcome.match, outcome.sql, outcome.error, asked))
+        log.rounds.append(Round(number, outcome.match, outcome.sql, outcome.error, was_asked))
         if outcome.match:
             log.num_cq_asked = number
         return outcome.match or (outcome.error is not None and exit_code_of(outcome.error) == UNREACHABLE)
@@ -152,8 +152,8 @@ def clarify(run: QuestionRun, *, early_stop: bool = False) -> None:
     if run.finish_round(0, run.session.ask()):
         return
     for number in range(1, run.rounds + 1):
-        turn, asked = run.resolve_clarification(run.session.reject("always"))
-        if run.finish_round(number, turn, asked=asked) or (early_stop and not asked):
+        turn, was_asked = run.resolve_clarification(run.session.reject("always"))
+        if run.finish_round(number, turn, was_asked=was_asked) or (early_stop and not was_asked):
             return
 
 
@@ -164,11 +164,11 @@ def clarify_early_stop(run: QuestionRun) -> None:
 
 def ask_when_it_matters(run: QuestionRun, clarify_mode: Clarify = "auto") -> None:
     """Clarify before the first answer if readings differ in their results, as the agent does by default; then stop."""
-    turn, asked = run.resolve_clarification(run.session.ask(clarify_mode), clarify_mode)
-    is_asking = asked
+    turn, was_asked = run.resolve_clarification(run.session.ask(clarify_mode), clarify_mode)
+    is_asking = was_asked
     while is_asking and run.log.questions_asked < run.rounds:
         turn, is_asking = run.resolve_clarification(turn, clarify_mode)
-    run.finish_round(run.log.questions_asked, turn, asked=asked)
+    run.finish_round(run.log.questions_asked, turn, was_asked=was_asked)
 
 
 METHODS: dict[Method, Callable[[QuestionRun], None]] = {

@@ -19,7 +19,7 @@ from agent.evals.experiments.log import Body, ChooseCall, EventCapture, Question
 from agent.evals.experiments.oracles import Feedback, ModelOracle, Oracle, RuleOracle, option_statements
 from agent.evals.experiments.report import clarification_metrics, write_report
 from agent.evals.experiments.rounds import METHODS, GraphSession, QuestionRun, Session, Turn, ask_when_it_matters
-from agent.evals.options import MOST_ROUNDS, MatchRule, Method, OracleName
+from agent.evals.options import MAX_ROUNDS, MatchRule, Method, OracleName
 from agent.evals.report import Outcome, Progress, Report
 from agent.evals.run import evaluation_settings, judge
 from agent.record.recorder import Recorder
@@ -186,7 +186,7 @@ class Plan:
     out: Path
     method: Method = Method.BASELINE
     oracle: OracleName | None = None
-    rounds: int = MOST_ROUNDS
+    rounds: int = MAX_ROUNDS
     parallel: int = 1
     rule: MatchRule = MatchRule.PROJECT
 
@@ -260,6 +260,6 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     Raises:
         ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
     """
-    experiment_settings = evaluation_settings(settings, embedded).model_copy(update={"max_clarifications": MOST_ROUNDS})
+    experiment_settings = evaluation_settings(settings, embedded).model_copy(update={"max_clarifications": MAX_ROUNDS})
     model = connect_model(experiment_settings, embedded, logprobs=True)
     return Services(experiment_settings, model=model, recorder=Recorder(EventCapture()))

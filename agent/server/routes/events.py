@@ -95,9 +95,9 @@ async def _lines(events: AsyncGenerator[Event], scope: Scope, seconds: float) ->
 def _steps(updates: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for node, update in updates.items():
         line = step_line(node, update)
-        shown = {name: update[name] for name in _SHOWN if update.get(name)}
+        fields = {name: update[name] for name in _SHOWN if update.get(name)}
         (step,) = update["audit"]["steps"]
-        yield {"node": node, "line": line.plain if line else "", "latency_ms": step["latency_ms"], "update": shown}
+        yield {"node": node, "line": line.plain if line else "", "latency_ms": step["latency_ms"], "update": fields}
 
 
 def _problem(error: DatasphinxError, scope: Scope) -> bytes:

@@ -18,7 +18,7 @@ from agent.services import Services
 router = APIRouter(tags=["datasets"])
 
 DatasetId = Annotated[str, Path(pattern=r"^ds_[0-9a-f]{16}$")]
-_LONGEST_NAME = 255
+_MAX_NAME_CHARS = 255
 _LAST_ROW = 10_000_000
 
 
@@ -26,7 +26,7 @@ _LAST_ROW = 10_000_000
 async def upload(
     file: UploadFile,
     sheet: Annotated[
-        str | None, Form(max_length=_LONGEST_NAME, description="Sheet of a workbook; default: the first.")
+        str | None, Form(max_length=_MAX_NAME_CHARS, description="Sheet of a workbook; default: the first.")
     ] = None,
     header_row: Annotated[
         int | None,
@@ -93,4 +93,4 @@ def _delete_unused(registry: Registry, file_id: str) -> None:
 def _clean_name(name: str) -> str:
     """Return the last part of a path, printable and of limited length; the extension stays: it sets the format."""
     clean = "".join(char if char.isprintable() else "_" for char in PurePath(name.replace("\\", "/")).name) or "file"
-    return clean if len(clean) <= _LONGEST_NAME else clean[-_LONGEST_NAME:]
+    return clean if len(clean) <= _MAX_NAME_CHARS else clean[-_MAX_NAME_CHARS:]

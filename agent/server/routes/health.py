@@ -31,7 +31,7 @@ from agent.sql.execute import execute
 from agent.types import Limits
 
 _TIMEOUT_S = 5
-_BROKEN = (500, 502, 503, 504)
+_UNAVAILABLE_STATUSES = (500, 502, 503, 504)
 
 
 def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterable[Services]]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _reach_model(settings: Settings) -> None:
     url = (settings.llm_base_url or OPENAI_URL).rstrip("/")
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    shown = without_secrets(without_password(url))
+    public_url = without_secrets(without_password(url))
     try:
         # The response is not examined: not every endpoint lists its models, or not for every key.
         direct = is_this_machine(url)
@@ -105,9 +105,9 @@ def _reach_model(settings: Settings) -> None:
             f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct, verify=_authorities()
         )
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise ModelUnreachable(shown, without_secrets(str(error), (key,)) or type(error).__name__) from None
-    if response.status_code in _BROKEN:
-        raise ModelUnreachable(shown, Message("http_status", status=response.status_code))
+        raise ModelUnreachable(public_url, without_secrets(str(error), (key,)) or type(error).__name__) from None
+    if response.status_code in _UNAVAILABLE_STATUSES:
+        raise ModelUnreachable(public_url, Message("http_status", status=response.status_code))
 
 
 @lru_cache(maxsize=1)

@@ -25,8 +25,8 @@ async def trace(trace_id: TraceId) -> dict[str, Any]:
     """All recorded events of a run: each model call, statement and step."""
     tenant = current_tenant()
     _, events = await run_in_thread(lambda: _open_run(tenant, trace_id))
-    shown = {"trace_id": trace_id, "events": [event.as_json() for event in events]}
-    return {**_without_directories(shown, server_directories(tenant.services.settings))}
+    body = {"trace_id": trace_id, "events": [event.as_json() for event in events]}
+    return {**_without_directories(body, server_directories(tenant.services.settings))}
 
 
 @router.post("/replay")

@@ -1,7 +1,7 @@
 """The guard: rules on the syntax tree that decide whether a statement may run.
 
 Each rule is a function from a parsed statement to findings; a statement without findings may run. Rules report
-forbidden operations as stop words, which SQL generation is then told to avoid.
+forbidden operations as stop words; the prompt of the next attempt forbids these.
 """
 
 import logging

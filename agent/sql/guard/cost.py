@@ -292,8 +292,8 @@ def _conditions(select: exp.Select) -> list[exp.Expr]:
 
 def _sources(select: exp.Select) -> list[exp.Expr]:
     first = select.args.get("from_")
-    joined = [join.this for join in select.args.get("joins", [])]
-    return [source for source in [first.this if first else None, *joined] if source is not None]
+    join_sources = [join.this for join in select.args.get("joins", [])]
+    return [source for source in [first.this if first else None, *join_sources] if source is not None]
 
 
 def _count_unjoined(select: exp.Select) -> int:

@@ -97,15 +97,15 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
             yield from _foreign_schema_call(node, statement.dialect)
         in_from = isinstance(node.parent, exp.Table | exp.Lateral) and statement.dialect in _ROW_FUNCTIONS
         if name and name not in (_ROW_FUNCTIONS[statement.dialect] if in_from else allowed_names(statement.dialect)):
-            yield _not_listed(name, position_of(node))
+            yield _not_listed_finding(name, position_of(node))
         elif name in statement.names.routines and not _is_in_engine_schema(node, statement.dialect):
             text = f"the function {name} is defined by a user of the database"
             yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
         for passed in _passed_names(node, name, statement.dialect):
             if passed not in allowed_names(statement.dialect) or passed in statement.names.routines:
-                yield _not_listed(passed or "without a name", position_of(node))
+                yield _not_listed_finding(passed or "without a name", position_of(node))
         if isinstance(node, exp.TableSample) and node.text("method").lower() not in _SAMPLING_METHODS:
-            yield _not_listed(node.text("method").lower(), position_of(node))
+            yield _not_listed_finding(node.text("method").lower(), position_of(node))
 
 
 def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
@@ -173,7 +173,7 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
             continue
         if kind in parser.TYPE_TOKENS and kind.name in allowed_names("types"):
             continue
-        yield _not_listed(name, _position(token))
+        yield _not_listed_finding(name, _position(token))
 
 
 def _is_operator(tokens: Sequence[Token], index: int) -> bool:
@@ -212,7 +212,7 @@ def _base_name(name: str, dialect: str) -> str:
     return _COMBINATORS.sub("", name).lower()
 
 
-def _not_listed(name: str, position: Position | None) -> Finding:
+def _not_listed_finding(name: str, position: Position | None) -> Finding:
     text = f"the function {name} is not on the list of harmless functions"
     return Finding("harmless_functions", text, name.upper(), name, position)
 

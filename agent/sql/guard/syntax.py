@@ -54,7 +54,7 @@ def query_only(statement: Statement) -> Iterator[Finding]:
             word = _operation(tree)
             yield Finding("query_only", f"only a query may run, not {word}", word, word, position_of(tree))
         elif isinstance(tree, exp.Select) and not tree.args.get("from_"):
-            yield from _columns_from_nowhere(tree, statement.dialect)
+            yield from _columns_without_source(tree, statement.dialect)
 
 
 def known_syntax(statement: Statement) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def known_clauses(statement: Statement) -> Iterator[Finding]:
                 yield Finding("known_syntax", f"{word} is not allowed in a query", word, word, position_of(node))
 
 
-def _columns_from_nowhere(tree: exp.Select, dialect: str) -> Iterator[Finding]:
+def _columns_without_source(tree: exp.Select, dialect: str) -> Iterator[Finding]:
     """Report unquoted columns without a FROM: such a name may be a command or a session variable."""
     inner = {id(node) for query in tree.find_all(exp.Query) if query is not tree for node in query.walk()}
     inner |= {id(node) for function in tree.find_all(exp.Lambda, exp.Comprehension) for node in function.walk()}

@@ -221,7 +221,7 @@ def test_installed_fonts_have_what_the_shipped_ones_lack() -> None:
 
 
 def test_letter_that_no_font_has_is_marked_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(canvas, "_installed", lambda: [])
+    monkeypatch.setattr(canvas, "_installed_fonts", lambda: [])
     rows = result({"x": "string", "n": "integer"}, (f"a{LACKING}b{LACKING}", 1), ("c", 2))
     marked = result({"x": "string", "n": "integer"}, ("a\ufffdb\ufffd", 1), ("c", 2))
     wanted = read_plot_spec(spec("bar", "x", "n"), rows)

@@ -85,7 +85,7 @@ def of_parent(reader: Reader) -> Draft | None:
         return None
     rows = some(reader.view.entities[link.child], reader, plain=0.8)
     where = (f"{label.sql} = {literal(str(value))}", *rows.where)
-    slots: dict[str, Term] = {"rows": rows.term, "parent": parent.term, "value": _shown(str(value), reader)}
+    slots: dict[str, Term] = {"rows": rows.term, "parent": parent.term, "value": _value_term(str(value), reader)}
     columns = some_columns(rows.entity, reader)
     if columns and reader.rng.random() < 0.5:
         query = Query(tuple(column.sql for column in columns), rows.entity.sql, (link.join(link.parent),), where)
@@ -111,10 +111,10 @@ def over_bridge(reader: Reader) -> Draft | None:
     joins = (one.join(one.parent), other.join(other.parent))
     query = Query(names, bridge.sql, joins, (f"{label.sql} = {literal(str(value))}",), distinct=True)
     slots = {"ones": reader.view.parent(one).term, "other": far.term, "bridge": bridge.term}
-    return Draft(query, _BRIDGE, {**slots, "value": _shown(str(value), reader)})
+    return Draft(query, _BRIDGE, {**slots, "value": _value_term(str(value), reader)})
 
 
-def _shown(value: str, reader: Reader) -> Term:
+def _value_term(value: str, reader: Reader) -> Term:
     quote = reader.rng.random() < 0.4
     return words(f'"{value}"', f"«{value}»", f"“{value}”") if quote else words(value, value, value)
 
