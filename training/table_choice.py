@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from agent.embedded.compact import table_of
-from agent.embedded.prompts import MOST_CANDIDATES, table_choice_messages, table_lines
+from agent.embedded.prompts import MAX_CANDIDATE_TABLES, table_choice_messages, table_lines
 from agent.schema.catalog import Catalog
 from agent.sources.source import Source
 from training.dataset import GoldQuestion, Selection, tables_of
@@ -26,7 +26,9 @@ def table_choices(
     catalog = source.catalog
     if len(catalog.tables) < MIN_TABLES:
         return
-    pairs = [(gold, keys) for gold in questions if 0 < len(keys := tables_of(gold.sql, catalog)) <= MOST_CANDIDATES]
+    pairs = [
+        (gold, keys) for gold in questions if 0 < len(keys := tables_of(gold.sql, catalog)) <= MAX_CANDIDATE_TABLES
+    ]
     chosen = rng.sample(pairs, min(limit, len(pairs)))
     for part in _parts(chosen, size):
         candidates = _candidates({key for _, keys in part for key in keys}, catalog, rng)
@@ -43,7 +45,7 @@ def _parts(
     part: list[tuple[GoldQuestion, list[str]]] = []
     tables: set[str] = set()
     for gold, keys in chosen:
-        if len(part) == size or len(tables | set(keys)) > MOST_CANDIDATES:
+        if len(part) == size or len(tables | set(keys)) > MAX_CANDIDATE_TABLES:
             yield part
             part, tables = [], set()
         part.append((gold, keys))
@@ -54,7 +56,7 @@ def _parts(
 
 def _candidates(needed: set[str], catalog: Catalog, rng: Random) -> Selection:
     others = [key for key in catalog.tables if key not in needed]
-    largest = min(MOST_CANDIDATES, len(catalog.tables))
+    largest = min(MAX_CANDIDATE_TABLES, len(catalog.tables))
     count = largest if rng.random() < _ALL_SHARE else rng.randint(min(MIN_TABLES, largest), largest)
     shown = needed | set(rng.sample(others, max(0, count - len(needed))))
     return {key: list(table.column_names) for key, table in catalog.tables.items() if key in shown}

@@ -12,7 +12,7 @@ from agent.cli.text import echo, json_text
 from agent.evals.datasets import Dataset, read_questions
 from agent.evals.options import ASKING, MOST_ROUNDS, MatchRule, Method, OracleName
 from agent.evals.published_datasets import DatasetName, open_dataset
-from agent.types import MOST_CANDIDATES, EmbeddedOptions
+from agent.types import MAX_EMBEDDED_CANDIDATES, EmbeddedOptions
 
 if TYPE_CHECKING:
     from agent.evals.experiments.run import Plan
@@ -42,7 +42,7 @@ Match = Annotated[
 Candidates = Annotated[
     int | None,
     typer.Option(
-        min=1, max=MOST_CANDIDATES, help="Number of statements that the embedded model writes for a question."
+        min=1, max=MAX_EMBEDDED_CANDIDATES, help="Number of statements that the embedded model writes for a question."
     ),
 ]
 Oracle = Annotated[

@@ -27,7 +27,7 @@ class EmbeddedLinker:
         """Return at most 10 tables; empty if the question has no word in common with the schema."""
         if not source.index.may_concern(question, fuzzy=attempt - 1):
             return []
-        return [key for key in embedded_tables(question, source, attempt) if source.is_open(key)]
+        return [key for key in embedded_tables(question, source, attempt) if source.is_readable(key)]
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return at most 16 columns of each table."""

@@ -34,7 +34,7 @@ _RELATIVE_DATE = re.compile(
     r"(?:今|本|这|去|上|前|明|下)(?:个)?(?:年|月|周|季度|星期|季)|(?:过去|近)[\d一二三四五六七八九十两几]+(?:个)?(?:天|年|月|周)",
     re.IGNORECASE,
 )
-MOST_CANDIDATES = 12
+MAX_CANDIDATE_TABLES = 12
 """Maximum number of tables in the prompt for a choice of tables."""
 _MAX_COLUMNS = 16
 
