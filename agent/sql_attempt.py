@@ -92,7 +92,7 @@ class StandardSqlWriter:
         if answer.off_topic:
             return WrittenSql(is_off_topic=True, changes=changes)
         repaired = repair(answer.sql, source.catalog)
-        sql, repairs = (repaired.sql, repaired.how) if repaired else (answer.sql, "")
+        sql, repairs = (repaired.sql, repaired.description) if repaired else (answer.sql, "")
         return WrittenSql(sql, repairs, changes={**changes, "assumptions": answer.assumptions})
 
 
@@ -173,7 +173,7 @@ def execute_with_repair(
         repaired = repair(sql, source.catalog, was_refused=is_repairable)
         result, _ = _execute(source, repaired.sql) if repaired else (None, None)
         if repaired and result is not None:
-            note(f"repaired without the model: {repaired.how}")
+            note(f"repaired without the model: {repaired.description}")
             changes = {**changes, "sql_request": repaired.sql, "sql_was_repaired": True}
             sql, error = repaired.sql, None
     missing_values: tuple[str, ...] = ()

@@ -41,7 +41,7 @@ def table_choices(
 def _parts(
     chosen: Sequence[tuple[GoldQuestion, list[str]]], size: int
 ) -> Iterator[list[tuple[GoldQuestion, list[str]]]]:
-    """Yield `chosen` in parts of at most `size` that together need at most `MOST_CANDIDATES` tables."""
+    """Yield `chosen` in parts of at most `size` that together need at most `MAX_CANDIDATE_TABLES` tables."""
     part: list[tuple[GoldQuestion, list[str]]] = []
     tables: set[str] = set()
     for gold, keys in chosen:

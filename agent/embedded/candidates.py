@@ -62,7 +62,7 @@ class Candidate:
     """The text of the model."""
     sql: str
     """The statement in the dialect of the database; empty if the text cannot be translated."""
-    how: str = ""
+    repairs: str = ""
     """The repairs made without the model."""
     problem: str = ""
     """The reason why `sql` is empty."""
@@ -83,9 +83,9 @@ def read_candidate(text: str, source: Source, *, may_repair: bool, question: str
     if deduplicated and not may_repair:
         return Candidate(text, "", problem=_DUPLICATE_OUTPUT)
     repaired = repair(deduplicated or sql, source.catalog) if may_repair else None
-    how = "; ".join(([_DUPLICATE_OUTPUT] if deduplicated else []) + ([repaired.how] if repaired else []))
+    repairs = "; ".join(([_DUPLICATE_OUTPUT] if deduplicated else []) + ([repaired.description] if repaired else []))
     return Candidate(
-        text, repaired.sql if repaired else deduplicated or sql, how, has_duplicate_output=deduplicated is not None
+        text, repaired.sql if repaired else deduplicated or sql, repairs, has_duplicate_output=deduplicated is not None
     )
 
 

@@ -52,13 +52,13 @@ class QuestionConstraints:
         )
 
 
-def constraints_of(question: str, values: Collection[str], stored: Iterable[str] = ()) -> QuestionConstraints:
-    """Return the constraints of `question`, which refers to the stored texts `values` and may refer to `stored`.
+def constraints_of(question: str, values: Collection[str], stored_texts: Iterable[str] = ()) -> QuestionConstraints:
+    """Return the constraints of `question`, which refers to the stored texts `values` and may refer to `stored_texts`.
 
     Negations within such a text ("without sugar") do not count.
     """
     rest = _WHETHER_OR_NOT.sub(" ", question)
     for value in values:
         rest = re.sub(re.escape(value), " ", rest, flags=re.IGNORECASE)
-    texts = "\n".join(["", *values, *stored, *_NAME.findall(question)]).casefold()
+    texts = "\n".join(["", *values, *stored_texts, *_NAME.findall(question)]).casefold()
     return QuestionConstraints(values, _FIGURE.findall(question), _NEGATION.search(rest) is not None, texts)

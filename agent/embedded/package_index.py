@@ -184,10 +184,10 @@ def _append(client: "httpx.Client", url: str, path: Path, size: int, report: Cal
         response.raise_for_status()
         is_rest = response.status_code == 206 and response.headers.get("content-range", "").startswith(f"bytes {size}-")
         length = response.headers.get("content-length")
-        written = size if is_rest else 0
-        total = written + int(length) if length else None
+        position = size if is_rest else 0
+        total = position + int(length) if length else None
         with path.open("ab" if is_rest else "wb") as file:
             for chunk in response.iter_raw():
                 file.write(chunk)
-                written += len(chunk)
-                report(written, total)
+                position += len(chunk)
+                report(position, total)

@@ -354,8 +354,8 @@ def _column_starts(context: _Question, columns: tuple[str, ...]) -> list[int]:
     return [mention.start for mention in context.mentions if mention.column.name in columns]
 
 
-def _without(question: str, named: list[Mention]) -> str:
+def _without(question: str, mentions: list[Mention]) -> str:
     """Return `question` with its column names masked, because they may be words such as "total"."""
-    for mention in named:
+    for mention in mentions:
         question = question[: mention.start] + "·" * (mention.end - mention.start) + question[mention.end :]
     return question

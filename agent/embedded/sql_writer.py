@@ -43,7 +43,7 @@ class EmbeddedSqlWriter:
         is_repeated = state.get("compact_sql") == candidate.compact and state.get("sql_generate_count", 0) > 0
         return WrittenSql(
             candidate.sql,
-            candidate.how,
+            candidate.repairs,
             candidate.problem,
             is_final=is_repeated and not candidate.sql,
             changes={"compact_sql": candidate.compact},

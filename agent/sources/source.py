@@ -167,8 +167,8 @@ def open_source(
 def _require_read_only(database: Database) -> None:
     rights = grants_of(database).beyond_reading
     if rights:
-        shown = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
+        text = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
         further = len(rights) - _MAX_SHOWN_RIGHTS
         raise AccountCanWrite(
-            database.name, Message("rights_and_more", rights=shown, count=further) if further > 0 else shown
+            database.name, Message("rights_and_more", rights=text, count=further) if further > 0 else text
         )
