@@ -77,8 +77,9 @@ def names_format(error: openai.APIStatusError) -> bool:
     """Return whether the error text is about response formats, tools or functions.
 
     >>> from httpx import Request, Response
-    >>> reply = Response(404, request=Request("POST", "http://localhost"))
-    >>> names_format(openai.NotFoundError("No endpoints found that support tool use.", response=reply, body=None))
+    >>> body = {"error": "No endpoints found that support tool use."}
+    >>> reply = Response(404, json=body, request=Request("POST", "http://localhost"))
+    >>> names_format(openai.NotFoundError("", response=reply, body=None))
     True
     """
     return _FORMAT.search(error_text(error)) is not None
