@@ -24,7 +24,7 @@ _FLOW = Flow("analyst", new_analysis, "narrate", analysis_failure_output)
 _RECURSION_LIMIT = 500
 """Steps of the graph. The settings bound the calls of the model and the calls that follow from the files."""
 
-_BEGINNINGS = ["plan", "rewrite_question"]
+_START_NODES = ["plan", "rewrite_question"]
 """Nodes in which a run may start; see `routes.begin_analysis`."""
 
 
@@ -41,7 +41,7 @@ def build_analyst(services: Services | None = None, checkpointer: BaseCheckpoint
     for node, router in steps:
         add_node(builder, node, services, router, _FLOW)
     builder.add_node("await_clarification", partial(await_clarification, services=services))
-    builder.add_conditional_edges(START, routes.begin_analysis, _BEGINNINGS)
+    builder.add_conditional_edges(START, routes.begin_analysis, _START_NODES)
     builder.add_conditional_edges("await_clarification", routes.after_analyst_clarification, ["plan", END])
     return builder.compile(checkpointer=checkpointer, name="analyst").with_config(recursion_limit=_RECURSION_LIMIT)
 

@@ -61,7 +61,7 @@ class SelectedSources:
             DriverMissing: the extra `analyst` is not installed.
         """
         files = [registry.add_file(path) for path in self.files]
-        frames = [registry.create_from_frame(frame, f"frame_{at}") for at, frame in enumerate(self.frames, 1)]
+        frames = [registry.create_from_frame(frame, f"frame_{number}") for number, frame in enumerate(self.frames, 1)]
         return {"files": files, "datasets": [dataset.dataset_id for dataset in frames]}
 
 
@@ -77,23 +77,23 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
     databases: dict[str, SourceSettings] = {}
     files: list[Path] = []
     frames: list[Any] = []
-    kinds: list[tuple[str, str]] = []
+    engines: list[tuple[str, str]] = []
     # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
     pandas = sys.modules.get("pandas")
     for source in all_sources:
         if pandas is not None and isinstance(source, pandas.DataFrame):
             frames.append(source)
-            kinds.append((f"a DataFrame of {len(source)} rows", ""))
+            engines.append((f"a DataFrame of {len(source)} rows", ""))
         elif path := _file(source, services):
             files.append(path)
-            kinds.append((str(path), ""))
+            engines.append((str(path), ""))
         else:
             settings = _database(source, services)
             databases[source if "://" not in source else f"database_{len(databases) + 1}"] = settings
-            kinds.append((without_password(source), parse_url(settings.url.get_secret_value())[1].dialect))
-    for label, kind in kinds:
-        if kind != kinds[0][1]:
-            raise SourcesNotTogether(kinds[0][0], label)
+            engines.append((without_password(source), parse_url(settings.url.get_secret_value())[1].dialect))
+    for label, engine in engines:
+        if engine != engines[0][1]:
+            raise SourcesNotTogether(engines[0][0], label)
     return SelectedSources(databases, tuple(files), tuple(frames))
 
 
@@ -107,8 +107,8 @@ def _file(source: DataSource, services: Services) -> Path | None:
 
 def _database(source: DataSource, services: Services) -> SourceSettings:
     if not isinstance(source, str):
-        shown = str(source) if isinstance(source, Path) else type(source).__name__
-        raise SourceNotFound(shown, Message("not_a_source"))
+        label = str(source) if isinstance(source, Path) else type(source).__name__
+        raise SourceNotFound(label, Message("not_a_source"))
     try:
         return services.settings_of(source)
     except SourceNotFound as error:
@@ -151,7 +151,7 @@ class Agent:
         self._graph: Any = None
         self._tables: dict[str, list[str]] = {}
         self._thread = ""
-        self._begun = False
+        self._has_started = False
         self._output: Mapping[str, Any] = {}
 
     def chat(self, question: str, output_type: OutputType | None = None) -> Response:
@@ -162,7 +162,7 @@ class Agent:
             DatasphinxError: any other failure, by its class.
         """
         self._checkpointer.delete_thread(self._thread)
-        self._thread, self._begun = uuid.uuid4().hex, False
+        self._thread, self._has_started = uuid.uuid4().hex, False
         return self._ask({"question": question}, output_type)
 
     def follow_up(self, question: str, output_type: OutputType | None = None) -> Response:
@@ -172,7 +172,7 @@ class Agent:
             InvalidQuestion: there is no earlier question.
             DatasphinxError: see `chat`.
         """
-        self._check_begun()
+        self._check_started()
         return self._ask({"question": question}, output_type)
 
     def clarify(self, answer: str | int, output_type: OutputType | None = None) -> Response:
@@ -186,7 +186,7 @@ class Agent:
             OptionUnknown: no option has this number; the clarifying question stays open.
             DatasphinxError: see `chat`.
         """
-        self._check_begun()
+        self._check_started()
         if not self._output.get("clarification"):
             raise NothingAsked()
         return self._ask({"clarification_answer": str(answer)}, output_type)
@@ -232,12 +232,12 @@ class Agent:
             return build_analyst(services, checkpointer)
         return build_graph(services, checkpointer)
 
-    def _check_begun(self) -> None:
-        if not self._begun:
+    def _check_started(self) -> None:
+        if not self._has_started:
             raise InvalidQuestion(Message("chat_not_begun"))
 
     def _feedback(self, feedback: dict[str, Any], output_type: OutputType | None) -> Response:
-        self._check_begun()
+        self._check_started()
         if self._sources.are_tables:
             raise InputInvalid("feedback", Message("no_feedback_on_files"))
         return self._ask({"feedback": feedback}, output_type)
@@ -252,7 +252,7 @@ class Agent:
         self._output = self._graph.invoke(inputs, config, durability="exit")
         if self._output.get("error"):
             raise self._error(self._graph.get_state(config).values.get("failure"))
-        self._begun = True
+        self._has_started = True
         return response_of(self._output)
 
     def _error(self, failure: dict[str, Any] | None) -> DatasphinxError:

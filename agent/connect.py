@@ -95,14 +95,14 @@ def connect_model(
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
     from openai import DefaultHttpxClient
 
-    from agent.llm.endpoint import EndpointChat, repeat_no_crash
+    from agent.llm.endpoint import EndpointChat, prevent_retry
 
-    local = is_this_machine(url)
+    is_local = is_this_machine(url)
     # A proxy configured in the environment cannot reach a loopback address.
-    client = DefaultHttpxClient(trust_env=not local, event_hooks={"response": [repeat_no_crash]})
-    if local:
+    client = DefaultHttpxClient(trust_env=not is_local, event_hooks={"response": [prevent_retry]})
+    if is_local:
         options = {"openai_proxy": None, "http_socket_options": (), **options}
-    # If an endpoint refuses a schema, ModelClient asks in another form; the advice in this warning does not apply.
+    # If an endpoint refuses a schema, ModelClient uses another format, so the advice in this warning does not apply.
     warnings.filterwarnings("ignore", message=r"(This model does not support|Invalid schema for) OpenAI's structured")
     return EndpointChat(
         model=model,

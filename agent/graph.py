@@ -28,7 +28,7 @@ Graph = CompiledStateGraph[State, None, Input, Output]
 _RECURSION_LIMIT = 200
 """Steps of the graph, more than its loops can take with the highest limits that the settings allow."""
 
-_BEGINNINGS = ["retrieve_tables", "rewrite_question", "ask_clarification", "keep_answer"]
+_START_NODES = ["retrieve_tables", "rewrite_question", "ask_clarification", "keep_answer"]
 """Nodes in which a run may start; see `routes.begin`."""
 
 
@@ -51,7 +51,7 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
     for node, router in steps:
         add_node(builder, node, services, router)
     builder.add_node("await_clarification", partial(await_clarification, services=services))
-    builder.add_conditional_edges(START, routes.begin, _BEGINNINGS)
+    builder.add_conditional_edges(START, routes.begin, _START_NODES)
     builder.add_conditional_edges(
         "await_clarification", routes.after_await_clarification, ["ask_clarification", "retrieve_tables", END]
     )

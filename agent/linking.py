@@ -41,9 +41,9 @@ def link_source(question: str, names: Sequence[str], open_source: Callable[[str]
             note(f"the source {name} was left out: {str(error).partition('. ')[0]}")
     if not indexes:
         raise errors[0]
-    chosen = choose_source(question, indexes)
-    note(f"asked the source {chosen}, chosen among {', '.join(indexes)}")
-    return chosen
+    best = choose_source(question, indexes)
+    note(f"asked the source {best}, chosen among {', '.join(indexes)}")
+    return best
 
 
 def choose_source(question: str, indexes: Mapping[str, SchemaIndex]) -> str:
@@ -70,7 +70,7 @@ class Linker(Protocol):
         """Return the keys of the tables that may answer `question`; empty if no table is related to it.
 
         Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors. Tables that
-        row rules close are left out.
+        row rules deny are left out.
 
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: the model's selection is needed and not available.
@@ -86,7 +86,7 @@ class Linker(Protocol):
 
 @dataclass(frozen=True)
 class StandardLinker:
-    """Takes a small schema whole and lets a chat model select from a larger one."""
+    """Returns all of a small schema, and lets a chat model select from a larger one."""
 
     model: ModelClient
     schema_token_budget: int
@@ -94,8 +94,8 @@ class StandardLinker:
     def link_tables(self, question: str, source: Source, attempt: int) -> list[str]:
         """Return all tables of a schema within the token budget, otherwise a selection. See `Linker.link_tables`.
 
-        The model selects among the tables that the index ranks best; tables needed to join them are added. A schema
-        that is taken whole is not taken at all if the question has no word in common with it.
+        The model selects among the tables that the index ranks best; tables needed to join them are added. No table of
+        a small schema is returned if the question has no word in common with it.
         """
         tables, fuzzy = source.shown_catalog.tables, attempt - 1
         whole = ((key, table.column_names) for key, table in tables.items())
@@ -103,19 +103,19 @@ class StandardLinker:
             return list(tables) if source.index.may_concern(question, fuzzy=fuzzy) else []
         limit = _CANDIDATES * attempt
         ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=fuzzy)), limit))
-        shown: list[str] = []
+        keys: list[str] = []
         lines: list[str] = []
         for key in filter(tables.__contains__, source.index.with_neighbours(ranked or list(islice(tables, limit)))):
             line = describe_compactly(source.shown_catalog, {key: tables[key].column_names}, str)
             if lines and estimate_tokens("\n".join([*lines, line])) > self.schema_token_budget * attempt:
                 break
             lines.append(line)
-            shown.append(key)
+            keys.append(key)
         messages = prompts.render("select_tables", self.model.profile, tables="\n".join(lines), question=question)
         try:
             selected = {name.lower() for name in self.model.ask(TableSelection, messages).tables}
         except ModelAnswerUnreadable:
-            return shown[:_FALLBACK_TABLES]
+            return keys[:_FALLBACK_TABLES]
         connected = source.index.connected([key for key in tables if key.lower() in selected])
         return [key for key in connected if key in tables]
 
@@ -154,11 +154,11 @@ def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]
     question_words = content_words(question)
     selection = {}
     for key, columns in tables.items():
-        linked = [column for column in columns if words(column) & question_words]
+        matches = [column for column in columns if words(column) & question_words]
         keys = source.catalog.tables[key].key_columns
-        limit = max(_FALLBACK_COLUMNS, len(linked) + len(keys))
-        selected = set(dict.fromkeys([*linked, *keys, *columns][:limit]))
-        selection[key] = [column for column in columns if column in selected]
+        limit = max(_FALLBACK_COLUMNS, len(matches) + len(keys))
+        subset = set(dict.fromkeys([*matches, *keys, *columns][:limit]))
+        selection[key] = [column for column in columns if column in subset]
     return selection
 
 
@@ -170,9 +170,11 @@ def _matching_columns(
     selection = {}
     for key, columns in tables.items():
         table = source.catalog.tables[key]
-        own = {name for table_name, name in names if table_name in {key.lower(), quoted_key(table, quote).lower()}}
-        selected = {column for column in columns if own & {column.lower(), quote(column).lower()}}
-        if selected:
-            needed = selected | set(table.key_columns)
-            selection[key] = [column for column in columns if column in needed]
+        column_names = {
+            name for table_name, name in names if table_name in {key.lower(), quoted_key(table, quote).lower()}
+        }
+        matches = {column for column in columns if column_names & {column.lower(), quote(column).lower()}}
+        if matches:
+            subset = matches | set(table.key_columns)
+            selection[key] = [column for column in columns if column in subset]
     return selection

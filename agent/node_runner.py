@@ -38,9 +38,9 @@ class Flow:
     """The name of the graph in the event log."""
     new_run: Callable[[Mapping[str, Any]], dict[str, Any]]
     """Returns the initial working state for these inputs."""
-    last: str
+    answer_node: str
     """The node that writes the answer."""
-    failed: Callable[[dict[str, Any], Any], dict[str, Any]]
+    failure_output_of: Callable[[dict[str, Any], Any], dict[str, Any]]
     """Returns the output for a failure of the last node and the state."""
 
 
@@ -73,15 +73,15 @@ def add_node(
     name = node.__name__
     builder.add_node(name, run_as_node(node, services, flow))
     targets = [router] if isinstance(router, str) else get_args(get_type_hints(router)["return"])
-    is_exit = name == flow.last
+    is_exit = name == flow.answer_node
 
     def route(state: Any) -> str:
         if state.get("failure") and not is_exit:
-            return flow.last
+            return flow.answer_node
         return router if isinstance(router, str) else router(state)
 
     route.__name__ = f"after_{name}"
-    builder.add_conditional_edges(name, route, [*targets] if is_exit else [*{*targets, flow.last}])
+    builder.add_conditional_edges(name, route, [*targets] if is_exit else [*{*targets, flow.answer_node}])
 
 
 def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> GraphNode:
@@ -98,25 +98,25 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
             state = {name: value if name in _UNDECODED_INPUTS else valid_json(value) for name, value in state.items()}
         initial = {**flow.new_run(state), "given": {**state}} if is_first else {}
         state = {**state.get("given", {}), **state}
-        spent = new_audit(uuid.uuid4().hex) if is_first else state["audit"]
+        previous_audit = new_audit(uuid.uuid4().hex) if is_first else state["audit"]
         config = var_child_runnable_config.get() or {}
-        step = Step(node.__name__, spent, cancellation=config.get("configurable", {}).get(CANCELLATION))
+        step = Step(node.__name__, previous_audit, cancellation=config.get("configurable", {}).get(CANCELLATION))
         token = current_step.set(step)
         try:
             step.recorder = services.recorder
             if is_first:
                 body = run_body(flow.name, state, services.settings, services.embedded, services.today())
-                services.recorder.begin(spent["trace_id"], body)
+                services.recorder.begin(previous_audit["trace_id"], body)
             update = node(state, services)
         except GraphBubbleUp:
             raise
         except DatasphinxError as error:
             update = _failure_update(node, flow, state, error, services)
         except Exception as error:
-            logger.exception("[%s] failed trace_id=%s", node.__name__, spent["trace_id"])
+            logger.exception("[%s] failed trace_id=%s", node.__name__, previous_audit["trace_id"])
             # The text of an unexpected error may contain anything; a client of a server gets only its type.
             reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
-            update = _failure_update(node, flow, state, InternalError(reason, spent["trace_id"]), services)
+            update = _failure_update(node, flow, state, InternalError(reason, previous_audit["trace_id"]), services)
         finally:
             current_step.reset(token)
         audit = _record_result(step, update)
@@ -130,7 +130,7 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
 
 def _failure_update(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:
     failure = failure_of(error) if _is_trusted(services) else client_failure(error, services.settings)
-    return flow.failed(failure, state) if node.__name__ == flow.last else {"failure": failure}
+    return flow.failure_output_of(failure, state) if node.__name__ == flow.answer_node else {"failure": failure}
 
 
 def _is_trusted(services: Services) -> bool:
@@ -167,7 +167,7 @@ def _record_result(step: Step, update: dict[str, Any]) -> Audit:
     for body in chart_bodies(update):
         step.event("chart", body)
     step.event("output", output_body(update, merge_audit(step.previous_audit, audit)))
-    lost = step.recorder.end(step.previous_audit["trace_id"])
-    if lost:
-        step.notes.append(f"not all of this run is on the record: {lost}")
-    return {**audit, "recorded": lost is None and step.recorder.is_on, "notes": step.notes}
+    error = step.recorder.end(step.previous_audit["trace_id"])
+    if error:
+        step.notes.append(f"not all of this run is on the record: {error}")
+    return {**audit, "recorded": error is None and step.recorder.is_on, "notes": step.notes}

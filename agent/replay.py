@@ -85,17 +85,17 @@ def replay(
     start, sink = contents[0][1], _MemorySink()
     is_analyst, inputs = start["graph"] == "analyst", dict(start["input"])
     if inputs.get("source"):
-        inputs = _at_source(inputs, source or _with_password(inputs["source"], settings))
+        inputs = _replace_source(inputs, source or _with_password(inputs["source"], settings))
     elif is_analyst and source:
         raise SourceNotFound(without_password(source), Message("replayed_on_datasets"))
-    now = _settings(start["settings"], settings)
+    replay_settings = _settings(start["settings"], settings)
     if not is_analyst:
         default_source = source or _with_password(start["settings"]["source"], settings)
-        now = now.model_copy(update={"source": default_source})
+        replay_settings = replay_settings.model_copy(update={"source": default_source})
     embedded = EmbeddedOptions(**start["embedded"]) if start["embedded"] else None
     services = Services(
-        now,
-        model=RecordedModel((body for kind, body in contents if kind == "llm"), now, embedded),
+        replay_settings,
+        model=RecordedModel((body for kind, body in contents if kind == "llm"), replay_settings, embedded),
         any_source=any_source,
         recorder=Recorder(sink, secrets_of(settings)),
         registry=registry,
@@ -107,17 +107,17 @@ def replay(
     with closing(services):
         error = recorded[-1].content.get("error")
         output = run(inputs, contents, services, str(error["code"]) if isinstance(error, dict) else None)
-    again = [(event.kind, event.body) for event in sink.events]
-    return Replay(trace_id, steps_of(again), output, compare(contents, again))
+    replayed = [(event.kind, event.body) for event in sink.events]
+    return Replay(trace_id, steps_of(replayed), output, compare(contents, replayed))
 
 
 def _settings(recorded: dict[str, Any], settings: Settings) -> Settings:
     """Return the settings that affected the run, without budgets, which the recorded run already met."""
-    same = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
-    free = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
+    recorded_settings = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
+    unlimited = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
     # A replay has no side effects: accepted examples were stored by the recorded run.
     disabled = {"embeddings_model": None, "keep_accepted_examples": False}
-    return settings.model_copy(update={**same, **free, **disabled})
+    return settings.model_copy(update={**recorded_settings, **unlimited, **disabled})
 
 
 def _replay_question(
@@ -139,12 +139,12 @@ def _replay_question(
     return run_recorded(build_graph(services, InMemorySaver()), inputs, conversation, error, last="answer")
 
 
-def _at_source(inputs: dict[str, Any], source: str) -> dict[str, Any]:
-    """Return `given` with its source replaced by `source`, also in its turns."""
+def _replace_source(inputs: dict[str, Any], source: str) -> dict[str, Any]:
+    """Return `inputs` with its source replaced by `source`, also in its turns."""
     turns: list[dict[str, Any]] = inputs.get("turns") or []
-    same = {"source": without_password(source)}
-    moved_turns = [{**turn, **same} if turn.get("source") == inputs["source"] else turn for turn in turns]
-    return {**inputs, "source": source, **({"turns": moved_turns} if moved_turns else {})}
+    new_source = {"source": without_password(source)}
+    new_turns = [{**turn, **new_source} if turn.get("source") == inputs["source"] else turn for turn in turns]
+    return {**inputs, "source": source, **({"turns": new_turns} if new_turns else {})}
 
 
 def _with_password(recorded: str, settings: Settings) -> str:
@@ -164,7 +164,7 @@ def _replay_analysis(
     services: Services,
     error: str | None,
 ) -> Output:
-    """Return the output of the analyst for the input `given`.
+    """Return the output of the analyst for `inputs`.
 
     `recorded` contains the kinds and bodies of the run's events; `error` is the code of its error, if it failed.
 

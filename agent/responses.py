@@ -17,7 +17,7 @@ from agent.record.step import Audit
 from agent.schema.describe import one_line
 from agent.types import AnswerChart, AnswerTable, ClarifyingQuestion
 
-_SHOWN_ROWS = 50
+_MAX_ROWS = 50
 
 
 def page(answer: str, body: str, sql: str | None) -> str:
@@ -42,11 +42,11 @@ def table_of(table: AnswerTable, language: Language) -> str:
     """Return the first 50 rows of `table` as HTML, with the number of omitted rows."""
     head = "".join(f"<th>{escape(name)}</th>" for name in table["columns"])
     rows = ""
-    for row in table["rows"][:_SHOWN_ROWS]:
+    for row in table["rows"][:_MAX_ROWS]:
         cells = "".join(f"<td>{escape(format_cell(value, language))}</td>" for value in row)
         rows += f"<tr>{cells}</tr>"
-    more = len(table["rows"]) - _SHOWN_ROWS
-    note = f"<p>+ {more:,}</p>" if more > 0 else ""
+    omitted = len(table["rows"]) - _MAX_ROWS
+    note = f"<p>+ {omitted:,}</p>" if omitted > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
@@ -178,12 +178,12 @@ _CLASSES: dict[str | None, type[Response]] = {
 
 def response_of(output: Mapping[str, Any]) -> Response:
     """Return the response for the output of a graph that ended without an error."""
-    form, clarification = output["output_type"], output.get("clarification")
-    return _CLASSES[form](
+    output_type, clarification = output["output_type"], output.get("clarification")
+    return _CLASSES[output_type](
         answer=output["answer"],
         sql=output.get("sql"),
         audit=output["audit"],
         tables=output.get("tables") or [],
         clarification=clarification,
-        plain=output["value"] if form else output["answer"],
+        plain=output["value"] if output_type else output["answer"],
     )

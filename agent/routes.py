@@ -36,8 +36,8 @@ def begin(state: State) -> Send:
         return _continue_after_clarification(state, inputs)
     inputs.pop("clarification", None)
     if not turns or not is_follow_up(inputs.get("question")):
-        before = _previous_inputs(state, ("source",)) if turns else {}
-        return Send("retrieve_tables", {**before, **inputs, "turns": turns})
+        previous = _previous_inputs(state, ("source",)) if turns else {}
+        return Send("retrieve_tables", {**previous, **inputs, "turns": turns})
     source = _source_of(turns[-1], state)
     return Send("rewrite_question", {"source": source, **inputs, "turns": turns, "result": state.get("result")})
 
@@ -97,12 +97,12 @@ def after_await_clarification(state: State) -> Send | Literal["__end__"]:
 def _continue_after_clarification(state: State, inputs: dict[str, Any]) -> Send:
     """Continue with the question that the clarifying question refers to, and with that question's inputs."""
     open_question = state.get("clarification")
-    about = open_question.get("about") if isinstance(open_question, dict) else None
+    question = open_question.get("about") if isinstance(open_question, dict) else None
     payload = {
         **_previous_inputs(state, _QUESTION_INPUTS),
         **inputs,
         **_conversation_of(state),
-        "question": about or inputs.get("question"),
+        "question": question or inputs.get("question"),
     }
     if open_question is None and "given" in state:
         # The thread has no open question. `ask_clarification` reads the answer and reports the error.
@@ -156,10 +156,10 @@ def begin_analysis(state: AnalystState) -> Send:
         inputs |= _previous_data(state)
     if "clarification_answer" in inputs:
         open_question = state.get("clarification")
-        about = open_question.get("about") if isinstance(open_question, dict) else None
+        question = open_question.get("about") if isinstance(open_question, dict) else None
         conversation = {name: value for name, value in state.items() if name in _ANALYSIS_CONVERSATION and value}
         payload = {**_previous_inputs(state, _ANALYSIS_INPUTS), **inputs, **conversation}
-        return Send("plan", {**payload, "question": about or inputs.get("question")})
+        return Send("plan", {**payload, "question": question or inputs.get("question")})
     inputs = {**inputs, "clarification": None, "turns": state.get("turns") or []}
     is_dependent = bool(inputs["turns"]) and is_follow_up(inputs.get("question"))
     return Send("rewrite_question" if is_dependent else "plan", inputs)
@@ -170,9 +170,9 @@ def _previous_data(state: AnalystState) -> dict[str, Any]:
     inputs = {name: value for name, value in (state.get("given") or {}).items() if name in _ANALYSIS_SOURCES and value}
     if "source" in inputs:
         return {"source": inputs["source"]}
-    registered = {"files": state.get("file_ids"), "datasets": state.get("dataset_ids")}
+    registered_ids = {"files": state.get("file_ids"), "datasets": state.get("dataset_ids")}
     # A run that failed early has registered nothing.
-    return {name: ids for name, ids in registered.items() if ids} or inputs
+    return {name: ids for name, ids in registered_ids.items() if ids} or inputs
 
 
 def after_plan(state: AnalystState) -> Literal["narrate", "run_tool", "plan"]:

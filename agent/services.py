@@ -49,15 +49,15 @@ class Validations:
 
     def of(self, key: tuple[str, ...], validate: Callable[[], Validation]) -> Validation:
         """Return the validation of `key`, all texts of its prompt, cached or from `validate`; errors are not cached."""
-        hashed = digest(json.dumps(key))
+        key_hash = digest(json.dumps(key))
         with self._lock:
-            validation = self._validations.get(hashed)
+            validation = self._validations.get(key_hash)
         if validation is not None:
-            record_event("cached", {"key": hashed, "validation": validation})
+            record_event("cached", {"key": key_hash, "validation": validation})
             return validation
         validation = validate()
         with self._lock:
-            self._validations[hashed] = validation
+            self._validations[key_hash] = validation
         return validation
 
 
@@ -99,22 +99,22 @@ class Services:
         """
         self._progress = progress
         self.loading = loading
-        self._given_settings = settings
-        self._given_model = model
+        self._settings_override = settings
+        self._model_override = model
         self._embedded = embedded
         self._any_source = any_source
         self._lock = threading.RLock()
-        self._opening: dict[str, threading.Lock] = {}
+        self._open_locks: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
-        self.opened = DatasetSources()
+        self.dataset_sources = DatasetSources()
         self.validations = Validations(validations or {})
-        self._given_recorder, self._given_registry, self._given_examples = recorder, registry, examples
+        self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
         self.today = today
 
     @cached_property
     def settings(self) -> Settings:
         """The settings, read from the environment at first use if none were passed."""
-        return self._given_settings or load_settings()
+        return self._settings_override or load_settings()
 
     @property
     def recorder(self) -> Recorder:
@@ -124,8 +124,8 @@ class Services:
 
     @cached_property
     def _recorder(self) -> Recorder:
-        if self._given_recorder:
-            return self._given_recorder
+        if self._recorder_override:
+            return self._recorder_override
         return Recorder(self.store, secrets_of(self.settings))
 
     @cached_property
@@ -141,11 +141,11 @@ class Services:
 
     @cached_property
     def _client(self) -> ModelClient:
-        if isinstance(self._given_model, ModelClient):
-            return self._given_model
-        if self._given_model is not None:
-            name = self._given_model._llm_type
-            return ModelClient(self._given_model, self.settings, name=name, embedded=self._embedded)
+        if isinstance(self._model_override, ModelClient):
+            return self._model_override
+        if self._model_override is not None:
+            name = self._model_override._llm_type
+            return ModelClient(self._model_override, self.settings, name=name, embedded=self._embedded)
         return connect_model(self.settings, self.embedded)
 
     @cached_property
@@ -156,9 +156,9 @@ class Services:
     @property
     def embedded(self) -> EmbeddedOptions | None:
         """Decoding options of the embedded model; None if another model is used."""
-        if isinstance(self._given_model, ModelClient):
-            return self._given_model.embedded
-        if self._embedded or self._given_model is not None or not self.settings.uses_embedded_model:
+        if isinstance(self._model_override, ModelClient):
+            return self._model_override.embedded
+        if self._embedded or self._model_override is not None or not self.settings.uses_embedded_model:
             return self._embedded
         return EmbeddedOptions(candidates=self.settings.embedded_candidates)
 
@@ -171,7 +171,7 @@ class Services:
     def examples(self) -> ExampleSelector:
         """The selection of few-shot examples for a question."""
         settings = self.settings
-        return self._given_examples or StoredExamples(ExampleStore(settings.data_dir), self.embedder, settings.shots)
+        return self._examples_override or StoredExamples(ExampleStore(settings.data_dir), self.embedder, settings.shots)
 
     @property
     def any_source(self) -> bool:
@@ -188,7 +188,7 @@ class Services:
     def _registry(self) -> Registry:
         # A caller that may name any path works on this machine; there, the registry is a local folder.
         shared = None if self.any_source else self.shared
-        return self._given_registry or open_registry(self.settings, shared, self.owner)
+        return self._registry_override or open_registry(self.settings, shared, self.owner)
 
     def datasets(self, dataset_ids: Sequence[str]) -> Source:
         """Return the source with these datasets; a statement is limited to the time of a tool call.
@@ -197,7 +197,7 @@ class Services:
             DatasphinxError: see `open_datasets`.
         """
         limits = replace(self.limits, timeout_s=min(self.limits.timeout_s, self.settings.tool_timeout_s))
-        return self.opened.source(self.registry, dataset_ids, limits)
+        return self.dataset_sources.source(self.registry, dataset_ids, limits)
 
     @cached_property
     def shared(self) -> SharedDatabase | None:
@@ -208,8 +208,8 @@ class Services:
     @property
     def choices(self) -> tuple[str, ...]:
         """The names of the sources among which one is chosen if a question names none; at least one."""
-        named = tuple(self.settings.sources)
-        return (self.settings.source,) if self.settings.source else named or (SAMPLE,)
+        names = tuple(self.settings.sources)
+        return (self.settings.source,) if self.settings.source else names or (SAMPLE,)
 
     def source(self, name: str | None = None) -> Source:
         """Return the source with this name or URL, by default the first of `choices`.
@@ -225,9 +225,9 @@ class Services:
             return source
         settings = self.settings_of(key)
         with self._lock:
-            opening = self._opening.setdefault(key, threading.Lock())
+            open_lock = self._open_locks.setdefault(key, threading.Lock())
         # Only questions to the same source wait while it is opened.
-        with opening:
+        with open_lock:
             with self._lock:
                 source = self._sources.get(key)
             return source or self._open(key, settings)
@@ -240,7 +240,7 @@ class Services:
         """
         source = self.source(name)
         if not source.catalog.tables:
-            source = self.refreshed(name) or source
+            source = self.refresh(name) or source
         if not source.catalog.tables:
             raise SourceEmpty(source.database.name)
         return source
@@ -263,18 +263,18 @@ class Services:
             self._sources[key] = source
         return source
 
-    def refreshed(self, name: str | None = None) -> Source | None:
+    def refresh(self, name: str | None = None) -> Source | None:
         """Reload the schema of a source for all later questions, and return the source; None if nothing changed.
 
         Raises:
             SourceUnreachable: the database does not respond.
         """
         source = self.source(name)
-        changed = source.refresh() if len(source.catalog.tables) <= _MAX_TABLES_RELOADED else None
-        if changed:
+        refreshed = source.refresh() if len(source.catalog.tables) <= _MAX_TABLES_RELOADED else None
+        if refreshed:
             with self._lock:
-                self._sources[name or self.choices[0]] = changed
-        return changed
+                self._sources[name or self.choices[0]] = refreshed
+        return refreshed
 
     def close(self) -> None:
         """Close the files and connections of all sources; the services cannot be used afterwards."""
@@ -282,7 +282,7 @@ class Services:
             sources = list(self._sources.values())
         for source in sources:
             source.release()
-        self.opened.close()
+        self.dataset_sources.close()
 
     @property
     def limits(self) -> Limits:

@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 from agent.errors import ConfigurationError
 from agent.messages import Message, message_of
-from agent.types import MAX_CANDIDATES, Clarify, Limits
+from agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Limits
 
 TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
@@ -182,7 +182,7 @@ class Settings(ServiceSettings):
     embedded_candidates: int = Field(
         3,
         ge=1,
-        le=MAX_CANDIDATES,
+        le=MAX_EMBEDDED_CANDIDATES,
         description="Number of candidate statements of the embedded model, among which their results vote.",
     )
     embeddings_model: str | None = Field(
@@ -354,8 +354,8 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         name, *inner = map(str, first["loc"])
-        own = first.get("ctx", {}).get("error")
-        reason = message_of(own) if isinstance(own, ValueError) else first["msg"]
+        cause = first.get("ctx", {}).get("error")
+        reason = message_of(cause) if isinstance(cause, ValueError) else first["msg"]
         reason = Message("setting_unknown") if first["type"] == "extra_forbidden" else reason
         reason = Message("field_problem", field=".".join(inner), reason=reason) if inner else reason
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", reason) from None

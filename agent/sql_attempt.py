@@ -92,15 +92,15 @@ class StandardSqlWriter:
         if answer.off_topic:
             return WrittenSql(is_off_topic=True, changes=changes)
         repaired = repair(answer.sql, source.catalog)
-        sql, how = (repaired.sql, repaired.how) if repaired else (answer.sql, "")
-        return WrittenSql(sql, how, changes={**changes, "assumptions": answer.assumptions})
+        sql, repairs = (repaired.sql, repaired.description) if repaired else (answer.sql, "")
+        return WrittenSql(sql, repairs, changes={**changes, "assumptions": answer.assumptions})
 
 
 def question_context(state: State) -> str:
-    """Return the lines of a prompt about what the user has said besides the question.
+    """Return the context of the question for a prompt.
 
-    These are the question that a follow-up refers to, clarifications, remarks, rejected statements, and the requested
-    output type.
+    It consists of the question that a follow-up refers to, clarifications, remarks, rejected statements, and the
+    requested output type.
     """
     follows = state.get("follows")
     parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
@@ -162,29 +162,29 @@ def execute_with_repair(
     changes: dict[str, Any] = {}
     if error and _is_unknown_name(error) and not state.get("schema_was_read_again"):
         changes["schema_was_read_again"] = True
-        reloaded = reload()
-        if reloaded:
-            changes |= _updated_selection(state, source.catalog, reloaded.catalog)
+        new_source = reload()
+        if new_source:
+            changes |= _updated_selection(state, source.catalog, new_source.catalog)
             note("the schema has changed and was read again")
-            source = reloaded
+            source = new_source
             result, error = _execute(source, sql)
     if error and may_repair and not state.get("sql_was_repaired"):
         is_repairable = isinstance(error, StatementFailed) and error.kind in _REPAIRABLE
         repaired = repair(sql, source.catalog, was_refused=is_repairable)
         result, _ = _execute(source, repaired.sql) if repaired else (None, None)
         if repaired and result is not None:
-            note(f"repaired without the model: {repaired.how}")
+            note(f"repaired without the model: {repaired.description}")
             changes = {**changes, "sql_request": repaired.sql, "sql_was_repaired": True}
             sql, error = repaired.sql, None
-    unstored: tuple[str, ...] = ()
+    missing_values: tuple[str, ...] = ()
     if result is not None and is_blank(result):
-        unstored = unstored_values(sql, source.catalog, lambda: source.values)
+        missing_values = unstored_values(sql, source.catalog, lambda: source.values)
         for warning in warnings_of(sql, source.catalog, lambda: source.values):
             if not result["rows"]:
                 note(f"no rows, and {warning}")
-            elif warning in unstored:
+            elif warning in missing_values:
                 note(f"no rows match, and {warning}")
-    return Execution(sql, result, error, changes, unstored)
+    return Execution(sql, result, error, changes, missing_values)
 
 
 def _execute(source: Source, sql: str) -> tuple[Result | None, StatementError | None]:
@@ -200,9 +200,9 @@ def _is_unknown_name(error: StatementError) -> bool:
     return isinstance(error, NamesUnknown) or getattr(error, "kind", "") == "unknown name"
 
 
-def _updated_selection(state: State, before: Catalog, now: Catalog) -> dict[str, Any]:
+def _updated_selection(state: State, old: Catalog, new: Catalog) -> dict[str, Any]:
     """Return the relevant tables that still exist and all new tables, with all their columns."""
-    keys = [key for key in state.get("relevant_tables", {}) if key in now.tables]
-    keys += [key for key in now.tables if key not in before.tables and key not in keys]
-    tables = {key: list(now.tables[key].column_names) for key in keys} or now.selection()
+    keys = [key for key in state.get("relevant_tables", {}) if key in new.tables]
+    keys += [key for key in new.tables if key not in old.tables and key not in keys]
+    tables = {key: list(new.tables[key].column_names) for key in keys} or new.selection()
     return {"relevant_tables": tables, "relevant_tables_with_rel_columns": tables}

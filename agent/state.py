@@ -163,7 +163,7 @@ class State(Input, total=False):
 
 
 def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the initial working state of a run with the input `given`; all other keys of the thread are reset."""
+    """Return the initial working state of a run with `inputs`; all other keys of the thread are reset."""
     return {
         "heard": False,
         "error": None,
@@ -300,7 +300,7 @@ class AnalystState(AnalystInput, total=False):
 
 
 def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the initial working state of a run with the input `given`; all other keys of the thread are reset."""
+    """Return the initial working state of a run with `inputs`; all other keys of the thread are reset."""
     return {
         "heard": False,
         "turns": inputs.get("turns") or [],

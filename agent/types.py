@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 MASK = "***"
 """Replaces secret values in rows that a model or a log reads."""
-MAX_CANDIDATES = 8
+MAX_EMBEDDED_CANDIDATES = 8
 
 
 class Result(TypedDict):

@@ -20,7 +20,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     name = state.get("source") or services.choices[0]
     source, dialect = services.source(name), services.source(name).catalog.dialect
     try:
-        written = services.roles.sql_writer.write(
+        attempt = services.roles.sql_writer.write(
             state,
             source,
             lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
@@ -34,22 +34,22 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         return {"sql_generate_count": state["sql_generate_count"] + 1, "sql_error_info": None}
     update: dict[str, Any] = {
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
-        "sql_request": written.sql,
+        "sql_request": attempt.sql,
         "judged_sql": [],
         "error": None,
-        **written.changes,
+        **attempt.changes,
     }
-    if written.is_off_topic:
+    if attempt.is_off_topic:
         update["error"] = "the model finds the question off topic"
         is_last = state["table_counter"] >= services.settings.max_table_retrievals
         return {**update, "failure": failure_of(OffTopic())} if is_last else update
-    if not written.sql and written.problem:
-        failure = {"failure": failure_of(SqlNotGenerated(written.problem))} if written.is_final else {}
-        return {**update, **failure, "sql_error_info": written.problem}
-    if written.repair:
-        note(f"repaired without the model: {written.repair}")
-    update |= {"sql_error_info": None, "sql_was_repaired": bool(written.repair)}
-    canonical = canonical_sql(written.sql, dialect)
+    if not attempt.sql and attempt.problem:
+        failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
+        return {**update, **failure, "sql_error_info": attempt.problem}
+    if attempt.repair:
+        note(f"repaired without the model: {attempt.repair}")
+    update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
+    canonical = canonical_sql(attempt.sql, dialect)
     if canonical in (canonical_sql(rejected, dialect) for rejected in state.get("rejected_sql") or ()):
         return {**update, "failure": failure_of(SqlNotGenerated(Message("no_other_query")))}
     if canonical not in state.get("tried_sql", ()):

@@ -14,7 +14,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     """Select a source if the question names none, and tables of it.
 
     If no table is relevant, `error` gives the reason; after the last attempt the question fails as off topic. Tables
-    that row rules close are not relevant; the question fails as not permitted if the rules close all tables.
+    that row rules deny are not relevant; the question fails as not permitted if the rules deny all tables.
 
     An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
     `relevant_tables` is left unchanged if nothing is found.

@@ -29,8 +29,8 @@ def table_choices(
     pairs = [
         (gold, keys) for gold in questions if 0 < len(keys := tables_of(gold.sql, catalog)) <= MAX_CANDIDATE_TABLES
     ]
-    sample = rng.sample(pairs, min(limit, len(pairs)))
-    for part in _parts(sample, size):
+    chosen = rng.sample(pairs, min(limit, len(pairs)))
+    for part in _parts(chosen, size):
         candidates = _candidates({key for _, keys in part for key in keys}, catalog, rng)
         exchanges = [
             (table_choice_messages(catalog, candidates, gold.question), _answer(keys, catalog)) for gold, keys in part

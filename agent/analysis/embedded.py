@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from agent.core.failure import failure_of
-from agent.embedded.candidates import sampled_texts
+from agent.embedded.candidates import sample_texts
 from agent.embedded.constraints import constraints_of
 from agent.embedded.narrowed_schema import narrowed_schema
 from agent.embedded.prompts import query_spec_messages
@@ -62,7 +62,7 @@ def _generate_query(dataset_id: str, source: Source, question: str, model: Model
     figures = [figure for figure in constraints.figures if figure != str(shape.limit)]
     schema = ("QuerySpec", narrowed_schema(table, shape, filters=bool(constraints.values or figures)))
     count = model.embedded.candidates if model.embedded else 1
-    texts = sampled_texts(partial(model.write, messages, schema=schema), count)
+    texts = sample_texts(partial(model.write, messages, schema=schema), count)
     if count == 1:
         return next(texts)
     return choose_spec(texts, count, SpecContext(dataset_id, source, constraints, shape.bounds))

@@ -77,13 +77,13 @@ def _database_update(question: str, state: AnalystState, open_source: Callable[[
     source = open_source(str(state["source"]))
     spec_dialect(source.catalog.dialect)
     ranking = source.index.rank(question) or list(source.catalog.tables)
-    best = list(islice(filter(source.is_open, ranking), _MAX_TABLES))
+    best = list(islice(filter(source.is_readable, ranking), _MAX_TABLES))
     if not best:
         raise NotPermitted(ranking[0])
     denied = [key for key in ranking[: ranking.index(best[-1])] if key not in best]
     if denied:
         note(f"left out because of row rules: {', '.join(denied)}")
-    tables = list(islice(filter(source.is_open, source.index.with_neighbours(best)), 2 * _MAX_TABLES))
+    tables = list(islice(filter(source.is_readable, source.index.with_neighbours(best)), 2 * _MAX_TABLES))
     return {"dataset_ids": tables, "pending": schema_calls(tables)}
 
 

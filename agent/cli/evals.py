@@ -12,7 +12,7 @@ from agent.cli.text import echo, json_text
 from agent.evals.datasets import Dataset, read_questions
 from agent.evals.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
 from agent.evals.published_datasets import DatasetName, open_dataset
-from agent.types import MAX_CANDIDATES, EmbeddedOptions
+from agent.types import MAX_EMBEDDED_CANDIDATES, EmbeddedOptions
 
 if TYPE_CHECKING:
     from agent.evals.experiments.run import Plan
@@ -41,7 +41,9 @@ Match = Annotated[
 ]
 Candidates = Annotated[
     int | None,
-    typer.Option(min=1, max=MAX_CANDIDATES, help="Number of statements that the embedded model writes for a question."),
+    typer.Option(
+        min=1, max=MAX_EMBEDDED_CANDIDATES, help="Number of statements that the embedded model writes for a question."
+    ),
 ]
 Oracle = Annotated[
     OracleName | None,

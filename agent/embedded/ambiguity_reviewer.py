@@ -59,8 +59,8 @@ class EmbeddedAmbiguityReviewer:
         question = re.sub(pattern, lambda _: name, state["question"], count=1)
         reading_state = cast(State, {**state, "question": question, "clarifications": []})
         try:
-            written = write_statement(reading_state, source, self.model, replace(self.options, candidates=1), today)
+            statement = write_statement(reading_state, source, self.model, replace(self.options, candidates=1), today)
         except ModelAnswerUnreadable:
             return None
         label = f"{name} ({column_key if value else table})"
-        return ReadingOption(label=label, reading=question, sql=written.sql) if written.sql else None
+        return ReadingOption(label=label, reading=question, sql=statement.sql) if statement.sql else None

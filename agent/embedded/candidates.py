@@ -33,7 +33,7 @@ class Write(Protocol):
         """Return the model's text."""
 
 
-def sampled_texts(write: Write, count: int) -> Iterator[str]:
+def sample_texts(write: Write, count: int) -> Iterator[str]:
     """Yield the most likely text, then sampled texts; equal prompts give equal texts.
 
     After the first `count` texts, as many more follow at a higher temperature. A truncated text is yielded as empty. If
@@ -62,7 +62,7 @@ class Candidate:
     """The text of the model."""
     sql: str
     """The statement in the dialect of the database; empty if the text cannot be translated."""
-    how: str = ""
+    repairs: str = ""
     """The repairs made without the model."""
     problem: str = ""
     """The reason why `sql` is empty."""
@@ -79,16 +79,18 @@ def read_candidate(text: str, source: Source, *, may_repair: bool, question: str
         sql = expand(text, source.catalog, question)
     except ValueError as error:
         return Candidate(text, "", problem=str(error))
-    unique = _without_duplicate_outputs(sql, source.catalog.dialect)
-    if unique and not may_repair:
+    deduplicated = _without_duplicate_outputs(sql, source.catalog.dialect)
+    if deduplicated and not may_repair:
         return Candidate(text, "", problem=_DUPLICATE_OUTPUT)
-    repaired = repair(unique or sql, source.catalog) if may_repair else None
-    how = "; ".join(([_DUPLICATE_OUTPUT] if unique else []) + ([repaired.how] if repaired else []))
-    return Candidate(text, repaired.sql if repaired else unique or sql, how, has_duplicate_output=unique is not None)
+    repaired = repair(deduplicated or sql, source.catalog) if may_repair else None
+    repairs = "; ".join(([_DUPLICATE_OUTPUT] if deduplicated else []) + ([repaired.description] if repaired else []))
+    return Candidate(
+        text, repaired.sql if repaired else deduplicated or sql, repairs, has_duplicate_output=deduplicated is not None
+    )
 
 
 def _without_duplicate_outputs(sql: str, dialect: str) -> str | None:
-    """Return `sql` with each output once; None if it has no duplicate."""
+    """Return `sql` without duplicate outputs; None if it has none."""
     tree = sqlglot.parse_one(sql, read=dialect)
     if not isinstance(tree, exp.Select):
         return None
@@ -109,8 +111,8 @@ def choose_candidate(
 ) -> Candidate:
     """Return the earliest candidate whose result most of `candidates` share.
 
-    Of the first `count` candidates, only as many are drawn as the vote needs; further candidates are drawn only until
-    one has no violations. Candidates whose `canonical_sql` is in `refused` are not executed. `candidates` has at least
+    Of the first `count` candidates, only as many are generated as the vote needs; further ones only until one has no
+    violations. Candidates whose `canonical_sql` is in `refused` are not executed. `candidates` has at least
     one item. If every candidate fails, the first one not in `refused` is returned, so that its error can be reported to
     the model.
 
@@ -132,12 +134,12 @@ def choose_candidate(
         votes += [vote] if vote else []
         if is_decided(votes, count - number):
             break
-    agreeing = winners(votes)
-    if not agreeing:
+    winning = winners(votes)
+    if not winning:
         not_refused = (candidate for canonical, candidate in by_canonical_sql.items() if canonical not in refused)
         return next(not_refused, next(iter(by_canonical_sql.values())))
-    note(f"{len(agreeing)} of {number} candidate statements agree on the result")
-    return agreeing[0].candidate
+    note(f"{len(winning)} of {number} candidate statements agree on the result")
+    return winning[0].candidate
 
 
 def _execute(candidate: Candidate, source: Source, violations: int) -> ExecutedCandidate[Candidate] | None:
@@ -154,10 +156,10 @@ def _execute(candidate: Candidate, source: Source, violations: int) -> ExecutedC
 def with_short_limits(source: Source) -> Source:
     """Return `source` with the limits for candidates, which are executed only to compare their results."""
     limits = source.limits
-    short = replace(
+    short_limits = replace(
         limits,
         timeout_s=min(_TIMEOUT_S, limits.timeout_s),
         row_limit=min(_ROW_LIMIT, limits.row_limit),
         byte_limit=min(_BYTE_LIMIT, limits.byte_limit),
     )
-    return replace(source, limits=short)
+    return replace(source, limits=short_limits)

@@ -65,10 +65,10 @@ class KeyPair(NamedTuple):
     right_columns: tuple[str, ...]
 
 
-def conditions_between(catalog: Catalog, new: str, before: Sequence[str]) -> list[KeyPair]:
-    """Return the foreign keys, in either direction, between the table `new` and the tables in `before`."""
+def conditions_between(catalog: Catalog, new: str, tables: Sequence[str]) -> list[KeyPair]:
+    """Return the foreign keys, in either direction, between the table `new` and `tables`."""
     pairs = []
-    for other in before:
+    for other in tables:
         pairs += [pair for pair in keys_of(catalog, new) if pair.right == other]
         pairs += [pair for pair in keys_of(catalog, other) if pair.right == new]
     return list({frozenset(zip(*_ends(pair), strict=True)): pair for pair in pairs}.values())
@@ -145,7 +145,7 @@ class _Scope:
         for column in list(self.select.find_all(exp.Column)):
             if column.parent_select is self.select:
                 self._rewrite_column(column)
-        self._put_conditions_on_joins()
+        self._move_conditions_to_joins()
         for node, key in zip(self.nodes, self.keys, strict=True):
             node.replace(table_of(self.catalog, key))
         self._drop_implied_conditions()
@@ -199,17 +199,17 @@ class _Scope:
             key for key in candidates if column_name in {name.lower() for name in self.catalog.tables[key].column_names}
         ]
 
-    def _put_conditions_on_joins(self) -> None:
+    def _move_conditions_to_joins(self) -> None:
         """Move join conditions from WHERE to the joins that were written with a comma."""
         where = self.select.args.get("where")
         for number, join in enumerate(self.joins, 1):
             if join.args.get("on") or not where:
                 continue
-            joined = {table_of(self.catalog, key).sql() for key in self.keys[: number + 1]}
+            joined_tables = {table_of(self.catalog, key).sql() for key in self.keys[: number + 1]}
             for condition in list(where.this.flatten() if isinstance(where.this, exp.And) else [where.this]):
                 if (
                     isinstance(condition, exp.EQ)
-                    and _tables_of(condition) <= joined
+                    and _tables_of(condition) <= joined_tables
                     and len(_tables_of(condition)) == 2
                 ):
                     join.set("on", condition.copy())
@@ -224,10 +224,10 @@ class _Scope:
             condition = join.args.get("on")
             if condition is None:
                 raise _NotExpressible
-            implied = conditions_between(self.catalog, self.keys[number], self.keys[:number])
+            key_pairs = conditions_between(self.catalog, self.keys[number], self.keys[:number])
             join.set("kind", None)
-            if len(implied) == 1:
-                if _sides(condition) != _sides(join_condition(self.catalog, implied[0])):
+            if len(key_pairs) == 1:
+                if _sides(condition) != _sides(join_condition(self.catalog, key_pairs[0])):
                     raise _NotExpressible
                 join.set("on", None)
             elif not isinstance(condition, exp.EQ):
@@ -255,9 +255,9 @@ def _sides(condition: exp.Expr) -> set[frozenset[str]]:
 
 class _Generator(SQLiteGenerator):
     # Without SQLite's transformation of SELECT, which rewrites QUALIFY.
-    TRANSFORMS = {kind: how for kind, how in SQLiteGenerator.TRANSFORMS.items() if kind is not exp.Select} | {
-        exp.TimeToStr: lambda self, node: f"strftime({self.format_time(node)}, {self.sql(node, 'this')})"
-    }
+    TRANSFORMS = {
+        kind: transform for kind, transform in SQLiteGenerator.TRANSFORMS.items() if kind is not exp.Select
+    } | {exp.TimeToStr: lambda self, node: f"strftime({self.format_time(node)}, {self.sql(node, 'this')})"}
 
     def select_sql(self, expression: exp.Select) -> str:
         joins = "".join(self.join_sql(join) for join in expression.args.get("joins") or ())
@@ -279,8 +279,8 @@ class _Generator(SQLiteGenerator):
     def not_sql(self, expression: exp.Not) -> str:
         inner = expression.this.unnest()
         if isinstance(inner, (exp.In, exp.Like, exp.Between)):
-            tested = self.sql(inner, "this")
-            return f"{tested} NOT{self.sql(inner).removeprefix(tested)}"
+            operand = self.sql(inner, "this")
+            return f"{operand} NOT{self.sql(inner).removeprefix(operand)}"
         if isinstance(inner, exp.Is):
             return f"{self.sql(inner, 'this')} IS NOT {self.sql(inner, 'expression')}"
         return super().not_sql(expression)

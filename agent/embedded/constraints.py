@@ -13,10 +13,12 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _WHETHER_OR_NOT = re.compile(r"whether or not|\bor not\b|why not|不同(?!于)|除以", re.IGNORECASE)
-_NEGATED = re.compile(r"\bNOT\b|!=|<>|\bIS NULL\b|\bEXCEPT\b|= 0\b|= FALSE\b|\bCASE\b|\bLEFT JOIN\b|<", re.IGNORECASE)
+_EXPRESSES_NEGATION = re.compile(
+    r"\bNOT\b|!=|<>|\bIS NULL\b|\bEXCEPT\b|= 0\b|= FALSE\b|\bCASE\b|\bLEFT JOIN\b|<", re.IGNORECASE
+)
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
-_IN_ANY_STATEMENT = re.compile(r"[\W\d]*|[-%ymdw]+|\w{1,3}")
-"""Texts that need no basis in the question: numbers, dates, date formats and codes."""
+_ALWAYS_ALLOWED = re.compile(r"[\W\d]*|[-%ymdw]+|\w{1,3}")
+"""Texts that the question need not contain: numbers, dates, date formats and codes."""
 
 _NAME = re.compile(
     r"(?<=[^\s.?!:] )[A-ZА-ЯЁ][\w'’-]*(?: [A-ZА-ЯЁ\d][\w'’-]*)*|[\"“«「‘'][^\"”»」’']+[\"”»」’']|[\u3400-\u9fff]+"
@@ -38,21 +40,25 @@ class QuestionConstraints:
     """Names and stored texts in lower case, in which every text of the statement must occur; empty: no constraint."""
 
     def count_violations(self, statement: str) -> int:
-        """Return the number of violated constraints of a compact statement, including texts without basis."""
+        """Return the number of constraints that a compact statement violates, including unsupported texts."""
         lacks_value = bool(self.values) and not any(value.replace("'", "''") in statement for value in self.values)
-        lacks_negation = self.negates and not _NEGATED.search(_TEXT.sub("''", statement))
+        lacks_negation = self.negates and not _EXPRESSES_NEGATION.search(_TEXT.sub("''", statement))
         texts = (text.replace("''", "'").strip("%").casefold() for text in _TEXT.findall(statement))
-        invented = sum(not _IN_ANY_STATEMENT.fullmatch(text) and text not in self.texts for text in texts if self.texts)
-        return lacks_value + lacks_negation + invented + sum(figure not in statement for figure in self.figures)
+        unsupported_texts = sum(
+            not _ALWAYS_ALLOWED.fullmatch(text) and text not in self.texts for text in texts if self.texts
+        )
+        return (
+            lacks_value + lacks_negation + unsupported_texts + sum(figure not in statement for figure in self.figures)
+        )
 
 
-def constraints_of(question: str, values: Collection[str], stored: Iterable[str] = ()) -> QuestionConstraints:
-    """Return the constraints of `question`, which refers to the stored texts `values` and may refer to `stored`.
+def constraints_of(question: str, values: Collection[str], stored_texts: Iterable[str] = ()) -> QuestionConstraints:
+    """Return the constraints of `question`, which refers to the stored texts `values` and may refer to `stored_texts`.
 
     Negations within such a text ("without sugar") do not count.
     """
     rest = _WHETHER_OR_NOT.sub(" ", question)
     for value in values:
         rest = re.sub(re.escape(value), " ", rest, flags=re.IGNORECASE)
-    texts = "\n".join(["", *values, *stored, *_NAME.findall(question)]).casefold()
+    texts = "\n".join(["", *values, *stored_texts, *_NAME.findall(question)]).casefold()
     return QuestionConstraints(values, _FIGURE.findall(question), _NEGATION.search(rest) is not None, texts)

@@ -13,7 +13,7 @@ from agent.schema.catalog import Catalog, Table
 from agent.schema.words import words
 from agent.sql.names import key_of
 
-_PLACES = (
+_DECIMAL_PATTERNS = (
     (0, r"(to|as|in) (the nearest )?(whole number|integer)|до цел\w+|取整|整数"),
     (1, r"\b(one|1) decimals?\b|до (одного|1) (десятичн\w+ )?знака|до десят\w+|[一1]位小数"),
     (
@@ -22,8 +22,8 @@ _PLACES = (
     ),
     (3, r"\b(three|3) decimals?\b|до (трёх|трех|3) (десятичн\w+ )?знак\w+|до тысячн\w+|[三3]位小数"),
 )
-_BEFORE = r"[,;(（，]?\s*(?:and )?(?:rounded|округли\w*|с округлением|保留|结果)?\s*(?:to )?"
-_AFTER = r"(?: places?| points?|s\b)?(?: после запятой)?[)）]?"
+_ROUNDING_PREFIX = r"[,;(（，]?\s*(?:and )?(?:rounded|округли\w*|с округлением|保留|结果)?\s*(?:to )?"
+_ROUNDING_SUFFIX = r"(?: places?| points?|s\b)?(?: после запятой)?[)）]?"
 
 _NAME = re.compile(r"(?:^|_|(?<=[a-z]))(?:name|title|label|Name|Title|Label)$")
 _KEY_WORDS = words("id key code identifier")
@@ -33,11 +33,11 @@ _SPECIFIES_OUTPUTS = re.compile(
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "total", exp.Avg: "average", exp.Max: "highest", exp.Min: "lowest",
 }  # fmt: skip
-_PARTS = {"%Y-%m": "month", "%Y": "year", "%m": "month", "%d": "day", "%w": "weekday", "%Y-%m-%d": "day"}
-_NUMBERS = {"%Y": "YEAR", "%m": "MONTH", "%d": "DAY"}
+_DATE_PARTS = {"%Y-%m": "month", "%Y": "year", "%m": "month", "%d": "day", "%w": "weekday", "%Y-%m-%d": "day"}
+_EXTRACTED_PARTS = {"%Y": "YEAR", "%m": "MONTH", "%d": "DAY"}
 _ARITHMETIC = {"add", "sub", "mul", "div", "mod"}
 _QUARTER = re.compile(r"\(STRFTIME\('%m', .*\) \+ 2\) / 3")
-_KEPT_CASE = {"sqlite", "mysql", "duckdb"}
+_PRESERVES_CASE = {"sqlite", "mysql", "duckdb"}
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -47,13 +47,15 @@ def requested_decimals(question: str) -> int | None:
     >>> requested_decimals("What is the average price, rounded to 2 decimals?")
     2
     """
-    return next((places for places, pattern in _PLACES if re.search(pattern, question, re.IGNORECASE)), None)
+    return next(
+        (decimals for decimals, pattern in _DECIMAL_PATTERNS if re.search(pattern, question, re.IGNORECASE)), None
+    )
 
 
 def without_rounding(question: str) -> str:
     """Return `question` without its words on rounding, which `round_outputs` applies."""
-    for _, pattern in _PLACES:
-        question = re.sub(rf"{_BEFORE}(?:{pattern}){_AFTER}", "", question, flags=re.IGNORECASE)
+    for _, pattern in _DECIMAL_PATTERNS:
+        question = re.sub(rf"{_ROUNDING_PREFIX}(?:{pattern}){_ROUNDING_SUFFIX}", "", question, flags=re.IGNORECASE)
     return question
 
 
@@ -62,10 +64,10 @@ def round_outputs(tree: exp.Query, decimals: int) -> None:
     if not isinstance(tree, exp.Select):
         return
     for output in tree.selects:
-        figure = output.unalias()
-        if figure.find(exp.Sum, exp.Avg, exp.Div) and not figure.find(exp.Round, exp.TimeToStr, exp.Window):
-            inner = figure.copy()
-            figure.replace(exp.Round(this=inner, decimals=exp.Literal.number(decimals) if decimals else None))
+        expression = output.unalias()
+        if expression.find(exp.Sum, exp.Avg, exp.Div) and not expression.find(exp.Round, exp.TimeToStr, exp.Window):
+            copy = expression.copy()
+            expression.replace(exp.Round(this=copy, decimals=exp.Literal.number(decimals) if decimals else None))
 
 
 def show_names(tree: exp.Query, catalog: Catalog, question: str) -> None:
@@ -109,9 +111,9 @@ def show_sort_expression(tree: exp.Query) -> None:
     limit, order = tree.args.get("limit"), tree.args.get("order")
     if not isinstance(tree, exp.Select) or limit is None or order is None or limit.expression.name == "1":
         return
-    figure = order.expressions[0].this
-    if len(tree.selects) == 1 and figure not in [output.unalias() for output in tree.selects]:
-        tree.select(figure.copy(), copy=False)
+    expression = order.expressions[0].this
+    if len(tree.selects) == 1 and expression not in [output.unalias() for output in tree.selects]:
+        tree.select(expression.copy(), copy=False)
 
 
 def expand(text: str, catalog: Catalog, question: str = "") -> str:
@@ -166,15 +168,15 @@ def _tables(select: exp.Select) -> list[exp.Table]:
 def _join(select: exp.Select, catalog: Catalog) -> None:
     keys = [key_of(node, catalog) for node in _tables(select)]
     for number, join in enumerate(select.args.get("joins") or (), 1):
-        new = keys[number] if number < len(keys) else None
-        written = join.args.get("on")
+        table_key = keys[number] if number < len(keys) else None
+        condition = join.args.get("on")
         # sqlglot reads a join without a condition as ON TRUE.
-        if new is None or (written and not isinstance(written, exp.Boolean)):
+        if table_key is None or (condition and not isinstance(condition, exp.Boolean)):
             continue
-        implied = conditions_between(catalog, new, [key for key in keys[:number] if key])
-        if len(implied) != 1:
-            raise ValueError(f"no foreign key, or more than one, joins {new} with the tables before it")
-        join.set("on", join_condition(catalog, implied[0]))
+        key_pairs = conditions_between(catalog, table_key, [key for key in keys[:number] if key])
+        if len(key_pairs) != 1:
+            raise ValueError(f"no foreign key, or more than one, joins {table_key} with the tables before it")
+        join.set("on", join_condition(catalog, key_pairs[0]))
 
 
 def _spell(select: exp.Select, catalog: Catalog) -> None:
@@ -198,9 +200,9 @@ def _spell(select: exp.Select, catalog: Catalog) -> None:
 
 
 def _rename(identifier: exp.Identifier, name: str, dialect: str) -> None:
-    folds = dialect not in _KEPT_CASE and name != name.lower()
+    needs_quotes = dialect not in _PRESERVES_CASE and name != name.lower()
     identifier.set("this", name)
-    identifier.set("quoted", bool(identifier.args.get("quoted")) or folds or not _PLAIN.fullmatch(name))
+    identifier.set("quoted", bool(identifier.args.get("quoted")) or needs_quotes or not _PLAIN.fullmatch(name))
 
 
 def _name_outputs(tree: exp.Query) -> None:
@@ -222,18 +224,18 @@ def _output_name(output: exp.Expr) -> str | None:
     while isinstance(output, (exp.Round, exp.Paren)):
         output = output.this
     if isinstance(output, exp.TimeToStr):
-        return _PARTS.get(output.args["format"].name)
+        return _DATE_PARTS.get(output.args["format"].name)
     column = output.find(exp.Column)
-    about = re.sub(r"\W", "_", column.name.lower()) if column else ""
+    subject = re.sub(r"\W", "_", column.name.lower()) if column else ""
     if any(_is_day_number(call) for call in output.find_all(exp.Anonymous)):
-        about = "days"
+        subject = "days"
     if isinstance(output, exp.Count):
-        return f"number_of_{about}" if about else "number_of_rows"
+        return f"number_of_{subject}" if subject else "number_of_rows"
     prefix = _AGGREGATES.get(type(output))
-    if prefix and about:
-        return f"{prefix}_{about}"
-    hundred = output.find(exp.Literal) if isinstance(output, (exp.Div, exp.Mul)) else None
-    return "percent" if hundred is not None and hundred.name in ("100", "100.0") else None
+    if prefix and subject:
+        return f"{prefix}_{subject}"
+    factor = output.find(exp.Literal) if isinstance(output, (exp.Div, exp.Mul)) else None
+    return "percent" if factor is not None and factor.name in ("100", "100.0") else None
 
 
 def _without_text_arithmetic(node: exp.Expr) -> exp.Expr:
@@ -244,7 +246,7 @@ def _without_text_arithmetic(node: exp.Expr) -> exp.Expr:
     if _QUARTER.fullmatch(node.sql("sqlite")) and isinstance(node, exp.Div):
         return exp.Extract(this=exp.var("QUARTER"), expression=node.find(exp.TimeToStr).this)  # type: ignore[union-attr]
     if isinstance(node, exp.TimeToStr) and isinstance(node.parent, exp.Binary) and node.parent.key in _ARITHMETIC:
-        part = _NUMBERS.get(node.args["format"].name)
+        part = _EXTRACTED_PARTS.get(node.args["format"].name)
         if part:
             return exp.Extract(this=exp.var(part), expression=node.this)
     return node

@@ -27,7 +27,7 @@ class EmbeddedLinker:
         """Return at most 10 tables; empty if the question has no word in common with the schema."""
         if not source.index.may_concern(question, fuzzy=attempt - 1):
             return []
-        return [key for key in embedded_tables(question, source, attempt) if source.is_open(key)]
+        return [key for key in embedded_tables(question, source, attempt) if source.is_readable(key)]
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return at most 16 columns of each table."""
@@ -66,9 +66,9 @@ def embedded_tables(question: str, source: Linkable, attempt: int = 1) -> list[s
     if is_shown_whole(source.catalog):
         return list(tables)
     ranked = source.index.rank(question, fuzzy=attempt - 1, limit=_MAX_RANKED_TABLES)
-    joined = (source.index.connected(ranked[:count]) for count in range(len(ranked), 0, -1))
-    selected = set(next((keys for keys in joined if len(keys) <= _WHOLE_TABLES), ()))
-    return [key for key in tables if key in selected] or list(tables)[:_MAX_RANKED_TABLES]
+    candidates = (source.index.connected(ranked[:count]) for count in range(len(ranked), 0, -1))
+    subset = set(next((keys for keys in candidates if len(keys) <= _WHOLE_TABLES), ()))
+    return [key for key in tables if key in subset] or list(tables)[:_MAX_RANKED_TABLES]
 
 
 def embedded_columns(question: str, source: Linkable, tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -76,19 +76,21 @@ def embedded_columns(question: str, source: Linkable, tables: Mapping[str, Seque
 
     Priority: keys, columns that share a word with the question, columns that store a value named in it, others.
     """
-    wide = {key: columns for key, columns in tables.items() if len(columns) > _MAX_COLUMNS}
-    links = linked_values(question, source.values, wide) if wide else []
+    wide_tables = {key: columns for key, columns in tables.items() if len(columns) > _MAX_COLUMNS}
+    links = linked_values(question, source.values, wide_tables) if wide_tables else []
     question_words = content_words(question)
 
-    def ranked(key: str, columns: Sequence[str]) -> Iterable[str]:
+    def by_priority(key: str, columns: Sequence[str]) -> Iterable[str]:
         table = source.catalog.tables.get(key)
         yield from (name for name in table.key_columns if name in columns) if table else ()
         yield from (name for name in columns if words(name) & question_words)
         yield from (link.column for link in links if link.table == key)
         yield from columns
 
-    selected = {key: set(list(dict.fromkeys(ranked(key, wide[key])))[:_MAX_COLUMNS]) for key in wide}
+    names_by_table = {
+        key: set(list(dict.fromkeys(by_priority(key, wide_tables[key])))[:_MAX_COLUMNS]) for key in wide_tables
+    }
     return {
-        key: [name for name in columns if key not in selected or name in selected[key]]
+        key: [name for name in columns if key not in names_by_table or name in names_by_table[key]]
         for key, columns in tables.items()
     }

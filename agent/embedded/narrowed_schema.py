@@ -12,14 +12,15 @@ from agent.schema.catalog import Table
 Json = dict[str, Any]
 
 _FIRST = ("filters", "group_by", "aggregations")
-_MAX_FIGURES = 60
+_MAX_AGGREGATIONS = 60
 _SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
 
 
 def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Json:
     """Return the schema of the specs over `table` that agree with `shape` and that the model is trained to write.
 
-    Parts that `shape` leaves open are not constrained. With `filters`, at least one filter is required.
+    Parts that `shape` does not determine are not constrained. With `filters`, at least one filter is required.
+
     llama.cpp writes optional parts last, but the model is trained on one order of parts. Therefore the schema has one
     alternative for each combination of the first parts.
     """
@@ -30,7 +31,7 @@ def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Jso
         definitions["Compared"]["properties"]["op"] = {"enum": list(shape.bounds), "type": "string"}
     if shape.group_by:
         parts["group_by"] = {"type": "array", "prefixItems": [_group(group) for group in shape.group_by]}
-    definitions["Aggregation"] = _figures(table, shape, definitions["Aggregation"])
+    definitions["Aggregation"] = _aggregation_schema(table, shape, definitions["Aggregation"])
     if shape.descending is not None:
         definitions["Sort"]["properties"]["desc"] = {"const": shape.descending}
         definitions["Sort"]["required"] = ["by", "desc"]
@@ -44,33 +45,38 @@ def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Jso
 def _alternatives(parts: Json, shape: Shape, *, filters: bool) -> Iterator[Json]:
     """Yield one object for each combination of the first parts; sorting and limit come last."""
     groups = (True,) if shape.group_by else (False,) if shape.is_ungrouped else (True, False)
-    last = ["sort"] * (shape.descending is not None) + ["limit"] * (shape.limit is not None)
+    required_last = ["sort"] * (shape.descending is not None) + ["limit"] * (shape.limit is not None)
     rows = [] if shape.takes_all else ["limit"]
-    either = (True, False)
-    for chosen in product((True,) if filters else either, groups, (True,) if shape.aggregations else either):
-        first = [name for name, is_there in zip(_FIRST, chosen, strict=True) if is_there]
+    optional = (True, False)
+    for included in product((True,) if filters else optional, groups, (True,) if shape.aggregations else optional):
+        first = [name for name, is_included in zip(_FIRST, included, strict=True) if is_included]
         properties = {name: parts[name] for name in (*first, "sort", *rows)}
-        yield {"type": "object", "properties": properties, "required": [*first, *last], "additionalProperties": False}
+        yield {
+            "type": "object",
+            "properties": properties,
+            "required": [*first, *required_last],
+            "additionalProperties": False,
+        }
 
 
-def _figures(table: Table, shape: Shape, schema: Json) -> Json:
+def _aggregation_schema(table: Table, shape: Shape, schema: Json) -> Json:
     """Return the schema of an aggregation: every possible one, named as in the training data.
 
     For a wide table these would be too many, so the parts of `schema` are narrowed independently.
     """
     fields = schema["properties"]
     aggregations = shape.aggregations or fields["agg"]["enum"]
-    figures = shape.figures or fields["col"]["enum"]
-    kinds = {column.name: column.type_class for column in table.columns}
+    columns = shape.figures or fields["col"]["enum"]
+    type_classes = {column.name: column.type_class for column in table.columns}
     pairs = [
         (agg, column)
         for agg in aggregations
-        for column in figures
-        if (agg == "count" if column == "*" else agg not in ("sum", "avg") or kinds[column] == "number")
+        for column in columns
+        if (agg == "count" if column == "*" else agg not in ("sum", "avg") or type_classes[column] == "number")
     ]
-    if not pairs or len(pairs) > _MAX_FIGURES:
-        narrowed = {"agg": {"enum": list(aggregations)}, "col": {"enum": list(figures)}}
-        return {**schema, "properties": {**fields, **narrowed}}
+    if not pairs or len(pairs) > _MAX_AGGREGATIONS:
+        fields_by_name = {"agg": {"enum": list(aggregations)}, "col": {"enum": list(columns)}}
+        return {**schema, "properties": {**fields, **fields_by_name}}
     return {"oneOf": [_object({"as": name_of(*pair), "agg": pair[0], "col": pair[1]}) for pair in pairs]}
 
 

@@ -65,8 +65,8 @@ def _pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def _pip_options(environ: Mapping[str, str], prefix: str) -> dict[str, str]:
     """Return the options of `pip download` in the files `pip.conf`; later files take precedence."""
     home = Path(environ.get("HOME") or "~").expanduser()
-    named = environ.get("PIP_CONFIG_FILE")
-    if named == os.devnull:
+    config_file = environ.get("PIP_CONFIG_FILE")
+    if config_file == os.devnull:
         return {}
     paths = [
         *(Path(folder, "pip/pip.conf") for folder in environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":")),
@@ -76,7 +76,7 @@ def _pip_options(environ: Mapping[str, str], prefix: str) -> dict[str, str]:
         home / "Library/Application Support/pip/pip.conf",
         Path(environ.get("XDG_CONFIG_HOME") or home / ".config", "pip/pip.conf"),
         Path(prefix, "pip.conf"),
-        *([Path(named)] if named else []),
+        *([Path(config_file)] if config_file else []),
     ]
     options: dict[str, str] = {}
     for path in paths:
@@ -91,8 +91,8 @@ def _pip_options(environ: Mapping[str, str], prefix: str) -> dict[str, str]:
     return options
 
 
-def _local_path(place: str) -> Path:
-    return Path(unquote(urlsplit(place).path) if place.startswith("file:") else place).expanduser()
+def _local_path(location: str) -> Path:
+    return Path(unquote(urlsplit(location).path) if location.startswith("file:") else location).expanduser()
 
 
 def http_client(config: IndexConfig) -> "httpx.Client":
@@ -145,17 +145,17 @@ def _html_links(text: str) -> list[str]:
 
 def _with_credentials(url: str, index: str) -> str:
     """Return `url` with the user and password of `index`, if both are on the same host."""
-    file, own = urlsplit(url), urlsplit(index)
-    user, mark, host = own.netloc.rpartition("@")
-    is_same = mark and "@" not in file.netloc and (file.scheme, file.netloc) == (own.scheme, host)
+    file, index_url = urlsplit(url), urlsplit(index)
+    user, mark, host = index_url.netloc.rpartition("@")
+    is_same = mark and "@" not in file.netloc and (file.scheme, file.netloc) == (index_url.scheme, host)
     return file._replace(netloc=f"{user}@{host}").geturl() if is_same else url
 
 
 def download(client: "httpx.Client", url: str, path: Path, report: Callable[[int, int | None], None]) -> None:
     """Append the rest of the file at `url` to `path`, which may hold its beginning.
 
-    A connection that breaks is opened again, and the download goes on where it stopped, if the server supports that.
-    `report` receives the size of `path` and the size of the file, if the server tells it.
+    A lost connection is opened again, and the download is resumed if the server supports ranges.
+    `report` receives the size of `path` and the size of the file, if the server sends it.
 
     Raises:
         httpx.HTTPError, httpx.InvalidURL: the file cannot be downloaded.
@@ -179,15 +179,15 @@ def _append(client: "httpx.Client", url: str, path: Path, size: int, report: Cal
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={size}-"} if size else {})}
     with client.stream("GET", url, headers=headers) as response:
         if size and response.status_code == 416:
-            # Nothing is left to send. If the content is not the right one, its hash shows that.
+            # Nothing is left to send; the hash is checked later.
             return
         response.raise_for_status()
         is_rest = response.status_code == 206 and response.headers.get("content-range", "").startswith(f"bytes {size}-")
         length = response.headers.get("content-length")
-        written = size if is_rest else 0
-        total = written + int(length) if length else None
+        position = size if is_rest else 0
+        total = position + int(length) if length else None
         with path.open("ab" if is_rest else "wb") as file:
             for chunk in response.iter_raw():
                 file.write(chunk)
-                written += len(chunk)
-                report(written, total)
+                position += len(chunk)
+                report(position, total)

@@ -20,10 +20,10 @@ from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.describe import one_line
 
 _VALUE_CHARS = 16
-_SHOWN_VALUES = 2
+_MAX_VALUES = 2
 _MAX_DISTINCT = 20
 _ERROR_CHARS = 160
-_NOW = re.compile(
+_RELATIVE_DATE = re.compile(
     r"\b(?:today|tomorrow|yesterday|now|nowadays|currently|current|recent|recently|lately|so far|to date|ago|"
     r"(?:this|last|past|previous|next|coming) (?:\d+ |few |two |three |six |twelve )?"
     r"(?:day|week|month|quarter|year|decade|hour|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?)\b|"
@@ -57,21 +57,23 @@ def _name(table: Table) -> str:
 def _columns(table: Table, names: set[str]) -> Iterator[str]:
     for column in table.columns:
         if column.name in names:
-            yield f"{quoted(column.name)} {_kind(table, column)}"
+            yield f"{quoted(column.name)} {_type_or_values(table, column)}"
 
 
-def _kind(table: Table, column: Column) -> str:
+def _type_or_values(table: Table, column: Column) -> str:
     if table.primary_key == (column.name,):
         return "key"
-    few = column.type_class == "text" and column.distinct is not None and column.distinct <= _MAX_DISTINCT
-    shown = [value for value in column.examples if 0 < len(value) <= _VALUE_CHARS][:_SHOWN_VALUES] if few else []
-    return " ".join("'" + one_line(value).replace("'", "''") + "'" for value in shown) or column.type_class
+    has_few_values = column.type_class == "text" and column.distinct is not None and column.distinct <= _MAX_DISTINCT
+    examples = (
+        [value for value in column.examples if 0 < len(value) <= _VALUE_CHARS][:_MAX_VALUES] if has_few_values else []
+    )
+    return " ".join("'" + one_line(value).replace("'", "''") + "'" for value in examples) or column.type_class
 
 
 def _keys(catalog: Catalog, tables: Sequence[Table]) -> Iterator[str]:
-    shown = {table.key for table in tables}
+    keys = {table.key for table in tables}
     for table in tables:
-        yield from (join_condition(catalog, pair).sql() for pair in keys_of(catalog, table.key) if pair.right in shown)
+        yield from (join_condition(catalog, pair).sql() for pair in keys_of(catalog, table.key) if pair.right in keys)
 
 
 def statement_messages(
@@ -93,20 +95,20 @@ def statement_messages(
         today: the date (ISO 8601), shown if the question depends on it.
         failed: the previous compact statement and its error.
     """
-    now = today if depends_on_date(question) else None
+    date = today if depends_on_date(question) else None
     links = [_condition(catalog, link) for link in values if link.table in catalog.tables]
     return prompts.render(
         "generate_sql",
         "embedded",
         schema=describe_briefly(catalog, selection),
         question=" ".join(question.split()),
-        context="".join(f"\n{line}" for line in _context(links, now, failed)),
+        context="".join(f"\n{line}" for line in _context(links, date, failed)),
     )
 
 
 def depends_on_date(question: str) -> bool:
     """Return whether the meaning of `question` depends on the date: "this year", "прошлый месяц", "今年"."""
-    return _NOW.search(question) is not None
+    return _RELATIVE_DATE.search(question) is not None
 
 
 def _context(links: Sequence[str], today: str | None, failed: tuple[str, str] | None) -> Iterator[str]:
@@ -138,9 +140,9 @@ def table_lines(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> lis
     """Return one line for each table of `selection`: its name and its first column names."""
     lines = []
     for key, columns in selection.items():
-        shown = [quoted(name) for name in columns[:_MAX_COLUMNS]]
-        more = ["..."] if len(columns) > _MAX_COLUMNS else []
-        lines.append(f"{table_of(catalog, key).sql()}({', '.join([*shown, *more])})")
+        names = [quoted(name) for name in columns[:_MAX_COLUMNS]]
+        ellipsis = ["..."] if len(columns) > _MAX_COLUMNS else []
+        lines.append(f"{table_of(catalog, key).sql()}({', '.join([*names, *ellipsis])})")
     return lines
 
 

@@ -110,7 +110,7 @@ def _threads() -> int:
 
 
 def _physical_cores() -> int:
-    """Return the number of physical cores that the process may use; of logical CPUs if the system does not tell."""
+    """Return the number of physical cores that the process may use; of logical CPUs if the topology is unknown."""
     cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = set()
     for cpu in cpus:

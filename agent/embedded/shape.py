@@ -177,15 +177,15 @@ class Shape:
 
 
 @dataclass
-class _Reading:
+class _Question:
     """A question with the columns named in it."""
 
     question: str
     table: Table
-    named: list[Mention]
+    mentions: list[Mention]
     groups: list[Mention] = field(default_factory=list)
     is_ranking: bool = False
-    is_one: bool = False
+    is_single_row: bool = False
     """Whether a single row is requested: "which city", not "which cities"."""
 
 
@@ -196,25 +196,25 @@ def shape_of(question: str, table: Table) -> Shape:
     English, Russian or Chinese. Periods require a single date column. Aggregated columns are numeric columns named in
     the question that are neither grouped by nor compared.
     """
-    reading = _Reading(question, table, mentions(question, table))
+    context = _Question(question, table, mentions(question, table))
     descending = _direction(question)
-    _find_groups(reading, ranks=descending is not None)
-    groups: list[str | Bucket] = list(dict.fromkeys(group.column.name for group in reading.groups))
-    groups += _period(reading)
-    aggregations, figures = _figure(reading, is_grouped=bool(groups), ranks=descending is not None)
-    ranked = descending if reading.is_ranking else None
+    _find_groups(context, ranks=descending is not None)
+    groups: list[str | Bucket] = list(dict.fromkeys(group.column.name for group in context.groups))
+    groups += _period(context)
+    aggregations, columns = _aggregation(context, is_grouped=bool(groups), ranks=descending is not None)
+    sort_descending = descending if context.is_ranking else None
     if not aggregations:
-        groups, figures, ranked = [], (), None
-    limit = _limit(reading) if ranked is not None else None
+        groups, columns, sort_descending = [], (), None
+    limit = _limit(context) if sort_descending is not None else None
     bounds = tuple(operator for operator, pattern in BOUNDS.items() if pattern.search(question))
-    counts = HOW_MANY.match(reading.question) or (HOW_MANY.search(reading.question) and han_runs(reading.question))
+    count_match = HOW_MANY.match(context.question) or (HOW_MANY.search(context.question) and han_runs(context.question))
     # "how many ...", or exactly one column as in "what is the total ...".
-    is_ungrouped = not groups and bool(counts or len(reading.named) == 1) and not GROUPING.search(question)
+    is_ungrouped = not groups and bool(count_match or len(context.mentions) == 1) and not GROUPING.search(question)
     return Shape(
         tuple(groups),
         aggregations,
-        figures,
-        ranked,
+        columns,
+        sort_descending,
         limit,
         is_ungrouped and bool(aggregations),
         bounds,
@@ -229,88 +229,96 @@ def _direction(question: str) -> bool | None:
     return None if bool(down) == bool(up) else bool(down)
 
 
-def _find_groups(reading: _Reading, *, ranks: bool) -> None:
+def _find_groups(context: _Question, *, ranks: bool) -> None:
     """Collect the columns that form groups, and set whether one of them is ranked."""
     end = -1
-    for mention in reading.named:
-        before = reading.question[: mention.start]
-        is_next = bool(reading.groups) and AND.match(reading.question[end : mention.start]) is not None
-        is_ranked = ranks and not reading.is_ranking and _is_ranked(mention, before, reading)
+    for mention in context.mentions:
+        before = context.question[: mention.start]
+        is_next = bool(context.groups) and AND.match(context.question[end : mention.start]) is not None
+        is_ranked = ranks and not context.is_ranking and _is_ranked(mention, before, context)
         by = BY.search(before) and not SORTED_BY.search(before) and not mention.is_number
         if is_ranked or EACH.search(before) or by or (is_next and not mention.is_number):
-            reading.groups.append(mention)
+            context.groups.append(mention)
             end = mention.end
 
 
-def _is_ranked(mention: Mention, before: str, reading: _Reading) -> bool:
+def _is_ranked(mention: Mention, before: str, context: _Question) -> bool:
     if mention.is_number or not (WHICH.search(before) or RANKED.search(before)):
         return False
-    reading.is_ranking = True
-    word = reading.question[mention.start : mention.end].lower()
+    context.is_ranking = True
+    word = context.question[mention.start : mention.end].lower()
     is_plural = word.endswith("s") and word != mention.column.name.lower()
-    reading.is_one = bool(WHICH.search(before)) and not (is_plural or WHICH_OF_SEVERAL.search(before))
+    context.is_single_row = bool(WHICH.search(before)) and not (is_plural or WHICH_OF_SEVERAL.search(before))
     return True
 
 
-def _period(reading: _Reading) -> list[Bucket]:
-    dates = [column.name for column in reading.table.columns if column.type_class in TIMES]
-    grouped = {group.column.name for group in reading.groups}
-    if len(dates) != 1 or dates[0] in grouped:
+def _period(context: _Question) -> list[Bucket]:
+    dates = [column.name for column in context.table.columns if column.type_class in TIMES]
+    group_names = {group.column.name for group in context.groups}
+    if len(dates) != 1 or dates[0] in group_names:
         return []
-    return [Bucket(col=dates[0], by=period) for period, pattern in PERIODS.items() if pattern.search(reading.question)]
+    return [Bucket(col=dates[0], by=period) for period, pattern in PERIODS.items() if pattern.search(context.question)]
 
 
-def _limit(reading: _Reading) -> int | None:
-    match = FIRST.search(reading.question)
+def _limit(context: _Question) -> int | None:
+    match = FIRST.search(context.question)
     if match:
         number = next(filter(None, match.groupdict().values()))
         limit = NUMBERS.get(number.lower()) or int(number)
         return limit if 1 <= limit <= MAX_LIMIT else None
-    return 1 if reading.is_one else None
+    return 1 if context.is_single_row else None
 
 
-def _figure(reading: _Reading, *, is_grouped: bool, ranks: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _aggregation(context: _Question, *, is_grouped: bool, ranks: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the possible aggregate functions of the question and the columns they may apply to.
 
     Both are empty if the question has words for several functions.
     """
-    rest = _without(reading.question, reading.named)
-    figures = _figures(reading)
-    distinct = [mention for mention in reading.named if DIFFERENT.search(reading.question[: mention.start])]
+    rest = _without(context.question, context.mentions)
+    columns = _aggregated_columns(context)
+    distinct = [mention for mention in context.mentions if DIFFERENT.search(context.question[: mention.start])]
     if distinct:
         return ("nunique",), (distinct[0].column.name,)
-    counted, average = HOW_MANY.search(reading.question), AVERAGE.search(rest)
-    summed = TOTAL.search(rest) if figures else None
-    is_one_kind = bool(counted) + bool(average) + bool(NUMBER_OF.search(rest)) <= 1
-    if not is_one_kind or (_is_extreme(rest) and not reading.is_ranking and (counted or average or summed)):
+    count_match, average_match = HOW_MANY.search(context.question), AVERAGE.search(rest)
+    total_match = TOTAL.search(rest) if columns else None
+    is_unambiguous = bool(count_match) + bool(average_match) + bool(NUMBER_OF.search(rest)) <= 1
+    if not is_unambiguous or (
+        _is_extreme(rest) and not context.is_ranking and (count_match or average_match or total_match)
+    ):
         return (), ()
-    if average:
-        return ((), ()) if TOTAL.search(rest) else (("avg",), figures)
-    if counted and any(reading.question[counted.end() : at].strip() == "" for at in _starts(reading, figures)):
-        return ("sum",), figures
-    if counted and not (figures and is_grouped):
-        return _count(reading.question[counted.end() :], reading.table)
-    if figures:
-        return _kinds(reading, rest, is_grouped=is_grouped, ranks=ranks, is_summed=bool(summed)), figures
-    return (_COUNT, ("*",)) if counted or (reading.is_ranking and MOST_ROWS.search(rest)) else ((), ())
+    if average_match:
+        return ((), ()) if TOTAL.search(rest) else (("avg",), columns)
+    if count_match and any(
+        context.question[count_match.end() : at].strip() == "" for at in _column_starts(context, columns)
+    ):
+        return ("sum",), columns
+    if count_match and not (columns and is_grouped):
+        return _count(context.question[count_match.end() :], context.table)
+    if columns:
+        return _numeric_aggregations(
+            context, rest, is_grouped=is_grouped, ranks=ranks, is_summed=bool(total_match)
+        ), columns
+    return (_COUNT, ("*",)) if count_match or (context.is_ranking and MOST_ROWS.search(rest)) else ((), ())
 
 
-def _count(counted: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a count of rows; if the `counted` noun resembles a column, also a count of its distinct values."""
-    noun_words = spelt_words(counted)[:2]
-    if KINDS.match(counted):
+def _count(noun: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a count of rows; if `noun` resembles a column, also a count of its distinct values."""
+    noun_words = spelt_words(noun)[:2]
+    if KINDS.match(noun):
         return ("nunique",), ()
     is_named = any(stem(word) in words(name) for word in noun_words for name in table.column_names)
     return (("count", "nunique"), ()) if is_named else (_COUNT, ("*",))
 
 
-def _kinds(reading: _Reading, rest: str, *, is_grouped: bool, ranks: bool, is_summed: bool) -> tuple[str, ...]:
+def _numeric_aggregations(
+    context: _Question, rest: str, *, is_grouped: bool, ranks: bool, is_summed: bool
+) -> tuple[str, ...]:
     """Return the possible aggregate functions of the numeric columns named in the question."""
     if NUMBER_OF.search(rest):
         return ()
-    if ranks and not reading.is_ranking:
-        return _extreme(reading)
-    if is_summed or (reading.is_ranking and MOST_ROWS.search(rest)):
+    if ranks and not context.is_ranking:
+        return _extreme(context)
+    if is_summed or (context.is_ranking and MOST_ROWS.search(rest)):
         return ("sum",)
     return _OF_NUMBERS if is_grouped else ()
 
@@ -319,35 +327,35 @@ def _is_extreme(rest: str) -> bool:
     return DESCENDING.search(rest) is not None or ASCENDING.search(rest) is not None
 
 
-def _extreme(reading: _Reading) -> tuple[str, ...]:
+def _extreme(context: _Question) -> tuple[str, ...]:
     """Return `max` or `min` if the question asks for the highest or lowest number itself."""
     for superlative, kind in ((DESCENDING, "max"), (ASCENDING, "min")):
-        match = superlative.search(reading.question)
-        if match and len(reading.named) == 1 and ALONE.match(reading.question[: match.start()]):
+        match = superlative.search(context.question)
+        if match and len(context.mentions) == 1 and ALONE.match(context.question[: match.start()]):
             return (kind,)
     return ()
 
 
-def _figures(reading: _Reading) -> tuple[str, ...]:
+def _aggregated_columns(context: _Question) -> tuple[str, ...]:
     """Return the numeric columns named in the question that are to be aggregated."""
     return tuple(
         dict.fromkeys(
             mention.column.name
-            for mention in reading.named
+            for mention in context.mentions
             if mention.is_number
-            and mention not in reading.groups
-            and not COMPARED.match(reading.question[mention.end :])
+            and mention not in context.groups
+            and not COMPARED.match(context.question[mention.end :])
             and not ID.search(mention.column.name)
         )
     )
 
 
-def _starts(reading: _Reading, figures: tuple[str, ...]) -> list[int]:
-    return [mention.start for mention in reading.named if mention.column.name in figures]
+def _column_starts(context: _Question, columns: tuple[str, ...]) -> list[int]:
+    return [mention.start for mention in context.mentions if mention.column.name in columns]
 
 
-def _without(question: str, named: list[Mention]) -> str:
+def _without(question: str, mentions: list[Mention]) -> str:
     """Return `question` with its column names masked, because they may be words such as "total"."""
-    for mention in named:
+    for mention in mentions:
         question = question[: mention.start] + "·" * (mention.end - mention.start) + question[mention.end :]
     return question

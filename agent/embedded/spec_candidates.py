@@ -28,7 +28,7 @@ class SpecContext:
 def choose_spec(texts: Iterator[str], count: int, context: SpecContext) -> str:
     """Return the spec whose result most of `texts` share, as JSON; the first text if no spec can be executed.
 
-    Of the first `count` texts, only as many are drawn as the vote needs; further texts are drawn only until one has no
+    Of the first `count` texts, only as many are generated as the vote needs; further ones only until one has no
     violations. `agent.embedded.voting.winners` defines the vote.
 
     Raises:
@@ -45,11 +45,11 @@ def choose_spec(texts: Iterator[str], count: int, context: SpecContext) -> str:
         votes += [vote] if vote else []
         if is_decided(votes, count - number):
             break
-    agreeing = winners(votes)
-    if not agreeing:
+    winning = winners(votes)
+    if not winning:
         return first
-    note(f"{len(agreeing)} of {number} candidate queries agree on the result")
-    return agreeing[0].candidate
+    note(f"{len(winning)} of {number} candidate queries agree on the result")
+    return winning[0].candidate
 
 
 def _execute(text: str, context: SpecContext) -> ExecutedCandidate[str] | None:
@@ -60,8 +60,8 @@ def _execute(text: str, context: SpecContext) -> ExecutedCandidate[str] | None:
         result = run(spec, Datasets(context.dataset_id, source.catalog.tables), source)
     except (QuerySpecInvalid, StatementError, PermissionDenied):
         return None
-    written = spec.model_dump_json(by_alias=True, exclude_unset=True, exclude_none=True)
-    return executed_candidate(written, result, count_violations(spec, context), ordered=bool(spec.sort))
+    canonical = spec.model_dump_json(by_alias=True, exclude_unset=True, exclude_none=True)
+    return executed_candidate(canonical, result, count_violations(spec, context), ordered=bool(spec.sort))
 
 
 def _with_valid_sort(spec: QuerySpec) -> QuerySpec:
@@ -74,20 +74,20 @@ def _with_valid_sort(spec: QuerySpec) -> QuerySpec:
 
 
 def count_violations(spec: QuerySpec, context: SpecContext) -> int:
-    """Return the number of constraints that `spec` violates, including filter values without basis in the question."""
+    """Return the number of constraints that `spec` violates, including unsupported filter values."""
     constraints = context.constraints
     values = [str(value) for condition in spec.filters for value in _values(condition.value)]
     numbers = [*values, *([str(spec.limit)] if spec.limit else [])]
     lacks_value = bool(constraints.values) and not any(value in values for value in constraints.values)
-    invented = sum(
+    unsupported_values = sum(
         value.casefold() not in constraints.texts and not any(figure in value for figure in constraints.figures)
         for value in values
     )
-    missing = sum(not any(figure in number for number in numbers) for figure in constraints.figures)
+    missing_numbers = sum(not any(figure in number for number in numbers) for figure in constraints.figures)
     compares = any(condition.op in (*context.bounds, "between") for condition in spec.filters)
     negates = any(condition.op in ("!=", "is_null") for condition in spec.filters)
     lacks_comparison = bool(context.bounds) and not compares
-    return lacks_value + invented + missing + lacks_comparison + (constraints.negates != negates)
+    return lacks_value + unsupported_values + missing_numbers + lacks_comparison + (constraints.negates != negates)
 
 
 def _values(value: object) -> Sequence[object]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
-from agent.embedded.candidates import Candidate, choose_candidate, read_candidate, sampled_texts
+from agent.embedded.candidates import Candidate, choose_candidate, read_candidate, sample_texts
 from agent.embedded.constraints import constraints_of
 from agent.embedded.expand import expand, without_rounding
 from agent.embedded.grammar.statement import statement_grammar
@@ -43,7 +43,7 @@ class EmbeddedSqlWriter:
         is_repeated = state.get("compact_sql") == candidate.compact and state.get("sql_generate_count", 0) > 0
         return WrittenSql(
             candidate.sql,
-            candidate.how,
+            candidate.repairs,
             candidate.problem,
             is_final=is_repeated and not candidate.sql,
             changes={"compact_sql": candidate.compact},
@@ -59,8 +59,8 @@ def write_statement(
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.write`.
         Terminal: an error of the database that no other statement would avoid.
     """
-    clarified = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    question = f"{state['question']} ({'; '.join(clarified)})" if clarified else state["question"]
+    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
+    question = f"{state['question']} ({'; '.join(answers)})" if answers else state["question"]
     selection = state["relevant_tables_with_rel_columns"]
     values = linked_values(question, source.values, selection)
     messages = statement_messages(
@@ -72,20 +72,20 @@ def write_statement(
         failed=_failed_attempt(state, source),
     )
     grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
-    texts = sampled_texts(partial(model.write, messages, grammar=grammar), options.candidates)
+    texts = sample_texts(partial(model.write, messages, grammar=grammar), options.candidates)
     candidates = (read_candidate(text, source, may_repair=options.repair, question=question) for text in texts)
     if options.candidates == 1:
         return next(candidates)
     rejected = [canonical_sql(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
     refused = {*state.get("tried_sql", ()), *rejected}
-    stored = (
+    examples = (
         example
         for key, columns in selection.items()
         for column in source.catalog.tables[key].columns
         if column.name in columns
         for example in column.examples
     )
-    constraints = constraints_of(question, [value.value for value in values], stored)
+    constraints = constraints_of(question, [value.value for value in values], examples)
     return choose_candidate(candidates, options.candidates, source, refused, constraints)
 
 

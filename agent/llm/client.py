@@ -104,9 +104,9 @@ class ModelClient:
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
         """Return a copy with the limits of `settings`; `on_call` is called after each model call."""
-        other = copy(self)
-        other._settings, other._on_call = settings, on_call
-        return other
+        client = copy(self)
+        client._settings, client._on_call = settings, on_call
+        return client
 
     def ask(self, schema: type[Answer], messages: list[BaseMessage], tools: Tools = ()) -> Answer:
         """Return the model's answer as `schema`; if it cannot be parsed, request it once more.
@@ -125,14 +125,14 @@ class ModelClient:
             return _read(text, problem, schema, tools)
         except ValueError as error:
             repair = repair_messages(text, str(error), schema.__name__)
-        followed_schema = "{" in text or problem
+        follows_schema = "{" in text or problem
         text, problem = self._call(schema, [*messages, *repair], tools, with_schema=True)
         try:
             answer = _read(text, problem, schema, tools)
         except ValueError as error:
             raise self._unreadable(schema.__name__, text, message_of(error)) from error
         # Some endpoints accept a JSON schema but ignore it: put it into the prompt from now on.
-        self.formats.schema_in_prompt = self.formats.schema_in_prompt or not (followed_schema or tools)
+        self.formats.schema_in_prompt = self.formats.schema_in_prompt or not (follows_schema or tools)
         return answer
 
     def write(
@@ -173,19 +173,19 @@ class ModelClient:
     ) -> tuple[str, str]:
         """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
         modes = self.formats.candidates(with_tools=bool(tools))
-        mode, rejection, repeated = modes[0], None, False
+        mode, rejection, is_repeated = modes[0], None, False
         while True:
             prompt = [*messages, *format_messages(schema, mode, tools, with_schema=with_schema)]
             try:
                 reply = self._invoke(schema.__name__, request_of(schema, mode, tools), prompt)
             except openai.APIStatusError as error:
-                others = modes[modes.index(mode) + 1 :]
+                plainer_modes = modes[modes.index(mode) + 1 :]
                 is_too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
-                if others and not is_too_long:
+                if plainer_modes and not is_too_long:
                     # If the endpoint does not say what it rejects, the next request is the plainest.
-                    mode, rejection = (others[0] if names_format(error) else others[-1]), error
-                elif error.status_code >= 500 and mode == modes[0] and not repeated:
-                    repeated = True
+                    mode, rejection = (plainer_modes[0] if names_format(error) else plainer_modes[-1]), error
+                elif error.status_code >= 500 and mode == modes[0] and not is_repeated:
+                    is_repeated = True
                 else:
                     raise self._failure(error) from error
             else:
@@ -232,11 +232,8 @@ class ModelClient:
         tokens = answer.usage_metadata
         usage = (tokens["input_tokens"], tokens["output_tokens"]) if tokens else None
         call = call_of(answer, tool_names(options.get("tools", ())))
-        text, perplexity = (
-            json.dumps(call, ensure_ascii=False) if call else answer.text,
-            self._logprobs.perplexity(answer),
-        )
-        return Reply(text, problem_of(answer), usage, perplexity=perplexity)
+        text = json.dumps(call, ensure_ascii=False) if call else answer.text
+        return Reply(text, problem_of(answer), usage, perplexity=self._logprobs.perplexity(answer))
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
         if self.embedded and isinstance(error, openai.APITimeoutError):
@@ -251,17 +248,17 @@ class ModelClient:
             if lacks_version(self._endpoint):
                 reason = Message("path_without_version", reason=reason)
             return (ModelUnreachable if status is None else ModelRejected)(self._endpoint, reason)
-        rejected = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
+        is_rejection = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
         if isinstance(error, openai.RateLimitError):
             # The same status means both a temporary rate limit and an exhausted quota, which is permanent.
-            rejected = error.code == "insufficient_quota"
+            is_rejection = error.code == "insufficient_quota"
         elif status is not None:
-            rejected = status < 500 and status != _TIMEOUT_STATUS
-        return (ModelRejected if rejected else ModelUnreachable)(self._endpoint, self._reason(error))
+            is_rejection = status < 500 and status != _TIMEOUT_STATUS
+        return (ModelRejected if is_rejection else ModelUnreachable)(self._endpoint, self._reason(error))
 
     def _unreadable(self, schema: str, text: str, problem: str) -> ModelAnswerUnreadable:
-        quoted = self._redacted(quotation(text)) if text.strip() else ""
-        reason = Message("answer_quoted", reason=problem, quotation=quoted) if quoted else problem
+        quote = self._redact(quotation(text)) if text.strip() else ""
+        reason = Message("answer_quoted", reason=problem, quotation=quote) if quote else problem
         return ModelAnswerUnreadable(schema, text or problem, reason)
 
     def _reason(self, error: Exception) -> str:
@@ -270,9 +267,9 @@ class ModelClient:
         else:
             text = str(getattr(error, "message", "") or error)
         text = valid_text(text).strip() or type(error).__name__
-        return self._redacted(text).splitlines()[0][:300].rstrip(".")
+        return self._redact(text).splitlines()[0][:300].rstrip(".")
 
-    def _redacted(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
         if len(key) >= SHORTEST_SECRET:
             text = text.replace(key, "***")

@@ -47,18 +47,20 @@ class EndpointEmbedder:
         with self._lock:
             vectors = {text: self._cache[text] for text in texts if text in self._cache}
         missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-        fresh = dict(zip(missing, self._fetch(missing), strict=True)) if missing else {}
+        new_vectors = dict(zip(missing, self._fetch(missing), strict=True)) if missing else {}
         with self._lock:
-            self._cache.update(fresh)
-        vectors |= fresh
+            self._cache.update(new_vectors)
+        vectors |= new_vectors
         return np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def _fetch(self, texts: list[str]) -> NDArray[np.float32]:
         try:
             vectors = np.asarray(self._client.embed_documents(texts), np.float32)
         except openai.APIStatusError as error:
-            rejected = error.status_code < 500 and error.status_code not in (408, 429)
-            raise (ModelRejected if rejected else ModelUnreachable)(self._endpoint, str(error.message)[:300]) from error
+            is_rejection = error.status_code < 500 and error.status_code not in (408, 429)
+            raise (ModelRejected if is_rejection else ModelUnreachable)(
+                self._endpoint, str(error.message)[:300]
+            ) from error
         except (openai.APIError, ValueError, TypeError, KeyError, AttributeError) as error:
             reason = str(error).strip() or type(error).__name__
             raise ModelUnreachable(self._endpoint, reason[:300]) from error

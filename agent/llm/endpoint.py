@@ -28,7 +28,7 @@ _RESTRICTIONS = {
         re.I,
     ),
 }
-"""What an endpoint may reject, and how its error says so; the first match counts."""
+"""Patterns of error messages, by the part of a request that an endpoint may reject; the first match counts."""
 
 _FORMAT = re.compile(
     r"response.?format|json.?schema|json.?object|json.?mode|structured|grammar|guided|tools?\b|tool.?(use|call|choice)|"
@@ -49,7 +49,7 @@ class ErrorReply(UnexpectedReply):
 
 
 def error_text(error: openai.APIStatusError) -> str:
-    """Return the message of an error response in one of the forms of servers; for others, the start of its body."""
+    """Return the message of an error response; in an unknown format, the start of its body."""
     try:
         text = _message_of(error.response.json())
     except ValueError:
@@ -77,8 +77,9 @@ def names_format(error: openai.APIStatusError) -> bool:
     """Return whether the error text is about response formats, tools or functions.
 
     >>> from httpx import Request, Response
-    >>> reply = Response(404, request=Request("POST", "http://localhost"))
-    >>> names_format(openai.NotFoundError("No endpoints found that support tool use.", response=reply, body=None))
+    >>> body = {"error": "No endpoints found that support tool use."}
+    >>> reply = Response(404, json=body, request=Request("POST", "http://localhost"))
+    >>> names_format(openai.NotFoundError("", response=reply, body=None))
     True
     """
     return _FORMAT.search(error_text(error)) is not None
@@ -89,7 +90,7 @@ def may_reject_format(error: openai.APIStatusError) -> bool:
     return error.status_code in (400, 422, 500, 501) or (error.status_code == 404 and names_format(error))
 
 
-def repeat_no_crash(response: Any) -> None:
+def prevent_retry(response: Any) -> None:
     """Event hook: tell OpenAI's client not to repeat a request unchanged after status 500 or 501, or without quota.
 
     Some servers fail with 500 on a response format they do not know; the caller repeats the request without it.
@@ -111,7 +112,7 @@ class EndpointChat(ChatOpenAI):
 
     @property
     def restrictions(self) -> frozenset[str]:
-        """What the endpoint has rejected: temperature, parallel_tool_calls, alternating_roles, system_role."""
+        """Parts that the endpoint rejected: temperature, parallel_tool_calls, alternating_roles, system_role."""
         return frozenset(self._restrictions)
 
     def restrict(self, *names: str) -> None:
@@ -187,7 +188,7 @@ def _completion(response: Any) -> dict[str, Any]:
     """Return the chat completion in a reply, in the form of OpenAI.
 
     Raises:
-        UnexpectedReply: the reply is none, such as a web page or a cut-off stream.
+        UnexpectedReply: the reply is no completion, such as a web page or a cut-off stream.
         ErrorReply: the reply is an error.
     """
     body = response.model_dump(warnings=False) if isinstance(response, openai.BaseModel) else response
@@ -199,8 +200,8 @@ def _completion(response: Any) -> dict[str, Any]:
     if error := body.get("error") or (not choices and body.get("detail")):
         raise ErrorReply(quotation(_message_of(error)))
     if not isinstance(choices, list) or not choices:
-        shown = {key: value for key, value in body.items() if value is not None}
-        raise UnexpectedReply(quotation(json.dumps(shown, ensure_ascii=False, default=str)))
+        fields = {key: value for key, value in body.items() if value is not None}
+        raise UnexpectedReply(quotation(json.dumps(fields, ensure_ascii=False, default=str)))
     usage = body.get("usage")
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else [None]
     is_usable = all(isinstance(count, int) for count in counts)
@@ -217,11 +218,11 @@ def _body_of(text: str) -> Any:
         ]
         if lines and all(line.startswith(("data:", "{")) for line in lines):
             chunks = [json.loads(data) for line in lines if (data := line.removeprefix("data:").strip()) != "[DONE]"]
-            return chunks[0] if len(chunks) == 1 and "delta" not in text else _joined(chunks)
+            return chunks[0] if len(chunks) == 1 and "delta" not in text else _join_chunks(chunks)
         raise UnexpectedReply(quotation(text)) from None
 
 
-def _joined(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+def _join_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the completion that was streamed in `chunks`."""
     message: dict[str, Any] = {"role": "assistant"}
     calls: dict[int, dict[str, Any]] = {}
@@ -272,7 +273,7 @@ def _choice(choice: Any) -> dict[str, Any]:
         {
             "id": f"call_{at}",
             "type": "function",
-            "function": {"name": function["name"], "arguments": _as_text(function)},
+            "function": {"name": function["name"], "arguments": _arguments_text(function)},
         }
         for at, function in enumerate(functions)
         if function.get("name")
@@ -281,7 +282,7 @@ def _choice(choice: Any) -> dict[str, Any]:
     return choice | {"message": {**message, **fields, "function_call": None}}
 
 
-def _as_text(function: Mapping[str, Any]) -> str:
+def _arguments_text(function: Mapping[str, Any]) -> str:
     """Return the arguments of a call as JSON; some servers send them as an object, or encode them twice."""
     names = ("arguments", "parameters", "input")
     arguments: Any = next((function[name] for name in names if function.get(name) is not None), {})

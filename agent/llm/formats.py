@@ -30,12 +30,12 @@ class Formats:
     """Whether to request tool calls in the endpoint's own format."""
     schema_in_prompt: bool = False
     """Whether the model follows a schema only if the prompt contains it."""
-    unexplained: int = 0
+    unexplained_errors: int = 0
     """Server errors that were avoided by a plainer request, while the error text named no format."""
 
     @classmethod
     def of(cls, setting: str) -> "Formats":
-        """Return what is tried first under the setting `llm_structured_output`."""
+        """Return the initial formats for the setting `llm_structured_output`."""
         return cls(MODES, calls_tools=True) if setting == "auto" else cls((setting,), calls_tools=False)
 
     def candidates(self, *, with_tools: bool) -> tuple[str, ...]:
@@ -50,8 +50,8 @@ class Formats:
         if rejection is None:
             return
         if rejection.status_code >= 500 and not names_format(rejection):
-            self.unexplained += 1
-            if self.unexplained < 2:
+            self.unexplained_errors += 1
+            if self.unexplained_errors < 2:
                 return
         self.calls_tools = self.calls_tools and (mode == "tools" or "tools" not in candidates)
         if mode != "tools":

@@ -29,13 +29,13 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
     Strict JSON comes first, then JSON with raw line breaks in strings, then JSON with Python syntax.
     """
-    yield from _decoded(json.JSONDecoder(), text)
-    yield from _decoded(json.JSONDecoder(strict=False), text)
+    yield from _decode_objects(json.JSONDecoder(), text)
+    yield from _decode_objects(json.JSONDecoder(strict=False), text)
     for start in islice(_OBJECT_START.finditer(text), _MAX_LENIENT_STARTS):
-        yield from islice(_decoded(json.JSONDecoder(strict=False), _as_json(text[start.start() :])), 2)
+        yield from islice(_decode_objects(json.JSONDecoder(strict=False), _as_json(text[start.start() :])), 2)
 
 
-def _decoded(decoder: json.JSONDecoder, text: str) -> Iterator[dict[str, Any]]:
+def _decode_objects(decoder: json.JSONDecoder, text: str) -> Iterator[dict[str, Any]]:
     end = 0
     for start in islice(_OBJECT_START.finditer(text), _MAX_STARTS):
         if start.start() < end:
@@ -48,12 +48,12 @@ def _decoded(decoder: json.JSONDecoder, text: str) -> Iterator[dict[str, Any]]:
         # Weak models wrap the answer in an object named after the schema, or in a function call with text arguments.
         for name, inner in value.items():
             if isinstance(inner, str) and inner.lstrip().startswith("{"):
-                inner = parsed(inner)
+                inner = parse_or_none(inner)
             if isinstance(inner, dict) and not _REASONING_FIELD.fullmatch(name):
                 yield inner
 
 
-def parsed(text: str) -> Any:
+def parse_or_none(text: str) -> Any:
     """Return the value of JSON text, which may have raw line breaks in strings; None if it is not JSON."""
     try:
         return json.loads(text, strict=False)

@@ -26,9 +26,9 @@ def perplexity_of(metadata: Mapping[str, Any]) -> float | None:
     tokens = list(_tokens(metadata))
     if not tokens:
         return None
-    counted = _of_statement(tokens) or [logprob for _, logprob in tokens]
+    logprobs = _statement_logprobs(tokens) or [logprob for _, logprob in tokens]
     try:
-        return round(math.exp(-sum(counted) / len(counted)), 6)
+        return round(math.exp(-sum(logprobs) / len(logprobs)), 6)
     except OverflowError:
         # Some servers return -9999 for a token of probability zero.
         return None
@@ -43,18 +43,18 @@ def _tokens(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield text, float(logprob)
 
 
-def _of_statement(tokens: Sequence[tuple[str, float]]) -> list[float]:
+def _statement_logprobs(tokens: Sequence[tuple[str, float]]) -> list[float]:
     """Return the log probabilities of the tokens that overlap the statement in a JSON answer; empty without one."""
     statement = _STATEMENT.search("".join(text for text, _ in tokens))
     if not statement or not json.loads(f'"{statement["sql"]}"', strict=False).strip():
         return []
-    counted, start = [], 0
+    logprobs, start = [], 0
     for text, logprob in tokens:
         end = start + len(text)
         if start < statement.end("sql") and end > statement.start("sql"):
-            counted.append(logprob)
+            logprobs.append(logprob)
         start = end
-    return counted
+    return logprobs
 
 
 class Logprobs:

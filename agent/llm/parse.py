@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agent.core.text import valid_json
-from agent.llm.json_text import json_objects, parsed
+from agent.llm.json_text import json_objects, parse_or_none
 from agent.llm.reasoning import without_reasoning
 from agent.llm.schemas import AnalystStep, GeneratedSQL, SQLValidation
 from agent.llm.statement import find_statement, holds_statement
@@ -26,10 +26,10 @@ def read_answer(text: str, schema: type[Answer], tools: Sequence[str] = ()) -> A
         ValueError: nothing matches; the message describes the problem of the first candidate.
     """
     text = without_reasoning(text)
-    encoded = parsed(text)
-    if isinstance(encoded, str):
-        text = encoded
-    problem, unknown = "", None
+    inner = parse_or_none(text)
+    if isinstance(inner, str):
+        text = inner
+    problem, unknown_call = "", None
     for candidate in json_objects(text):
         try:
             # JSON escapes can produce characters that are invalid in text, such as unpaired surrogates.
@@ -42,11 +42,11 @@ def read_answer(text: str, schema: type[Answer], tools: Sequence[str] = ()) -> A
             return answer
         if name := matching_name(answer.tool, tools):
             return answer.model_copy(update={"tool": name})
-        unknown = unknown or answer
+        unknown_call = unknown_call or answer
     if tools and (call := call_in_text(text, tools)):
         return schema.model_validate(valid_json(call))
-    if unknown:
-        return unknown
+    if unknown_call:
+        return unknown_call
     if schema is GeneratedSQL and holds_statement(text):
         return schema.model_validate({"sql": clean_sql(text)})
     raise ValueError(problem or _missing_json(text))

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.llm.json_text import parsed
+from agent.llm.json_text import parse_or_none
 
 _TAG_NAMES = (
     r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|analysis|scratch_?pad|inner_?monologue)"
@@ -38,7 +38,7 @@ def without_reasoning(text: str) -> str:
     >>> without_reasoning("<|channel|>analysis<|message|>SELECT 7?<|end|><|channel|>final<|message|>SELECT 8")
     'SELECT 8'
     """
-    if isinstance(parsed(text), dict):
+    if isinstance(parse_or_none(text), dict):
         return text
     if "<|channel|>" in text:
         # A header names the tool that a message calls.
@@ -49,16 +49,16 @@ def without_reasoning(text: str) -> str:
         )
     for pattern in (_SPECIAL_TOKEN, _HARMONY_WITHOUT_MARKS, _CHANNEL, _GRANITE):
         text = pattern.sub("", text)
-    kept, opened, end = "", list[str](), 0
-    for mark in _REASONING_TAG.finditer(text):
-        name = (mark["name"] or mark["name2"] or mark["name3"] or mark["name4"]).lower()
-        if not opened:
-            kept += text[end : mark.start()]
-        if not (mark["close"] or mark["close2"] or mark["close3"] or mark["close4"]):
-            opened.append(name)
-        elif name in opened:
-            del opened[opened.index(name) :]
-        elif not opened:
-            kept = ""
-        end = mark.end()
-    return kept if opened else kept + text[end:]
+    answer, open_tags, end = "", list[str](), 0
+    for tag in _REASONING_TAG.finditer(text):
+        name = (tag["name"] or tag["name2"] or tag["name3"] or tag["name4"]).lower()
+        if not open_tags:
+            answer += text[end : tag.start()]
+        if not (tag["close"] or tag["close2"] or tag["close3"] or tag["close4"]):
+            open_tags.append(name)
+        elif name in open_tags:
+            del open_tags[open_tags.index(name) :]
+        elif not open_tags:
+            answer = ""
+        end = tag.end()
+    return answer if open_tags else answer + text[end:]

@@ -20,25 +20,25 @@ from agent.types import EmbeddedOptions
 _ERRORS: dict[str, type[DatasphinxError]] = {
     error.code: error for error in (BudgetExceeded, ModelRejected, ModelUnreachable)
 }
-NOTHING_LEFT = Message("call_not_recorded")
+CALL_NOT_RECORDED = Message("call_not_recorded")
 """Reason for the failure of a call that the recorded run did not make."""
 
 
 class RecordedModel(ModelClient):
     """Returns the recorded outputs per schema in order, whatever the request; requests are compared afterwards.
 
-    Response formats are those of the recorded calls, even if the client has since settled on another one.
+    Response formats are those of the recorded calls, even if the client now uses another one.
     """
 
     def __init__(
         self, calls: Iterable[Mapping[str, Any]], settings: Settings, embedded: EmbeddedOptions | None = None
     ) -> None:
         """Replay `calls`, the bodies of recorded calls."""
-        recorded = list(calls)
-        name = str(recorded[0]["model"]) if recorded else "recorded"
+        call_list = list(calls)
+        name = str(call_list[0]["model"]) if call_list else "recorded"
         super().__init__(ScriptedModel(), settings, name=name, embedded=embedded)
         self._queues: dict[str, deque[Mapping[str, Any]]] = {}
-        for call in recorded:
+        for call in call_list:
             self._queues.setdefault(call["schema"], deque()).append(call)
         self._current: Mapping[str, Any] = {}
 
@@ -48,10 +48,10 @@ class RecordedModel(ModelClient):
         queue = self._queues.get(schema.__name__, deque())
         while len(queue) > 1 and queue[0].get("refused_format"):
             # The endpoint rejected this response format; the next recorded call has another one.
-            step, rejected = current_step.get(), queue.popleft()
+            step, rejected_call = current_step.get(), queue.popleft()
             if step:
-                step.calls.append(self._recorded_call(rejected))
-                step.event("llm", rejected)
+                step.calls.append(self._recorded_call(rejected_call))
+                step.event("llm", rejected_call)
         if queue:
             mode = queue[0]["mode"]
             self.formats = Formats((mode,), calls_tools=mode == "tools")
@@ -63,7 +63,7 @@ class RecordedModel(ModelClient):
         queue = self._queues.get(schema)
         if not queue:
             self._current = {}
-            return Reply(usage=(0, 0), error=ModelUnreachable("record", NOTHING_LEFT))
+            return Reply(usage=(0, 0), error=ModelUnreachable("record", CALL_NOT_RECORDED))
         self._current = queue.popleft()
         if self._current.get("error"):
             return Reply(error=_error(self._current))
@@ -88,5 +88,5 @@ def _error(call: Mapping[str, Any]) -> Exception:
     code, facts = call["error"]["code"], call["error"]["facts"]
     if call.get("refused_format"):
         return ModelRejected("record", str(facts.get("reason")))
-    kind = _ERRORS.get(code)
-    return kind(**facts) if kind else RuntimeError(facts.get("reason", code))
+    error_class = _ERRORS.get(code)
+    return error_class(**facts) if error_class else RuntimeError(facts.get("reason", code))

@@ -33,7 +33,7 @@ class Lenient(BaseModel):
         answer: dict[str, Any] = {}
         for name, field in cls.model_fields.items():
             names = (name, *_OTHER_NAMES.get(name, ()))
-            present = [each for each in names if by_name.get(each) is not None]
+            present = [alias for alias in names if by_name.get(alias) is not None]
             if present:
                 item = by_name[present[0]]
                 if field.annotation == list[str]:

@@ -62,43 +62,43 @@ def find_statement(text: str) -> str:
 
     Several statements are all kept.
     """
-    sql = _unquoted(_unfenced(text))
+    sql = _strip_quotes(_strip_fences(text))
     return _without_tail(sql[_start(sql) or 0 :]).strip().rstrip("; \t\r\n")
 
 
 def holds_statement(text: str) -> bool:
     """Return whether `text` contains a statement outside of a JSON object."""
-    sql = _unquoted(_unfenced(text))
+    sql = _strip_quotes(_strip_fences(text))
     start = _start(sql)
     return start is not None and "{" not in sql[:start]
 
 
-def _unfenced(text: str) -> str:
+def _strip_fences(text: str) -> str:
     """Return the first fenced block with a statement, else the text outside of fences, else the first block."""
-    fence, begins = _FENCE.search(text), _start(text)
-    if begins is not None and not _ELEMENT.search(text) and (fence is None or begins < fence.start()):
+    fence, start = _FENCE.search(text), _start(text)
+    if start is not None and not _ELEMENT.search(text) and (fence is None or start < fence.start()):
         # Fence marks after the start of a statement may be inside one of its string literals.
-        is_in_literal = fence is not None and text.count("'", begins, fence.start()) % 2 == 1
+        is_in_literal = fence is not None and text.count("'", start, fence.start()) % 2 == 1
         if is_in_literal or not _FENCED_LINE.search(text):
             return text
-    blocks = [_unlabelled(match["block"]) for match in _FENCE.finditer(text)]
-    marked = [match["code"] for pattern in (_INLINE_CODE, _ELEMENT) for match in pattern.finditer(text)]
-    for block in [*blocks, *marked]:
-        if _STATEMENT.match(_unquoted(block)):
+    blocks = [_strip_label(match["block"]) for match in _FENCE.finditer(text)]
+    code_spans = [match["code"] for pattern in (_INLINE_CODE, _ELEMENT) for match in pattern.finditer(text)]
+    for block in [*blocks, *code_spans]:
+        if _STATEMENT.match(_strip_quotes(block)):
             return block
-    outside = _FENCE.sub("\n\n", text)
-    return outside if _start(outside) is not None or not blocks else blocks[0]
+    text_outside = _FENCE.sub("\n\n", text)
+    return text_outside if _start(text_outside) is not None or not blocks else blocks[0]
 
 
-def _unlabelled(block: str) -> str:
+def _strip_label(block: str) -> str:
     return block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1)
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     text = text.strip()
-    quoted = _QUOTED.fullmatch(text)
-    if quoted and _STATEMENT.match(quoted["text"]):
-        return quoted["text"].strip()
+    match = _QUOTED.fullmatch(text)
+    if match and _STATEMENT.match(match["text"]):
+        return match["text"].strip()
     return _OPEN_QUOTES.sub("", text).strip()
 
 
@@ -122,10 +122,10 @@ def _without_tail(sql: str) -> str:
     ends = [match.start() for match in _SENTENCE.finditer(sql) if match.start()]
     if not ends or (_parses(sql) and not _CJK_SENTENCE.search(sql)):
         return sql
-    return next(_parsable(sql, ends[:_MAX_ENDS]), sql)
+    return next(_parsable_prefixes(sql, ends[:_MAX_ENDS]), sql)
 
 
-def _parsable(sql: str, ends: list[int]) -> Iterator[str]:
+def _parsable_prefixes(sql: str, ends: list[int]) -> Iterator[str]:
     for end in ends:
         head = sql[:end].rstrip()
         if not head.endswith(",") and _parses(head):

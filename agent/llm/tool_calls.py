@@ -26,7 +26,7 @@ def call_of(message: AIMessage, names: Sequence[str]) -> dict[str, str] | None:
     calls += [(call["name"] or "", call["args"] or "") for call in message.invalid_tool_calls]
     for name, arguments in calls:
         if name:
-            return {"tool": matching_name(name, names) or name, "arguments": _repaired(arguments)}
+            return {"tool": matching_name(name, names) or name, "arguments": _repair_arguments(arguments)}
     return None
 
 
@@ -94,10 +94,10 @@ def _python_arguments(text: str) -> dict[str, Any] | None:
     return None
 
 
-def _repaired(arguments: str) -> str:
+def _repair_arguments(arguments: str) -> str:
     """Return the first object with entries in invalid JSON, such as one in a fence; `arguments` if there is none."""
     if isinstance(_value(arguments), dict):
         return arguments
     objects: Iterator[dict[str, Any]] = json_objects(arguments)
-    found = next((value for value in objects if value), None)
-    return arguments if found is None else json.dumps(found, ensure_ascii=False)
+    json_object = next((value for value in objects if value), None)
+    return arguments if json_object is None else json.dumps(json_object, ensure_ascii=False)

@@ -56,8 +56,8 @@ class Message(str):
 
 def message_of(error: Exception) -> Message | str:
     """Return the message of the catalogue that `error` was raised with, else its text."""
-    own = error.args[0] if error.args else None
-    return own if isinstance(own, Message) else str(error)
+    message = error.args[0] if error.args else None
+    return message if isinstance(message, Message) else str(error)
 
 
 def language_of(text: str) -> Language:

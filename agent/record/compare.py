@@ -20,7 +20,7 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference at `step`, which counts executed nodes from 1. A value of None means: did not happen."""
+    """A difference at `step`, which counts executed nodes from 1. None stands for a value that is missing."""
 
     step: int
     node: str
@@ -38,7 +38,11 @@ class _Step:
 def compare(recorded: Sequence[tuple[str, Body]], replayed: Sequence[tuple[str, Body]]) -> list[Difference]:
     """Return the differences between two runs, each given as the kinds and bodies of its events in order."""
     pairs = zip_longest(_steps(recorded), _steps(replayed), fillvalue=_Step())
-    return [item for number, (before, now) in enumerate(pairs, 1) for item in _compare_steps(number, before, now)]
+    return [
+        item
+        for number, (recorded_step, replayed_step) in enumerate(pairs, 1)
+        for item in _compare_steps(number, recorded_step, replayed_step)
+    ]
 
 
 def steps_of(events: Sequence[tuple[str, Body]]) -> int:
@@ -53,35 +57,41 @@ def _steps(events: Sequence[tuple[str, Body]]) -> list[_Step]:
     for kind, body in events:
         if kind == "run":
             continue
-        place = steps[-1] if kind in ("chart", "output") and steps else current
-        place.events.setdefault(kind, []).append(body)
-        place.node = str(body.get("node", ""))
+        step = steps[-1] if kind in ("chart", "output") and steps else current
+        step.events.setdefault(kind, []).append(body)
+        step.node = str(body.get("node", ""))
         if kind == "step":
             steps.append(current)
             current = _Step()
     return [*steps, current] if current.events else steps
 
 
-def _compare_steps(number: int, before: _Step, now: _Step) -> Iterator[Difference]:
-    if before.node != now.node:
-        yield Difference(number, before.node or now.node, "node", before.node or None, now.node or None)
+def _compare_steps(number: int, recorded_step: _Step, replayed_step: _Step) -> Iterator[Difference]:
+    if recorded_step.node != replayed_step.node:
+        yield Difference(
+            number,
+            recorded_step.node or replayed_step.node,
+            "node",
+            recorded_step.node or None,
+            replayed_step.node or None,
+        )
         return
-    for kind in dict.fromkeys([*before.events, *now.events]):
-        for recorded, replayed in zip_longest(before.events.get(kind, []), now.events.get(kind, [])):
-            for what, before_value, now_value in _compare_events(kind, recorded, replayed):
-                yield Difference(number, before.node, what, before_value, now_value)
+    for kind in dict.fromkeys([*recorded_step.events, *replayed_step.events]):
+        for recorded, replayed in zip_longest(recorded_step.events.get(kind, []), replayed_step.events.get(kind, [])):
+            for what, recorded_value, replayed_value in _compare_events(kind, recorded, replayed):
+                yield Difference(number, recorded_step.node, what, recorded_value, replayed_value)
 
 
-def _compare_events(kind: str, before: Body | None, now: Body | None) -> Iterator[tuple[str, Any, Any]]:
-    if before is None or now is None:
-        yield kind, _summary(before), _summary(now)
+def _compare_events(kind: str, recorded: Body | None, replayed: Body | None) -> Iterator[tuple[str, Any, Any]]:
+    if recorded is None or replayed is None:
+        yield kind, _summary(recorded), _summary(replayed)
         return
-    before_fields, now_fields = _comparable(kind, before), _comparable(kind, now)
-    if before.get("unordered_hash") and before["unordered_hash"] == now.get("unordered_hash"):
-        before_fields["result_hash"] = now_fields["result_hash"]
-    for name in dict.fromkeys([*before_fields, *now_fields]):
-        if before_fields.get(name) != now_fields.get(name):
-            yield f"{kind} {name}", *_excerpts(before_fields.get(name), now_fields.get(name))
+    recorded_fields, replayed_fields = _comparable(kind, recorded), _comparable(kind, replayed)
+    if recorded.get("unordered_hash") and recorded["unordered_hash"] == replayed.get("unordered_hash"):
+        recorded_fields["result_hash"] = replayed_fields["result_hash"]
+    for name in dict.fromkeys([*recorded_fields, *replayed_fields]):
+        if recorded_fields.get(name) != replayed_fields.get(name):
+            yield f"{kind} {name}", *_excerpts(recorded_fields.get(name), replayed_fields.get(name))
 
 
 def _comparable(kind: str, body: Body) -> dict[str, Any]:
@@ -108,22 +118,22 @@ def _summary(body: Body | None) -> Any:
     return _excerpt(str(body.get(name)), 0)
 
 
-def _excerpts(one: Any, other: Any) -> tuple[Any, Any]:
+def _excerpts(first: Any, second: Any) -> tuple[Any, Any]:
     """Return both values; for long texts and lists of messages, excerpts around the first difference."""
-    if isinstance(one, list) and isinstance(other, list):
-        for left, right in zip_longest(one, other):
+    if isinstance(first, list) and isinstance(second, list):
+        for left, right in zip_longest(first, second):
             if left != right:
                 return _excerpts(left, right)
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        name = next(name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name))
-        return _excerpts(one.get(name), other.get(name))
-    if isinstance(one, str) and isinstance(other, str):
-        same = len(commonprefix([one, other]))
-        return _excerpt(one, same), _excerpt(other, same)
-    return one, other
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        name = next(name for name in dict.fromkeys([*first, *second]) if first.get(name) != second.get(name))
+        return _excerpts(first.get(name), second.get(name))
+    if isinstance(first, str) and isinstance(second, str):
+        common_length = len(commonprefix([first, second]))
+        return _excerpt(first, common_length), _excerpt(second, common_length)
+    return first, second
 
 
-def _excerpt(text: str, same: int) -> str:
-    start = max(0, same - _CONTEXT_CHARS) if len(text) > _EXCERPT_CHARS else 0
-    shown = text[start : start + _EXCERPT_CHARS]
-    return f"{'…' if start else ''}{shown}{'…' if start + _EXCERPT_CHARS < len(text) else ''}"
+def _excerpt(text: str, common_length: int) -> str:
+    start = max(0, common_length - _CONTEXT_CHARS) if len(text) > _EXCERPT_CHARS else 0
+    excerpt = text[start : start + _EXCERPT_CHARS]
+    return f"{'…' if start else ''}{excerpt}{'…' if start + _EXCERPT_CHARS < len(text) else ''}"

@@ -25,5 +25,5 @@ def _passwords(url: str) -> set[str]:
         password = make_url(url).password or ""
     except (ArgumentError, ValueError):
         return set()
-    written = url.partition("://")[2].rpartition("@")[0].partition(":")[2]
-    return {str(password), written, unquote(written)}
+    encoded = url.partition("://")[2].rpartition("@")[0].partition(":")[2]
+    return {str(password), encoded, unquote(encoded)}

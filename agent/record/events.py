@@ -53,7 +53,7 @@ class StoredEvent:
         return content if isinstance(content, dict) else {}
 
     @property
-    def own_hash(self) -> str:
+    def computed_hash(self) -> str:
         """Hash computed from the stored fields; equal to `hash` unless the event was changed."""
         return chained_hash(self.previous, self.trace_id, self.sequence, self.time, self.kind, self.body)
 

@@ -36,7 +36,7 @@ def configure_logs(settings: Settings, stream: TextIO | None = None) -> None:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.StackInfoRenderer(),
             structlog.processors.format_exc_info,
-            _without(secrets_of(settings)),
+            _redactor(secrets_of(settings)),
             structlog.processors.JSONRenderer(),
         ],
     )
@@ -58,7 +58,7 @@ def _with_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> Mu
     return event
 
 
-def _without(secrets: Sequence[str]) -> Processor:
+def _redactor(secrets: Sequence[str]) -> Processor:
     def redact(logger: Any, method: str, event: MutableMapping[str, Any]) -> Any:
         return plain(event, lambda text: without_secrets(text, secrets))
 

@@ -99,12 +99,12 @@ def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS, applie
         last = _last_applied(connection, applied)
         if last > len(migrations):
             raise StoreTooNew(Message("tables_too_new", version=last, supported=len(migrations)))
-        due = list(enumerate(migrations[last:], last + 1))
-        for number, migration in due:
+        pending = list(enumerate(migrations[last:], last + 1))
+        for number, migration in pending:
             migration(connection)
             now = datetime.now(UTC).isoformat()
             connection.execute(insert(applied).values(number=number, name=migration.__name__, applied_at=now))
-    return [number for number, _ in due]
+    return [number for number, _ in pending]
 
 
 def is_current(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS, applied: Table = APPLIED) -> bool:
@@ -125,9 +125,9 @@ def _exclusive_lock(connection: Connection) -> Iterator[None]:
     if connection.dialect.name not in ("mysql", "mariadb"):
         yield
         return
-    locked = connection.execute(text(f"SELECT GET_LOCK('datasphinx_record', {_LOCK_WAIT_S})")).scalar()
+    status = connection.execute(text(f"SELECT GET_LOCK('datasphinx_record', {_LOCK_WAIT_S})")).scalar()
     connection.commit()
-    if locked != 1:
+    if status != 1:
         raise TimeoutError(Message("migration_running"))
     try:
         yield

@@ -20,8 +20,8 @@ from agent.record.events import Event, Kind
 logger = logging.getLogger("datasphinx")
 
 _MAX_BUFFERED_RUNS = 1000
-_LOGGED = ("node", "schema", "source", "tool", "rows", "latency_ms", "prompt_tokens", "completion_tokens")
-"""Fields of an event that are logged: figures and names, no text of a question, prompt or answer."""
+_LOG_FIELDS = ("node", "schema", "source", "tool", "rows", "latency_ms", "prompt_tokens", "completion_tokens")
+"""Fields of an event that are logged: numbers and names, no text of a question, prompt or answer."""
 
 
 class Sink(Protocol):
@@ -93,7 +93,7 @@ class Recorder:
 
 
 def _log(event: Event) -> None:
-    facts = {name: event.body[name] for name in _LOGGED if name in event.body}
+    facts = {name: event.body[name] for name in _LOG_FIELDS if name in event.body}
     error = event.body.get("error")
     if isinstance(error, Mapping):
         facts["error"] = error.get("code")

@@ -66,7 +66,7 @@ class Audit(TypedDict):
     """All steps of one question and their totals.
 
     `recorded` is True if the whole question is on the record; `llm_cost_usd` is None if a price is unknown;
-    `assumptions` lists how the answer resolves what the question leaves open.
+    `assumptions` lists those that the answer makes about the question.
     """
 
     trace_id: str
@@ -121,9 +121,9 @@ class Step:
             (cost, "max_cost_usd", "limit_dollars"),
             (seconds, "max_question_s", "limit_seconds"),
         ]
-        for used, setting, unit in limits:
+        for usage, setting, unit in limits:
             limit = getattr(settings, setting)
-            if used >= limit:
+            if usage >= limit:
                 raise BudgetExceeded(Message(unit, count=f"{limit:g}"), f"DATASPHINX_{setting.upper()}")
 
     def record(self) -> Audit:
@@ -193,19 +193,19 @@ def new_audit(trace_id: str) -> Audit:
     )
 
 
-def merge_audit(before: Audit | None, update: Audit) -> Audit:
+def merge_audit(previous: Audit | None, update: Audit) -> Audit:
     """Return `before` extended by `update`, or `update` alone if its trace is new. Reducer of `State.audit`."""
-    if not before or before["trace_id"] != update["trace_id"]:
+    if not previous or previous["trace_id"] != update["trace_id"]:
         return update
     return Audit(
-        trace_id=before["trace_id"],
+        trace_id=previous["trace_id"],
         recorded=update["recorded"],
-        steps=[*before["steps"], *update["steps"]],
-        llm_calls=before["llm_calls"] + update["llm_calls"],
-        prompt_tokens=before["prompt_tokens"] + update["prompt_tokens"],
-        completion_tokens=before["completion_tokens"] + update["completion_tokens"],
-        llm_cost_usd=add_costs((before["llm_cost_usd"], update["llm_cost_usd"])),
-        latency_ms=round(before["latency_ms"] + update["latency_ms"], 1),
-        assumptions=[*before["assumptions"], *update["assumptions"]],
-        notes=[*before["notes"], *update["notes"]],
+        steps=[*previous["steps"], *update["steps"]],
+        llm_calls=previous["llm_calls"] + update["llm_calls"],
+        prompt_tokens=previous["prompt_tokens"] + update["prompt_tokens"],
+        completion_tokens=previous["completion_tokens"] + update["completion_tokens"],
+        llm_cost_usd=add_costs((previous["llm_cost_usd"], update["llm_cost_usd"])),
+        latency_ms=round(previous["latency_ms"] + update["latency_ms"], 1),
+        assumptions=[*previous["assumptions"], *update["assumptions"]],
+        notes=[*previous["notes"], *update["notes"]],
     )

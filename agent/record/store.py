@@ -39,7 +39,6 @@ from agent.settings import Settings
 
 Item = TypeVar("Item")
 
-
 _DRIVERS = {
     "postgres": "postgresql+psycopg",
     "postgresql": "postgresql+psycopg",
@@ -65,9 +64,9 @@ class GroupCommit(Generic[Item]):
     """Writes the items of all waiting threads together, one transaction at a time. Thread-safe."""
 
     def __init__(self, write: Callable[[list[Item]], None]) -> None:
-        """Set the function that writes all given items in one transaction."""
+        """Set the function that writes items in one transaction."""
         self._write = write
-        self._turn = threading.Lock()
+        self._write_lock = threading.Lock()
         self._waiting: deque[_Entry[Item]] = deque()
 
     def put(self, items: Sequence[Item]) -> None:
@@ -78,7 +77,7 @@ class GroupCommit(Generic[Item]):
         """
         entry = _Entry(items)
         self._waiting.append(entry)
-        with self._turn:
+        with self._write_lock:
             if not entry.is_done:
                 self._write_all([self._waiting.popleft() for _ in range(len(self._waiting))])
         if entry.error:
@@ -88,8 +87,8 @@ class GroupCommit(Generic[Item]):
         error: Exception | None = None
         try:
             self._write([item for entry in entries for item in entry.items])
-        except Exception as failed:
-            error = failed
+        except Exception as exception:
+            error = exception
         except BaseException:
             # This thread is being stopped; the next one writes the remaining items.
             self._waiting.extendleft(reversed(entries))
@@ -102,15 +101,15 @@ _events = table("datasphinx_events", *map(column, _COLUMNS))
 _head = table("datasphinx_head", column("id"), column("position"), column("hash"))
 
 # Statements for every event are built once.
-_CLAIM = update(_head).values(position=_head.c.position + bindparam("count"))
-_HEAD = select(_head.c.position, _head.c.hash)
-_LAST_OF_RUNS = (
+_ADVANCE_HEAD = update(_head).values(position=_head.c.position + bindparam("count"))
+_SELECT_HEAD = select(_head.c.position, _head.c.hash)
+_LAST_SEQUENCES = (
     select(_events.c.trace_id, func.max(_events.c.sequence))
     .where(_events.c.trace_id.in_(bindparam("traces", expanding=True)))
     .group_by(_events.c.trace_id)
 )
 _INSERT = insert(_events)
-_SEAL = update(_head).values(hash=bindparam("last"))
+_SET_HEAD_HASH = update(_head).values(hash=bindparam("last"))
 
 
 class Store:
@@ -133,13 +132,16 @@ class Store:
     def _write(self, events: Sequence[Event]) -> None:
         with self._transaction(writes=True) as connection:
             # The update comes first: it locks the end of the chain until the commit.
-            connection.execute(_CLAIM, {"count": len(events)})
-            position, previous = connection.execute(_HEAD).one()
-            last = dict.fromkeys((event.trace_id for event in events), 0)
-            last |= {trace_id: number for trace_id, number in connection.execute(_LAST_OF_RUNS, {"traces": list(last)})}
-            rows = _rows(events, position - len(events), previous, last)
+            connection.execute(_ADVANCE_HEAD, {"count": len(events)})
+            position, previous = connection.execute(_SELECT_HEAD).one()
+            sequences = dict.fromkeys((event.trace_id for event in events), 0)
+            sequences |= {
+                trace_id: number
+                for trace_id, number in connection.execute(_LAST_SEQUENCES, {"traces": list(sequences)})
+            }
+            rows = _rows(events, position - len(events), previous, sequences)
             connection.execute(_INSERT, rows)
-            connection.execute(_SEAL, {"last": rows[-1]["hash"]})
+            connection.execute(_SET_HEAD_HASH, {"last": rows[-1]["hash"]})
 
     def run(self, trace_id: str) -> list[StoredEvent]:
         """Return the events of a run in order. A prefix of the trace id is sufficient if it is unique.
@@ -147,8 +149,8 @@ class Store:
         Raises:
             TraceUnknown: no run has this trace id, or several match.
         """
-        begins = _events.c.trace_id.startswith(trace_id, autoescape=True)
-        ids = select(_events.c.trace_id).where(begins).distinct().order_by(_events.c.trace_id).limit(2)
+        has_prefix = _events.c.trace_id.startswith(trace_id, autoescape=True)
+        ids = select(_events.c.trace_id).where(has_prefix).distinct().order_by(_events.c.trace_id).limit(2)
         with self._transaction() as connection:
             matches = list(connection.execute(ids).scalars())
         if not trace_id or not matches:
@@ -159,18 +161,18 @@ class Store:
 
     def newest(self, limit: int) -> list[tuple[StoredEvent, StoredEvent | None]]:
         """Return the first event and the output, if any, of the last `limit` runs, newest first."""
-        newest = select(_events).where(_events.c.kind == "run").order_by(_events.c.position.desc()).limit(limit)
-        runs = self._select(newest)
+        query = select(_events).where(_events.c.kind == "run").order_by(_events.c.position.desc()).limit(limit)
+        runs = self._select(query)
         ids = [run.trace_id for run in runs]
-        of_runs = select(_events).where(_events.c.kind == "output", _events.c.trace_id.in_(ids))
-        outputs = {output.trace_id: output for output in self._select(of_runs)}
+        output_query = select(_events).where(_events.c.kind == "output", _events.c.trace_id.in_(ids))
+        outputs = {output.trace_id: output for output in self._select(output_query)}
         return [(run, outputs.get(run.trace_id)) for run in runs]
 
     def scan(self, position: int = -1) -> Iterator[StoredEvent]:
         """Yield every event after `position`, in the order of the chain."""
         while True:
-            after = select(_events).where(_events.c.position > position).order_by(_events.c.position).limit(_BATCH)
-            batch = self._select(after)
+            query = select(_events).where(_events.c.position > position).order_by(_events.c.position).limit(_BATCH)
+            batch = self._select(query)
             yield from batch
             if len(batch) < _BATCH:
                 return
@@ -183,7 +185,7 @@ class Store:
     def head(self) -> tuple[int, str]:
         """Return the stored position and hash of the last event."""
         with self._transaction() as connection:
-            position, last = connection.execute(_HEAD).one()
+            position, last = connection.execute(_SELECT_HEAD).one()
         return int(position), str(last)
 
     def _select(self, query: Select[Any]) -> list[StoredEvent]:
@@ -232,9 +234,9 @@ def _rows(events: Sequence[Event], position: int, previous: str, sequences: dict
     for number, item in enumerate(events, position + 1):
         sequences[item.trace_id] += 1
         facts = (item.trace_id, sequences[item.trace_id], item.time, item.kind, canonical(item.body))
-        own = chained_hash(previous, *facts)
-        rows.append(dict(zip(_COLUMNS, (number, *facts, previous, own), strict=True)))
-        previous = own
+        event_hash = chained_hash(previous, *facts)
+        rows.append(dict(zip(_COLUMNS, (number, *facts, previous, event_hash), strict=True)))
+        previous = event_hash
     return rows
 
 
@@ -291,7 +293,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def reason_of(error: Exception) -> str:
-    """Return our own message, or the first line of the database's."""
+    """Return the message of datasphinx in `error`, or the first line of the database's message."""
     if isinstance(error, ArgumentError):
         # The message of the error contains the URL with the password.
         return Message("record_url_invalid")

@@ -115,13 +115,13 @@ def verify(store: Store, anchor: Anchor | None = None) -> Verification:
 
 
 class _ChainCheck:
-    """Follows the chain. `last` is the last event read; `_displaced` contains positions already reported."""
+    """Checks the chain event by event. `last` is the last event; `_displaced` contains positions already reported."""
 
     def __init__(self, store: Store, anchor: Anchor | None) -> None:
         self.result = Verification()
         self.last: StoredEvent | None = None
         self._store, self._anchor = store, anchor
-        self._anchored: StoredEvent | None = None
+        self._event_at_anchor: StoredEvent | None = None
         self._displaced: set[int] = set()
 
     @property
@@ -131,17 +131,17 @@ class _ChainCheck:
     def follow(self, events: Iterable[StoredEvent]) -> None:
         for event in events:
             self.result.findings += self._check_link(event)
-            if event.own_hash != event.hash:
+            if event.computed_hash != event.hash:
                 text = f"event {event.position} ({event.kind}) is not as it was written"
                 self.result.findings.append(Finding("changed", event.position, event.trace_id, text))
             if self._anchor and event.position == self._anchor.position:
-                self._anchored = event
+                self._event_at_anchor = event
             self.result.events, self.result.head, self.last = self.result.events + 1, event.hash, event
             self.result.position = event.position
 
     def compare_anchor(self) -> Iterator[Finding]:
         """Yield a finding if the event at the anchor's position is missing or different."""
-        anchor, event = self._anchor, self._anchored
+        anchor, event = self._anchor, self._event_at_anchor
         if anchor is None or anchor.position == 0:
             return
         if event and event.hash != anchor.hash:
@@ -160,20 +160,20 @@ class _ChainCheck:
             yield _removal(self.position + 1, event.position - 1, event.trace_id)
             return
         owner = self._store.with_hash(event.previous)
-        at = 0 if event.previous == BEGINNING else owner.position if owner else None
-        if at is None:
+        owner_position = 0 if event.previous == BEGINNING else owner.position if owner else None
+        if owner_position is None:
             text = (
                 f"the event that event {event.position} follows is missing: the one before it was changed or replaced"
             )
             yield Finding("changed", self.position, self.last.trace_id if self.last else None, text)
-        elif at > event.position:
-            self._displaced |= {event.position, at}
-            text = f"event {event.position} is stored before event {at}, which precedes it in the chain"
+        elif owner_position > event.position:
+            self._displaced |= {event.position, owner_position}
+            text = f"event {event.position} is stored before event {owner_position}, which precedes it in the chain"
             yield Finding("reordered", event.position, event.trace_id, text)
         elif event.position not in self._displaced:
-            for wrong in sorted(set(range(at + 1, event.position)) - self._displaced):
-                text = f"event {wrong} was inserted between event {at} and its successor"
-                yield Finding("inserted", wrong, self.last.trace_id if self.last else None, text)
+            for position in sorted(set(range(owner_position + 1, event.position)) - self._displaced):
+                text = f"event {position} was inserted between event {owner_position} and its successor"
+                yield Finding("inserted", position, self.last.trace_id if self.last else None, text)
 
 
 def _check_end(last: StoredEvent | None, position: int, head: str) -> Iterator[Finding]:
@@ -191,5 +191,5 @@ def _check_end(last: StoredEvent | None, position: int, head: str) -> Iterator[F
 
 
 def _removal(first: int, last: int, trace_id: str | None) -> Finding:
-    which = f"event {first} is" if first == last else f"events {first} to {last} are"
-    return Finding("removed", first, trace_id, f"{which} missing")
+    subject = f"event {first} is" if first == last else f"events {first} to {last} are"
+    return Finding("removed", first, trace_id, f"{subject} missing")

@@ -152,11 +152,11 @@ class Sales:
         popularity = self._popularity_now if day.year == LAST_DAY.year else self._popularity
         draws = self._rng.choices((1, 2, 3, 4, 5), (30, 30, 20, 12, 8))[0]
         # A product drawn twice is one line, so an order may have fewer lines than draws.
-        chosen = dict.fromkeys(self._rng.choices(list(popularity), list(popularity.values()), k=draws))
+        products = dict.fromkeys(self._rng.choices(list(popularity), list(popularity.values()), k=draws))
         first = len(self.items) + 1
         return [
             self._draw_item(first + index, order_id, product, customer.segment, day)
-            for index, product in enumerate(chosen)
+            for index, product in enumerate(products)
         ]
 
     def _draw_item(self, item_id: int, order_id: int, product: Product, segment: str, day: date) -> OrderItem:

@@ -108,8 +108,8 @@ class Table:
     @property
     def key_columns(self) -> tuple[str, ...]:
         """Columns of the primary key and of foreign keys, which joins need."""
-        joined = (column for foreign_key in self.foreign_keys for column in foreign_key.columns)
-        return tuple(dict.fromkeys((*self.primary_key, *joined)))
+        foreign_columns = (column for foreign_key in self.foreign_keys for column in foreign_key.columns)
+        return tuple(dict.fromkeys((*self.primary_key, *foreign_columns)))
 
 
 class FullName(NamedTuple):
@@ -144,10 +144,10 @@ def fold_case(name: str) -> str:
     return name.translate(_ASCII_LOWER)
 
 
-def joined(*parts: str) -> str:
+def dotted_name(*parts: str) -> str:
     r"""Return the parts of a name joined by dots; dots within a part are escaped.
 
-    >>> joined("hr", "employees"), joined("hr.employees")
+    >>> dotted_name("hr", "employees"), dotted_name("hr.employees")
     ('hr.employees', 'hr\\.employees')
     """
     return ".".join(part.replace(".", "\\.") for part in parts)
@@ -158,7 +158,7 @@ class ReadableNames:
     """Names in a database that decide which statements are allowed."""
 
     tables: frozenset[str] | None
-    """Readable tables under each of their names, as returned by `joined`, with `fold_case` applied if the dialect
+    """Readable tables under each of their names, as returned by `dotted_name`, with `fold_case` applied if the dialect
     ignores case. If None, all tables except system catalogs are readable.
     """
     routines: frozenset[str] = frozenset()
@@ -194,9 +194,11 @@ class Catalog:
     @cached_property
     def readable(self) -> ReadableNames:
         """Names that statements may use: tables with and without the default schema, and fields of columns."""
-        names = {joined(*filter(None, full)) for full in self.full_names.values()}
+        names = {dotted_name(*filter(None, full)) for full in self.full_names.values()}
         if self.default_schema:
-            names |= {joined(self.default_schema, full.name) for full in self.full_names.values() if not full.schema}
+            names |= {
+                dotted_name(self.default_schema, full.name) for full in self.full_names.values() if not full.schema
+            }
         tables = frozenset(map(fold_case, names) if self.dialect in IGNORES_CASE else names)
         return ReadableNames(tables, self.routines, self.composite_fields)
 

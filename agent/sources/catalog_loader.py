@@ -101,8 +101,8 @@ class CatalogLoader:
     def values(self, catalog: Catalog) -> ValueIndex:
         """Return the index of stored values, from the cache if possible."""
         path = self._cache.values_path if self._cache else None
-        stored = ValueIndex.load(path) if path else None
-        return stored or self._build_values(catalog, path, lambda: False)
+        index = ValueIndex.load(path) if path else None
+        return index or self._build_values(catalog, path, lambda: False)
 
     def clear_values(self) -> None:
         """Delete the cached index of values, which a change of the schema makes invalid."""

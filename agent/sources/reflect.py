@@ -85,15 +85,15 @@ class _Reader:
 
     def read(self, schemas: Sequence[str | None]) -> dict[str, Table]:
         names = {schema: self._table_names(schema) for schema in schemas}
-        total, done = sum(map(len, names.values())), 0
+        total, tables_read = sum(map(len, names.values())), 0
         tables: dict[str, Table] = {}
         for schema, views in names.items():
             ordered = sorted(views)
             for chunk in (ordered[at : at + _CHUNK_SIZE] for at in range(0, len(ordered), _CHUNK_SIZE)):
                 for table in self._read_chunk(schema, chunk, views):
                     tables[table.key] = table
-                done += len(chunk)
-                self._progress(done, total)
+                tables_read += len(chunk)
+                self._progress(tables_read, total)
         return tables
 
     def with_storage(self, tables: dict[str, Table], dialect: str) -> dict[str, Table]:

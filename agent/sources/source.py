@@ -65,19 +65,19 @@ class Source:
             cancellation=cancellation,
         )
 
-    def is_open(self, key: str) -> bool:
+    def is_readable(self, key: str) -> bool:
         """Return whether the row rules allow reading the table `key`."""
-        return self.access is None or not self.access.rules.closes(key)
+        return self.access is None or not self.access.rules.denies(key)
 
     @cached_property
     def shown_catalog(self) -> Catalog:
-        """The catalog for prompts: without the tables that the row rules close, and without foreign keys to them."""
-        if self.access is None or all(map(self.is_open, self.catalog.tables)):
+        """The catalog for prompts: without the tables that the row rules deny, and without foreign keys to them."""
+        if self.access is None or all(map(self.is_readable, self.catalog.tables)):
             return self.catalog
         tables = {}
         for key, table in self.catalog.tables.items():
-            if self.is_open(key):
-                foreign_keys = tuple(foreign for foreign in table.foreign_keys if self.is_open(foreign.target))
+            if self.is_readable(key):
+                foreign_keys = tuple(foreign for foreign in table.foreign_keys if self.is_readable(foreign.target))
                 tables[key] = replace(table, foreign_keys=foreign_keys)
         return replace(self.catalog, tables=tables)
 
@@ -167,8 +167,8 @@ def open_source(
 def _require_read_only(database: Database) -> None:
     rights = grants_of(database).beyond_reading
     if rights:
-        shown = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
+        text = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
         further = len(rights) - _MAX_SHOWN_RIGHTS
         raise AccountCanWrite(
-            database.name, Message("rights_and_more", rights=shown, count=further) if further > 0 else shown
+            database.name, Message("rights_and_more", rights=text, count=further) if further > 0 else text
         )

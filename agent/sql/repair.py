@@ -42,7 +42,7 @@ class Repair:
     """A replacement for a statement, and a description of the change."""
 
     sql: str
-    how: str
+    description: str
 
 
 def repair(sql: str, catalog: Catalog, *, was_refused: bool = False) -> Repair | None:
@@ -77,19 +77,19 @@ def _repair(sql: str, catalog: Catalog, was_refused: bool) -> Repair | None:
 def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
     for dialect, tree in _parse_in_dialects(sql, catalog.dialect):
         text = _to_sql(tree, catalog.dialect)
-        changes = [] if dialect == catalog.dialect else [f"read as {dialect}"]
+        changes_so_far = [] if dialect == catalog.dialect else [f"read as {dialect}"]
         if text:
-            yield Repair(text, "; ".join(changes) or "rewritten")
-            yield from _with_names(text, changes, catalog)
+            yield Repair(text, "; ".join(changes_so_far) or "rewritten")
+            yield from _with_names(text, changes_so_far, catalog)
 
 
-def _with_names(sql: str, earlier_changes: list[str], catalog: Catalog) -> Iterator[Repair]:
+def _with_names(sql: str, changes_so_far: list[str], catalog: Catalog) -> Iterator[Repair]:
     tree = _parse_one(sql, catalog.dialect)
     changes = _repair_names(tree, catalog) if tree is not None else []
     if tree is not None and changes:
         yield Repair(
             print_statement(tree, catalog.dialect),
-            "; ".join([*earlier_changes, *(f"took {change}" for change in changes)]),
+            "; ".join([*changes_so_far, *(f"took {change}" for change in changes)]),
         )
 
 

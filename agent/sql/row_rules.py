@@ -103,7 +103,7 @@ def _invalid(table: Table, reason: Message) -> ConfigurationError:
 
 @dataclass(frozen=True)
 class _Rule:
-    """The rule of one table; a predicate of None closes the table.
+    """The rule of one table; a predicate of None denies access to the table.
 
     `origin` is the table for which the predicate was written, if it is another one: the parent of this partition.
     """
@@ -123,11 +123,11 @@ class RowRules:
     """The parsed row rules of one source."""
 
     def __init__(self, rules: Mapping[str, str], dialect: str, catalog: Catalog) -> None:
-        """Parse `rules`: a predicate by table, with `:name` parameters; `deny` or `false` closes a table.
+        """Parse `rules`: a predicate by table, with `:name` parameters; `deny` or `false` denies access.
 
         Table names are case-sensitive unless the engine ignores case. Tables without a rule that share rows with others
         follow them: a partition or inheritance child has the rule of its parent; parents of tables with rules and all
-        views are closed, since they may show any row. The rule `true` opens a table.
+        views are denied, since they may show any row. The rule `true` allows access.
 
         Raises:
             ConfigurationError: a table is unknown, ambiguous or has two rules, or a predicate is not a boolean
@@ -154,7 +154,7 @@ class RowRules:
         """The parameters of all rules, each with a table that needs it."""
         return {name: rule.key for rule in self._rules.values() for name in rule.parameters}
 
-    def closes(self, key: str) -> bool:
+    def denies(self, key: str) -> bool:
         """Return whether the rules permit no row of the table `key`."""
         rule = self._rules.get(key)
         return rule is not None and rule.predicate is None
@@ -171,7 +171,7 @@ class RowRules:
         """Return a copy of `tree` in which every reference of a table with a rule is filtered.
 
         Raises:
-            NotPermitted: `tree` refers to a closed table.
+            NotPermitted: `tree` refers to a table that a rule denies.
             RowRuleNotApplied: `tree` refers to a table in a way that cannot be filtered.
         """
         copy = tree.copy()
@@ -362,9 +362,9 @@ def _checked_text(tree: exp.Expr, rules: RowRules, *, needs_barrier: bool) -> st
 def _inherited_rules(own: Mapping[str, _Rule], catalog: Catalog) -> dict[str, _Rule]:
     """Return the rules of tables that have none of their own but share rows with a table that has one."""
     others = {key: table for key, table in catalog.tables.items() if key not in own}
-    closed = {key for key, table in others.items() if table.is_view or table.shares_rows}
-    rules: dict[str, _Rule] = {key: _Rule(key, None) for key in closed}
-    for key in others.keys() - closed:
+    denied = {key for key, table in others.items() if table.is_view or table.shares_rows}
+    rules: dict[str, _Rule] = {key: _Rule(key, None) for key in denied}
+    for key in others.keys() - denied:
         rule = _rule_of_parents(key, own, catalog)
         if rule:
             rules[key] = rule
@@ -374,7 +374,7 @@ def _inherited_rules(own: Mapping[str, _Rule], catalog: Catalog) -> dict[str, _R
 
 
 def _rule_of_parents(key: str, own: Mapping[str, _Rule], catalog: Catalog) -> _Rule | None:
-    """Return the rule of the nearest parent with a rule; a table with several such parents is closed."""
+    """Return the rule of the nearest parent with a rule; a table with several such parents is denied."""
     nearest: list[_Rule] = []
     pending, seen = list(catalog.tables[key].parents), {key}
     while pending:

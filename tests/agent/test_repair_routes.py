@@ -283,7 +283,7 @@ class TestSchemaChange:
     ) -> None:
         read: list[str | None] = []
         agent = scripted({"GeneratedSQL": [{"sql": f"SELECT colour{n} FROM shops"} for n in range(3)]})
-        monkeypatch.setattr(agent.services, "refreshed", read.append)
+        monkeypatch.setattr(agent.services, "refresh", read.append)
         steps = walk(agent, "Which states have shops?", source=url(path))
 
         assert final(steps)["error"]["code"] == "sql_not_generated"

@@ -23,7 +23,7 @@ NULLABLE = "nil"
 _BY_CLASS: Mapping[str, Kind] = {"number": "n", "text": "t", "date": "d", "datetime": "d", "boolean": "b"}
 _DATE_NAME = re.compile(r"date|time|day|month|year|since|until|_at$|_on$| at$| on$|[a-z](At|On)$")
 _DATES = ("d", "s", "o")
-_OF_EVERY_DATE = words("date time day month year on at of")
+_GENERIC_DATE_WORDS = words("date time day month year on at of")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _DATE_VALUE = re.compile(r"\d{4}-\d{2}(-\d{2}([ T].*)?)?")
 
@@ -50,29 +50,29 @@ def table_rules(
 
     `keys` maps the names of key columns to their kinds.
     """
-    chosen = _relevant_columns(table, names, question)
+    columns = _relevant_columns(table, names, question)
     names_of: dict[Kind, list[str]] = {}
-    for column in chosen:
+    for column in columns:
         # Numeric keys have their own kind, because sums of them are meaningless.
         kind = "k" if kind_of(column) == "n" and column.name in table.key_columns else kind_of(column)
         names_of.setdefault(kind, []).append(quoted(column.name))
     rules: dict[str, str] = {kind: choice(names_of[kind]) for kind in KINDS if kind in names_of}
-    for column in chosen:
+    for column in columns:
         if column.name in keys:
             rules[keys[column.name]] = " | ".join(
                 filter(None, (rules.get(keys[column.name]), literal(quoted(column.name))))
             )
     examples = {
-        quoted(column.name): f"{scope}v{number}" for number, column in enumerate(chosen) if _examples(column, question)
+        quoted(column.name): f"{scope}v{number}" for number, column in enumerate(columns) if _examples(column, question)
     }
-    nullable = [quoted(column.name) for column in chosen if column.nullable or column.name in table.key_columns]
+    nullable = [quoted(column.name) for column in columns if column.nullable or column.name in table.key_columns]
     return rules | ({OWN: choice(examples)} if examples else {}) | ({NULLABLE: choice(nullable)} if nullable else {})
 
 
 def example_rules(scope: str, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
     """Yield the rules of the comparisons with example values to which `table_rules` refers."""
-    chosen = _relevant_columns(table, names, question)
-    for number, column in enumerate(chosen):
+    columns = _relevant_columns(table, names, question)
+    for number, column in enumerate(columns):
         values = _examples(column, question)
         if values:
             value = f"{scope}e{number}"
@@ -88,8 +88,8 @@ def _relevant_columns(table: Table, names: Sequence[str], question: str) -> list
     columns = [column for column in table.columns if column.name in set(names)]
     question_words = words(question)
     dates = [column for column in columns if kind_of(column) in _DATES]
-    named = [column for column in dates if (words(column.name) - _OF_EVERY_DATE) & question_words]
-    return [column for column in columns if not named or column in named or column not in dates]
+    named_dates = [column for column in dates if (words(column.name) - _GENERIC_DATE_WORDS) & question_words]
+    return [column for column in columns if not named_dates or column in named_dates or column not in dates]
 
 
 def _examples(column: Column, question: str) -> list[str]:

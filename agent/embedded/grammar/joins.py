@@ -46,12 +46,12 @@ class Joins:
     ) -> None:
         self._catalog, self._keys, self._names, self._kinds = catalog, keys, names, kinds
         self._all_kinds = sorted(frozenset[str]().union(*kinds))
-        number = {key: at for at, key in enumerate(keys)}
-        self._near: list[set[int]] = [set() for _ in keys]
-        for at, key in enumerate(keys):
-            for other in {number[pair.right] for pair in keys_of(catalog, key) if pair.right in number}:
-                self._near[at].add(other)
-                self._near[other].add(at)
+        numbers = {key: number for number, key in enumerate(keys)}
+        self._neighbours: list[set[int]] = [set() for _ in keys]
+        for number, key in enumerate(keys):
+            for other in {numbers[pair.right] for pair in keys_of(catalog, key) if pair.right in numbers}:
+                self._neighbours[number].add(other)
+                self._neighbours[other].add(number)
         self._sets = self._sets_with_scope()
 
     def scopes(self) -> Iterator[tuple[str, dict[str, str]]]:
@@ -71,15 +71,19 @@ class Joins:
             yield template.replace(_QUERY, query).replace(_BODY, body)
         for kind in self._all_kinds:
             if KEY_KIND.fullmatch(kind):
-                yield from self._among_keys(kind)
+                yield from self._key_subqueries(kind)
         yield from self._conditions() if len(self._keys) > 1 else ()
 
-    def _among_keys(self, kind: str) -> Iterator[str]:
+    def _key_subqueries(self, kind: str) -> Iterator[str]:
         """Yield the rules of subqueries that select keys of `kind`."""
-        having = [at for at, kinds in enumerate(self._kinds) if kind in kinds]
-        near = [tables for tables in self._sets if len(tables) <= _LARGEST_SUBQUERY and not tables.isdisjoint(having)]
-        first = {self._names[at]: f"{_scope(frozenset({at}))}{_QUERY}" for at in having}
-        rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *(self._state(tables, near) for tables in near)]
+        tables_with_key = [at for at, kinds in enumerate(self._kinds) if kind in kinds]
+        sets = [
+            tables
+            for tables in self._sets
+            if len(tables) <= _LARGEST_SUBQUERY and not tables.isdisjoint(tables_with_key)
+        ]
+        first = {self._names[at]: f"{_scope(frozenset({at}))}{_QUERY}" for at in tables_with_key}
+        rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *(self._state(tables, sets) for tables in sets)]
         for depth in range(1, SUBQUERY_DEPTH + 1):
             names = f"sub{kind}at{depth}", f"body{kind}at{depth}"
             yield "\n".join(rules).replace(_QUERY, names[0]).replace(_BODY, names[1])
@@ -104,23 +108,23 @@ class Joins:
 
     def _may_lack_a_key(self, new: int, tables: Collection[int]) -> bool:
         """Return whether `new` may be joined to `tables` without a key, because one side has no key at all."""
-        return not self._near[new] or not any(self._near[table] for table in tables)
+        return not self._neighbours[new] or not any(self._neighbours[table] for table in tables)
 
     def _larger(self, sets: Iterable[Tables]) -> list[Tables]:
         # A list beyond the limit is not used.
         larger: dict[Tables, None] = {}
         for tables in sets:
-            for at in sorted(set().union(*(self._near[table] for table in tables)) - tables):
+            for at in sorted(set().union(*(self._neighbours[table] for table in tables)) - tables):
                 larger[tables | {at}] = None
             if len(larger) > _MAX_SCOPES:
                 break
         return list(larger)
 
     def _columns(self, tables: Tables) -> dict[str, str]:
-        having = {kind: [at for at in sorted(tables) if kind in self._kinds[at]] for kind in self._all_kinds}
+        tables_by_kind = {kind: [at for at in sorted(tables) if kind in self._kinds[at]] for kind in self._all_kinds}
         return {
             kind: choice({f"{self._names[at]}.": f"k{at}-{kind}" for at in owners})
-            for kind, owners in having.items()
+            for kind, owners in tables_by_kind.items()
             if owners
         }
 
@@ -133,24 +137,26 @@ class Joins:
 
     def _step(self, tables: Tables, new: int) -> str:
         """Return the continuation after joining `new` to `tables`: its condition, if needed, and the next state."""
-        together = tables | {new}
-        state = f"{_scope(together) if together in self._sets else f'{_SHARED}0'}{_QUERY}"
-        pairs = conditions_between(self._catalog, self._keys[new], [self._keys[at] for at in tables & self._near[new]])
+        joined_tables = tables | {new}
+        state = f"{_scope(joined_tables) if joined_tables in self._sets else f'{_SHARED}0'}{_QUERY}"
+        pairs = conditions_between(
+            self._catalog, self._keys[new], [self._keys[at] for at in tables & self._neighbours[new]]
+        )
         if not pairs and not self._may_lack_a_key(new, tables):
             return ""
         if not pairs:
-            left = min(tables) if together in self._sets else None
+            left = min(tables) if joined_tables in self._sets else None
             return f'" ON " {_on(left, new)} {state}' if self._pairs(left, new) else ""
         return state if len(pairs) == 1 else f'" ON " ({choice(self._texts(pairs))}) {state}'
 
     def _texts(self, pairs: Iterable[KeyPair]) -> Iterator[str]:
         for pair in pairs:
             reverse = KeyPair(pair.right, pair.right_columns, pair.left, pair.left_columns)
-            yield from (join_condition(self._catalog, either).sql(dialect="sqlite") for either in (pair, reverse))
+            yield from (join_condition(self._catalog, direction).sql(dialect="sqlite") for direction in (pair, reverse))
 
     def _shared(self) -> Iterator[str]:
         def condition(new: int) -> str:
-            return f'(" ON " {_on(None, new)})? ' if not self._near[new] else ""
+            return f'(" ON " {_on(None, new)})? ' if not self._neighbours[new] else ""
 
         for joins in range(_MAX_SHARED_JOINS):
             after = {
@@ -175,12 +181,14 @@ class Joins:
 
     def _pairs(self, left: int | None, new: int) -> list[str]:
         """Return the equalities of columns of the same group between `left` (None: any table) and `new`."""
-        own = self._kinds[new]
-        others = frozenset[str]().union(*self._kinds) if left is None else self._kinds[left]
+        new_kinds = self._kinds[new]
+        left_kinds = frozenset[str]().union(*self._kinds) if left is None else self._kinds[left]
         prefix = _SHARED if left is None else f"q{left}-"
-        pairs = [(a, b) for kinds in _COMPARABLE for a in kinds if a in others for b in kinds if b in own]
+        pairs = [(a, b) for kinds in _COMPARABLE for a in kinds if a in left_kinds for b in kinds if b in new_kinds]
         return [
-            either for a, b in pairs for either in (f'{prefix}{a} " = " q{new}-{b}', f'q{new}-{b} " = " {prefix}{a}')
+            equality
+            for a, b in pairs
+            for equality in (f'{prefix}{a} " = " q{new}-{b}', f'q{new}-{b} " = " {prefix}{a}')
         ]
 
 

@@ -89,11 +89,11 @@ def string_rules(question: str, values: Sequence[LinkedValue], schema: Collectio
     """
     numbers, years = numbers_in(question), years_in(question)
     limits = [number for number in numbers or () if number.isdecimal() and number[0] != "0" and len(number) <= 4]
-    linked = {value.value for value in values}
+    linked_texts = {value.value for value in values}
     # A value stored with different capitals is written as stored.
-    stored = {value.casefold() for value in linked}
-    spans = {text for text in texts_in(question, schema) if text.casefold() not in stored}
-    texts = quotable((spans | linked) - set(numbers or ()))
+    linked_forms = {value.casefold() for value in linked_texts}
+    spans = {text for text in texts_in(question, schema) if text.casefold() not in linked_forms}
+    texts = quotable((spans | linked_texts) - set(numbers or ()))
     rules = {
         "number": _ANY_NUMBER if numbers is None else choice(numbers),
         "limit": '" LIMIT " ' + ("[1-9] [0-9]{0,3}" if numbers is None else f"({choice({*limits, *_LIMITS})})"),
@@ -134,8 +134,8 @@ def years_in(question: str) -> list[str] | None:
     """Return the years that dates may have; None for any year, if the question depends on the current date."""
     if depends_on_date(question):
         return None
-    near = (str(int(year) + step) for year in _YEAR.findall(question) for step in (-1, 0, 1))
-    return list(dict.fromkeys(near))
+    years = (str(int(year) + step) for year in _YEAR.findall(question) for step in (-1, 0, 1))
+    return list(dict.fromkeys(years))
 
 
 def mentions_months(question: str) -> bool:

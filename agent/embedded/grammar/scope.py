@@ -116,7 +116,7 @@ _QUERY = r"""
 @inner# ::= "DISTINCT "? @aval (" WHERE " @where#)? (@groups (" HAVING " @having#)?)?
 """  # noqa: E501 - a rule is one line
 
-_OF_KEY = r"""
+_KEY_RULES = r"""
 @~rest# ::= compare @~right# | "NOT "? @~set#
 @~right# ::= number | @~ | "(" sub~at+ ")"
 @~set# ::= "BETWEEN " number " AND " number | "IN (" numbers ")" | "IN (" sub~at+ ")"
@@ -124,7 +124,7 @@ _OF_KEY = r"""
 """
 """The rules for one kind of key columns, `~`."""
 
-_OF_WINDOWS = ("@over", "@window")
+_WINDOW_RULES = ("@over", "@window")
 
 _PART = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|[()]|\|')
 _NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
@@ -142,26 +142,28 @@ def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool) -> str
     `columns` contains the rules of its columns by kind. Without `windows`, window functions are excluded. The bodies of
     queries are `body0`, `bodyr` for the right side of a set operation, and `body1`, `body2` by depth.
     """
-    named = "\n".join(f"{scope}{kind} ::= {rule}" for kind, rule in columns.items())
-    return f"{named}\n{_template(frozenset(columns), windows).replace('@', scope)}"
+    column_rules = "\n".join(f"{scope}{kind} ::= {rule}" for kind, rule in columns.items())
+    return f"{column_rules}\n{_template(frozenset(columns), windows).replace('@', scope)}"
 
 
 @cache
 def _template(kinds: frozenset[str], windows: bool) -> str:
     """Return the rules without the alternatives that need a column kind outside `kinds`, or an excluded window."""
     keys = sorted(kind for kind in kinds if KEY_KIND.fullmatch(kind))
-    keyed = " | ".join(f'@{kind} " " @{kind}rest#' for kind in keys)
-    key_rules = (f"@keyed# ::= {keyed}\n" if keys else "") + "".join(_OF_KEY.replace("~", kind) for kind in keys)
-    rules = {name: parts for name, parts in _ALTERNATIVES.items() if windows or name not in _OF_WINDOWS}
+    key_predicates = " | ".join(f'@{kind} " " @{kind}rest#' for kind in keys)
+    key_rules = (f"@keyed# ::= {key_predicates}\n" if keys else "") + "".join(
+        _KEY_RULES.replace("~", kind) for kind in keys
+    )
+    rules = {name: parts for name, parts in _ALTERNATIVES.items() if windows or name not in _WINDOW_RULES}
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
     subqueries = {f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1)}
     while True:
         defined = {*_EXTERNAL_NAMES, *subqueries, *rules, *(f"@{kind}" for kind in kinds)}
-        usable = {name: [part for part in parts if _names(part) <= defined] for name, parts in rules.items()}
-        usable = {name: parts for name, parts in usable.items() if parts}
-        if usable == rules:
+        usable_rules = {name: [part for part in parts if _names(part) <= defined] for name, parts in rules.items()}
+        usable_rules = {name: parts for name, parts in usable_rules.items() if parts}
+        if usable_rules == rules:
             return "\n".join(f"{name} ::= {' | '.join(parts)}" for name, parts in rules.items())
-        rules = usable
+        rules = usable_rules
 
 
 def _names(part: str) -> set[str]:

@@ -13,29 +13,30 @@ from agent.embedded.grammar.joins import Joins
 from agent.embedded.grammar.literals import asks_for_units, may_need_windows, string_rules
 from agent.embedded.grammar.scope import GLOBAL_RULES, scope_rules
 from agent.retrieval.linked_values import LinkedValue
-from agent.schema.catalog import Catalog, Table
+from agent.schema.catalog import Catalog, ColumnKey, Table
 from agent.schema.words import words
 
-Place = tuple[str, str]
-"""The catalog key of a table and the name of a column."""
 
-
-def key_kinds(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> dict[Place, str]:
+def key_kinds(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> dict[ColumnKey, str]:
     """Return kinds `k0`, `k1`, ... for the key columns of `selection`; columns linked by foreign keys share one."""
-    joined = {(key, column): (key, column) for key, table in tables.items() for column in table.key_columns}
+    parents = {(key, column): (key, column) for key, table in tables.items() for column in table.key_columns}
 
-    def end(place: Place) -> Place:
-        while joined.setdefault(place, place) != place:
-            place = joined[place]
-        return place
+    def root(column_key: ColumnKey) -> ColumnKey:
+        while parents.setdefault(column_key, column_key) != column_key:
+            column_key = parents[column_key]
+        return column_key
 
     for key, table in tables.items():
         for foreign in table.foreign_keys:
             for column, target in zip(foreign.columns, foreign.target_columns, strict=False):
-                joined[end((key, column))] = end((foreign.target, target))
-    chosen = [(key, column) for key, columns in selection.items() if key in tables for column in columns]
-    number: dict[Place, int] = {}
-    return {place: f"k{number.setdefault(end(place), len(number))}" for place in chosen if place in joined}
+                parents[root((key, column))] = root((foreign.target, target))
+    columns = [(key, column) for key, columns in selection.items() if key in tables for column in columns]
+    numbers: dict[ColumnKey, int] = {}
+    return {
+        column_key: f"k{numbers.setdefault(root(column_key), len(numbers))}"
+        for column_key in columns
+        if column_key in parents
+    }
 
 
 def statement_grammar(
@@ -64,16 +65,16 @@ def statement_grammar(
     keys = key_kinds(tables, selection)
     columns = [
         table_rules(
-            f"k{at}-",
+            f"k{number}-",
             table,
             selection[key],
             question,
             {column: kind for (owner, column), kind in keys.items() if owner == key},
         )
-        for at, (key, table) in enumerate(tables.items())
+        for number, (key, table) in enumerate(tables.items())
     ]
     names = [table_name(table) for table in tables.values()]
-    joins = Joins(catalog, list(tables), names, [frozenset(own) for own in columns])
+    joins = Joins(catalog, list(tables), names, [frozenset(rules) for rules in columns])
     # Units times price is money, so multiplication is excluded if the question asks for units.
     operators = f'op ::= " " {"[-+/]" if asks_for_units(question) else "[-+*/]"} " "'
     parts: list[Iterable[str]] = [
@@ -81,11 +82,12 @@ def statement_grammar(
         (operators, GLOBAL_RULES, string_rules(question, values, _words(tables, selection))),
     ]
     parts += [
-        example_rules(f"k{at}-", table, selection[key], question) for at, (key, table) in enumerate(tables.items())
+        example_rules(f"k{number}-", table, selection[key], question)
+        for number, (key, table) in enumerate(tables.items())
     ]
-    scopes = [(f"k{at}-", own) for at, own in enumerate(columns)]
+    scopes = [(f"k{number}-", rules) for number, rules in enumerate(columns)]
     windows = may_need_windows(question)
-    parts.append(scope_rules(scope, own, windows=windows) for scope, own in (*scopes, *joins.scopes()))
+    parts.append(scope_rules(scope, rules, windows=windows) for scope, rules in (*scopes, *joins.scopes()))
     return "\n".join(line for part in parts for text in part for line in text.splitlines() if line) + "\n"
 
 

@@ -77,7 +77,7 @@ def _create(
 def _delete(services: Services, dataset_id: str) -> None:
     registry = services.registry
     file_id = registry.dataset(dataset_id).file_id
-    services.opened.forget(dataset_id)
+    services.dataset_sources.forget(dataset_id)
     registry.delete_dataset(dataset_id)
     _delete_unused(registry, file_id)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from agent.schema.catalog import IGNORES_CASE, fold_case, joined
+from agent.schema.catalog import IGNORES_CASE, dotted_name, fold_case
 from agent.sql.guard.finding import Finding, Statement, position_of
 
 _SYSTEM_SCHEMAS = {"pg_catalog", "information_schema", "performance_schema", "mysql", "sys", "system", "pg_toast"}
@@ -120,7 +120,7 @@ def _is_system(name: str) -> bool:
 def _is_readable(table: exp.Table, statement: Statement) -> bool:
     parts = [stored_name(part, statement.dialect) for part in table.parts]
     if statement.names.tables is not None:
-        return joined(*parts) in statement.names.tables
+        return dotted_name(*parts) in statement.names.tables
     *schemas, name = (part.lower() for part in parts)
     if not re.fullmatch(r"[\w $]+", "".join(parts)) or _SYSTEM_TABLE.match(name):
         return False

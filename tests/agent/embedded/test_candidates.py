@@ -159,8 +159,8 @@ def test_the_guard_stands_before_every_candidate(source: Source, text: str) -> N
 def test_a_repair_is_made_only_where_it_may_be(source: Source) -> None:
     mended = read_candidate("FROM pets SELECT petid", source, may_repair=True)
 
-    assert "pet_id" in mended.sql and mended.how
-    assert read_candidate("FROM pets SELECT petid", source, may_repair=False).how == ""
+    assert "pet_id" in mended.sql and mended.repairs
+    assert read_candidate("FROM pets SELECT petid", source, may_repair=False).repairs == ""
 
 
 def test_what_cannot_be_read_has_a_reason(source: Source) -> None:

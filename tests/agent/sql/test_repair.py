@@ -26,13 +26,13 @@ def test_pairs(dialect: str, pair: Pair) -> None:
     assert found is not None
     assert found.sql == pair.expected
     assert find_problem(found.sql, known) is None
-    assert found.how
+    assert found.description
 
 
 def test_what_was_done_is_said() -> None:
     found = repair("SELECT TOP 3 Names FROM customer", catalog("sqlite"))
     assert found is not None
-    assert found.how == "read as tsql; took customer as customers; took Names as customers.name"
+    assert found.description == "read as tsql; took customer as customers; took Names as customers.name"
 
 
 def test_a_statement_that_the_database_refused_is_mended_even_where_no_check_finds_anything() -> None:
