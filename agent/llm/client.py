@@ -246,7 +246,7 @@ class ModelClient:
             if status is None:
                 reason = Message("no_chat_completion", quotation=reason)
             if lacks_version(self._endpoint):
-                reason = Message("path_without_version", reason=reason)
+                reason = Message("path_without_version", reason=reason, path="/v1")
             return (ModelUnreachable if status is None else ModelRejected)(self._endpoint, reason)
         is_rejection = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
         if isinstance(error, openai.RateLimitError):

@@ -323,5 +323,5 @@ TEXTS = {
     "answer_malformed": "the answer was cut off or malformed ({error})",
     "answer_quoted": "{reason}: '{quotation}'",
     "no_chat_completion": "it sent no chat completion but '{quotation}'",
-    "path_without_version": "{reason} (most endpoints have their address at /v1)",
+    "path_without_version": "{reason} (the address of most endpoints ends in {path})",
 }

@@ -323,5 +323,5 @@ TEXTS = {
     "answer_malformed": "ответ обрезан или повреждён ({error})",
     "answer_quoted": "{reason}: «{quotation}»",
     "no_chat_completion": "вместо ответа модели пришло «{quotation}»",
-    "path_without_version": "{reason} (обычно адрес оканчивается на /v1)",
+    "path_without_version": "{reason} (обычно адрес оканчивается на {path})",
 }

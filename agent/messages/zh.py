@@ -323,5 +323,5 @@ TEXTS = {
     "answer_malformed": "回答被截断或格式错误（{error}）",
     "answer_quoted": "{reason}：“{quotation}”",
     "no_chat_completion": "收到的不是聊天回答，而是“{quotation}”",
-    "path_without_version": "{reason}（地址通常以 /v1 结尾）",
+    "path_without_version": "{reason}（地址通常以 {path} 结尾）",
 }

@@ -13,7 +13,7 @@ TEMPLATES = sorted(
 )
 VARIABLES = {
     "generate_sql": {"dialect", "today", "schema", "examples", "question", "context"},
-    "validate_sql": {"dialect", "today", "schema", "question", "sql", "findings"},
+    "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "findings"},
     "select_tables": {"tables", "question"},
     "select_columns": {"schema", "question"},
     "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},

@@ -63,7 +63,7 @@ async def codes(port: int, count: int = AT_ONCE, **given: Any) -> set[str | None
         (Reply(status=500), 0, "model_unreachable"),
         (Reply(COUNT), 5, "model_unreachable"),
         (Reply("I would rather talk about the weather."), 0, "sql_not_generated"),
-        (Reply(body="<html>502 Bad Gateway</html>"), 0, "sql_not_generated"),
+        (Reply(body="<html>502 Bad Gateway</html>"), 0, "model_unreachable"),
         (Reply(COUNT, cut=20), 0, "model_unreachable"),
     ],
     ids=["fails", "hangs", "talks", "page", "breaks off"],
