@@ -16,7 +16,7 @@ from agent.sql.repair import repair
 from agent.sql.validation import find_problem, warnings_of
 from agent.sql_attempt import is_blank, question_context
 from agent.state import State
-from agent.types import Validation
+from agent.types import Validation, masked
 
 logger = logging.getLogger("datasphinx")
 
@@ -44,7 +44,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     logger.info("[SQL_VALIDATION] sql=%s trace_id=%s", one_line(sql, _MAX_LINE_CHARS), trace_id)
     verdict = _judge(state, services, source)
     if verdict is None:
-        logger.info("[SQL_VALIDATION] verdict=none, the statement is kept trace_id=%s", trace_id)
+        logger.info("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
         return {"validation": None, "sql_validation_count": count}
     is_valid, reason = verdict["is_valid"], one_line(verdict["reason"], _MAX_LINE_CHARS)
     logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", is_valid, reason, trace_id)
@@ -91,13 +91,11 @@ def _keeps_rows(state: State, services: Services, source: Source, correction: st
         return True
     if before is None or is_blank(before):
         return True
-    first_row = (
-        "" if 0 in before.get("secret", ()) else f", the first_row: {one_line(str(before['rows'][0]), _MAX_LINE_CHARS)}"
-    )
+    first_row = one_line(str(masked(before)["rows"][0]), _MAX_LINE_CHARS)
     value = f"the value {after['rows'][0][0]}" if after["rows"] else "no rows"
     findings = (
         f"This query returns {value}. It was to replace the following one, which returns {len(before['rows'])} "
-        f"rows{first_row}:\n{state['sql_request']}"
+        f"rows, the first: {first_row}:\n{state['sql_request']}"
     )
     verdict = _judge({**state, "sql_request": correction}, services, source, findings)
     if verdict is None or not verdict["is_valid"]:
