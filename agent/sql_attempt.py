@@ -15,7 +15,7 @@ from agent.schema.catalog import Catalog
 from agent.schema.describe import describe
 from agent.sources.source import Source
 from agent.sql.repair import repair
-from agent.sql.validation import unstored_values, warnings_of
+from agent.sql.validation import names_similar_value, warnings_of
 from agent.state import State
 from agent.types import Result
 
@@ -178,8 +178,9 @@ def execute_with_repair(
             sql, error = repaired.sql, None
     missing_values: tuple[str, ...] = ()
     if result is not None and is_blank(result):
-        missing_values = unstored_values(sql, source.catalog, lambda: source.values)
-        for warning in warnings_of(sql, source.catalog, lambda: source.values):
+        warnings = warnings_of(sql, source.catalog, lambda: source.values)
+        missing_values = tuple(warning for warning in warnings if names_similar_value(warning))
+        for warning in warnings:
             if not result["rows"]:
                 note(f"no rows, and {warning}")
             elif warning in missing_values:

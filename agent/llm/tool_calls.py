@@ -36,7 +36,7 @@ def matching_name(text: str, names: Sequence[str]) -> str | None:
     >>> matching_name("functions.get_schema:0", ["get_schema", "plot"]), matching_name("Get-Schema", ["get_schema"])
     ('get_schema', 'get_schema')
     """
-    words = re.sub(r"[\s-]+", "_", re.split(r"<\|", text)[0].strip().lower())
+    words = re.sub(r"[\s-]+", "_", text.partition("<|")[0].strip().lower())
     words = re.sub(r":\d+$", "", words)
     return next((name for name in names if re.split(r"[.:]", words)[-1] == name.lower()), None)
 

@@ -414,11 +414,9 @@ def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | 
     return tuple(dict.fromkeys(remark.text for remark in [*warnings, *_about_literals(query, values)]))
 
 
-def unstored_values(sql: str, catalog: Catalog, values: Callable[[], ValueLookup]) -> tuple[str, ...]:
-    """Return a remark for each text in a condition of the query that no row has, if there are similar stored values."""
-    (tree,) = parse(sql, catalog.dialect)
-    query = qualify_names(tree, catalog)
-    return tuple(remark.text for remark in _about_literals(query, values) if _NEAREST in remark.text) if query else ()
+def names_similar_value(warning: str) -> bool:
+    """Return whether a warning of `warnings_of` is about a text that no row has, while similar values are stored."""
+    return _NEAREST in warning
 
 
 def _remarks(query: ResolvedQuery) -> list[Remark]:
