@@ -25,9 +25,10 @@ _HAN_CHARS_PER_WORD = 2
 _CONTINUATION_START = re.compile(
     r"(?:and|but|or|so|also|now|then|only|just|instead|what about|how about|why|same|again|"
     r"as (?:an? )?\w+$|in (?:an? )?\w+$|"
-    r"exclude|include|limit|"
-    r"а|и|но|или|только|лишь|теперь|тогда|ещё|еще|также|почему|в виде|покажи это)(?!\w)"
-    r"|那|再|还有|只|仅|改成|换成|为什么|以及|不含",
+    r"exclude|include|limit|round(?:ed)?|(?:show|give|use|display|with|in|to) (?:\w+ ){0,2}decimals?(?: places)?|"
+    r"а|и|но|или|только|лишь|теперь|тогда|ещё|еще|также|почему|в виде|покажи это|"
+    r"округли(?:те)?|(?:покажи |с )?(?:\w+ )?(?:знак\w*|цифр\w*) после запятой)(?!\w)"
+    r"|那|再|还有|只|仅|改成|换成|为什么|以及|不含|保留.{1,3}位小数|四舍五入",
     re.IGNORECASE,
 )
 _CLAUSE_START = re.compile(
