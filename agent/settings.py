@@ -208,7 +208,11 @@ class Settings(ServiceSettings):
         3, ge=1, le=10, description="Attempts to retrieve tables before a question counts as off topic."
     )
     max_sql_generations: int = Field(
-        3, ge=1, le=10, description="Attempts to generate a statement before a question fails."
+        3,
+        ge=0,
+        le=10,
+        description="How often a statement is generated again after an error, before a question fails. "
+        "A statement with a forbidden operation does not count: the third one ends the question.",
     )
     clarify: Clarify = Field(
         "auto",
