@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Protocol
 
-import prompts
 from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementFailed, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
+from agent.question_prompt import question_messages
 from agent.record.step import note
 from agent.schema.catalog import Catalog
-from agent.schema.describe import describe
 from agent.sources.source import Source
 from agent.sql.repair import repair
 from agent.sql.validation import names_similar_value, warnings_of
@@ -21,10 +20,6 @@ from agent.types import Result
 
 _REPAIRABLE = {"unknown name", "syntax", "type"}
 """Kinds of database errors that a repair may fix."""
-_OUTPUT_TYPE_HINTS = {
-    "number": "The answer has to be one number: one row with one column.",
-    "plot": "The answer will be a chart: first the column for the x axis, then the measures, in order.",
-}
 
 
 @dataclass(frozen=True)
@@ -76,14 +71,13 @@ class StandardSqlWriter:
         examples, changes = state.get("examples"), dict[str, Any]()
         if examples is None:
             examples = changes["examples"] = list(choose_examples())
-        messages = prompts.render(
+        messages = question_messages(
             "generate_sql",
-            dialect=source.catalog.dialect,
-            today=today.isoformat(),
-            schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+            state,
+            source,
+            today,
+            context=_attempt_context(state),
             examples=examples_in_prompt(examples),
-            question=state["question"],
-            context="\n\n".join(filter(None, (question_context(state), _attempt_context(state)))),
         )
         try:
             answer = self.model.ask(GeneratedSQL, messages)
@@ -97,30 +91,14 @@ class StandardSqlWriter:
         return WrittenSql(sql, repairs, changes={**changes, "assumptions": answer.assumptions})
 
 
-def question_context(state: State) -> str:
-    """Return the context of the question for a prompt.
-
-    It consists of the question that a follow-up refers to, clarifications, remarks, rejected statements, and the
-    requested output type.
-    """
-    follows = state.get("follows")
-    parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
-    for clarification in state.get("clarifications") or ():
-        question, answer = clarification["question"], clarification["answer"]
-        parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")
-    parts += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
-    parts += [_OUTPUT_TYPE_HINTS[name] for name in (state.get("output_type"),) if name in _OUTPUT_TYPE_HINTS]
-    return "\n\n".join(parts)
-
-
-def _attempt_context(state: State) -> str:
-    """Return the lines of the prompt about the previous attempt."""
+def _attempt_context(state: State) -> list[str]:
+    """Return the paragraphs of the prompt about the previous attempt."""
     parts = [f"Your last query was:\n{state['sql_request']}"] if state.get("sql_request") else []
     if state.get("used_stop_words"):
         parts.append(f"It was refused for: {', '.join(state['used_stop_words'])}. Write a SELECT without these.")
     if state.get("sql_error_info"):
         parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
-    return "\n\n".join(parts)
+    return parts
 
 
 @dataclass(frozen=True)
