@@ -179,6 +179,11 @@ class Settings(ServiceSettings):
         "auto",
         description="Format of structured answers: `json_schema`, `json_object`, `text`, or `auto` to detect it once.",
     )
+    llm_profile: Literal["auto", "standard", "plain"] = Field(
+        "auto",
+        description="How requests adapt to the model: `auto`, by a short probe on the first use of an endpoint and "
+        "model; `standard`, without a probe; `plain`, fenced SQL instead of JSON, for small models.",
+    )
     embedded_candidates: int = Field(
         3,
         ge=1,
