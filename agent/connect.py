@@ -92,7 +92,12 @@ def connect_model(
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
-    return ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+    client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+    if settings.llm_profile == "auto":
+        from agent.llm.probe import probe_on_first_use
+
+        probe_on_first_use(client, settings.cache_dir)
+    return client
 
 
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:

@@ -30,6 +30,7 @@ from agent.llm.formats import (
 from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
 from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
+from agent.llm.probe_result import ProbeResult
 from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
 from agent.llm.schemas import GeneratedSQL
 from agent.llm.tool_calls import call_of
@@ -71,13 +72,17 @@ class ModelClient:
         self.name = name
         self.embedded = embedded
         self.profile: Literal["standard", "embedded"] = "embedded" if embedded else "standard"
+        self.probe_result: ProbeResult | None = None
+        """What the endpoint and the model support, if they were probed."""
         self._settings = settings
         self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
         self._logprobs = Logprobs(logprobs)
-        is_endpoint = isinstance(chat, EndpointChat)
-        self.capabilities = chat.capabilities if is_endpoint else Capabilities.of(settings.llm_structured_output)
+        self.capabilities = (
+            chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(settings.llm_structured_output)
+        )
+        """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
         """Return a copy with the limits of `settings`; `on_call` is called after each model call."""
