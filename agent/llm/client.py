@@ -63,10 +63,12 @@ class ModelClient:
         embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
         logprobs: bool = False,
+        is_provider: bool = False,
     ) -> None:
         """Wrap `chat`; `name` is the recorded model name, `endpoint` the URL named in errors.
 
-        With `logprobs`, the perplexity of each answer is recorded if the endpoint supports it.
+        With `logprobs`, the perplexity of each answer is recorded if the endpoint supports it. With `is_provider`,
+        `chat` is that of a provider's package, which raises errors of its own and is asked for JSON in the prompt only.
         """
         self.chat = chat
         self.name = name
@@ -78,10 +80,10 @@ class ModelClient:
         self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
-        self._logprobs = Logprobs(logprobs)
-        self.capabilities = (
-            chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(settings.llm_structured_output)
-        )
+        self._is_provider = is_provider
+        self._logprobs = Logprobs(logprobs and not is_provider)
+        setting = "text" if is_provider else settings.llm_structured_output
+        self.capabilities = chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(setting)
         """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
@@ -150,6 +152,20 @@ class ModelClient:
             raise self._unreadable(name, text, problem)
         return text.strip()
 
+    def answer(self, options: dict[str, Any], messages: list[BaseMessage]) -> AIMessage:
+        """Return the reply to one request, which is neither recorded nor limited.
+
+        Raises:
+            ModelUnreachable, ModelRejected: the request to a provider failed.
+            Exception: any error of the request to an endpoint.
+        """
+        try:
+            return self._logprobs.answer(self.chat, options, messages)
+        except Exception as error:
+            if self._is_provider:
+                raise self.failures.of_provider(error) from error
+            raise
+
     def _call(
         self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
     ) -> tuple[str, str]:
@@ -198,7 +214,7 @@ class ModelClient:
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         try:
-            answer = self._logprobs.answer(self.chat, options, messages)
+            answer = self.answer(options, messages)
         except openai.APIStatusError as error:
             return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:

@@ -246,7 +246,7 @@ def _answer(client: ModelClient, options: dict[str, Any], messages: Sequence[Bas
         Exception: the reply is damaged.
     """
     try:
-        return client.chat.bind(**options).invoke(list(messages))
+        return client.answer(options, list(messages))
     except openai.APIStatusError as error:
         if may_reject_format(error):
             raise
