@@ -125,7 +125,7 @@ def _judge(state: State, services: Services, source: Source, comparison: str = "
     )
 
     def ask() -> Validation:
-        answer = services.model.ask(SQLValidation, messages)
+        answer = services.roles.validator.ask(SQLValidation, messages)
         corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
         repaired = repair(corrected, source.catalog) if corrected else None
         corrected = repaired.sql if repaired else corrected
