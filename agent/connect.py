@@ -9,7 +9,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 
 from agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
 from agent.errors import ConfigurationError
-from agent.linking import Linker, StandardLinker
+from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
 from agent.messages import Message
 from agent.retrieval.semantic import Embedder, packaged_embedder
@@ -50,11 +50,10 @@ def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
         linker = StandardLinker(model, settings.schema_token_budget)
         return ModelRoles(linker, StandardSqlWriter(model), StandardAmbiguityReviewer(model), text_writer=model)
     from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
-    from agent.embedded.linking import EmbeddedLinker
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 
     return ModelRoles(
-        EmbeddedLinker(),
+        IndexLinker(),
         EmbeddedSqlWriter(model, model.embedded),
         EmbeddedAmbiguityReviewer(model, model.embedded),
         text_writer=None,
