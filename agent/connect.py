@@ -23,6 +23,9 @@ _PLACEHOLDER_KEY = "not-needed"
 _MAX_STATEMENT_TOKENS = 192
 """Token limit for answers of the embedded model; the longest statements of its training set are shorter."""
 
+_MAX_RETRIES = 1
+"""Repetitions of a request after a timeout or while the endpoint is overloaded."""
+
 OPENAI_URL = "https://api.openai.com/v1"
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -94,7 +97,9 @@ def connect_model(
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
     from openai import DefaultHttpxClient
 
-    from agent.llm.endpoint import EndpointChat, prevent_retry
+    from agent.llm.capabilities import Capabilities
+    from agent.llm.endpoint import EndpointChat
+    from agent.llm.rejections import prevent_retry
 
     is_local = is_this_machine(url)
     # A proxy configured in the environment cannot reach a loopback address.
@@ -110,7 +115,8 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
         http_client=client,
         disable_streaming=True,
         use_responses_api=False,
-        **{"timeout": settings.llm_timeout_s, **options},
+        capabilities=Capabilities.of(settings.llm_structured_output),
+        **{"timeout": settings.llm_timeout_s, "max_retries": _MAX_RETRIES, **options},
     )
 
 

@@ -166,7 +166,7 @@ class Settings(ServiceSettings):
         60,
         gt=0,
         allow_inf_nan=False,
-        description="Timeout of the endpoint in seconds, for each of three attempts. "
+        description="Timeout of the endpoint in seconds, for each of two attempts. "
         "For the embedded model, the time limit of a question applies.",
     )
     llm_temperature: float | None = Field(

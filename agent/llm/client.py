@@ -7,27 +7,18 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from agent.core.redact import SHORTEST_SECRET
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, problem_of, reply_body, request_body
-from agent.llm.endpoint import (
-    ErrorReply,
-    UnexpectedReply,
-    error_text,
-    lacks_version,
-    may_reject_format,
-    names_format,
-    quotation,
-)
+from agent.llm.capabilities import Capabilities
+from agent.llm.endpoint import EndpointChat, ErrorReply, UnexpectedReply
+from agent.llm.failures import EndpointFailures
 from agent.llm.formats import (
-    Formats,
     Tools,
     body_options,
     format_messages,
@@ -38,6 +29,7 @@ from agent.llm.formats import (
 )
 from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
+from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
 from agent.llm.schemas import GeneratedSQL
 from agent.llm.tool_calls import call_of
 from agent.messages import Message, message_of
@@ -51,7 +43,6 @@ _TOO_LONG = re.compile(
 )
 # Raised by langchain-openai for a truncated body, a body without choices, or one that is not a chat completion.
 _MALFORMED_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
-_TIMEOUT_STATUS = 408
 
 
 def cost_usd(model: str, base_url: str | None, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -96,11 +87,10 @@ class ModelClient:
         self.profile: Literal["standard", "embedded"] = "embedded" if embedded else "standard"
         self._settings = settings
         self._on_call: Callable[[ModelCall], None] = lambda call: None
-        # User, password and query may contain keys.
-        parts = urlsplit(endpoint or settings.llm_base_url or name)
-        self._endpoint = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
         self._logprobs = Logprobs(logprobs)
-        self.formats = Formats.of(settings.llm_structured_output)
+        is_endpoint = isinstance(chat, EndpointChat)
+        self.capabilities = chat.capabilities if is_endpoint else Capabilities.of(settings.llm_structured_output)
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
         """Return a copy with the limits of `settings`; `on_call` is called after each model call."""
@@ -120,7 +110,7 @@ class ModelClient:
             ModelRejected: the endpoint rejected the request.
             BudgetExceeded: the question has reached its cost limit.
         """
-        text, problem = self._call(schema, messages, tools, with_schema=self.formats.schema_in_prompt)
+        text, problem = self._call(schema, messages, tools, with_schema=self.capabilities.schema_in_prompt)
         try:
             return _read(text, problem, schema, tools)
         except ValueError as error:
@@ -132,7 +122,7 @@ class ModelClient:
         except ValueError as error:
             raise self._unreadable(schema.__name__, text, message_of(error)) from error
         # Some endpoints accept a JSON schema but ignore it: put it into the prompt from now on.
-        self.formats.schema_in_prompt = self.formats.schema_in_prompt or not (follows_schema or tools)
+        self.capabilities.schema_in_prompt = self.capabilities.schema_in_prompt or not (follows_schema or tools)
         return answer
 
     def write(
@@ -172,7 +162,7 @@ class ModelClient:
         self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
     ) -> tuple[str, str]:
         """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
-        modes = self.formats.candidates(with_tools=bool(tools))
+        modes = self.capabilities.candidates(with_tools=bool(tools))
         mode, rejection, is_repeated = modes[0], None, False
         while True:
             prompt = [*messages, *format_messages(schema, mode, tools, with_schema=with_schema)]
@@ -189,7 +179,7 @@ class ModelClient:
                 else:
                     raise self._failure(error) from error
             else:
-                self.formats.note_accepted(mode, modes, rejection)
+                self.capabilities.note_accepted(mode, modes, rejection)
                 return reply
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
@@ -238,42 +228,12 @@ class ModelClient:
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
         if self.embedded and isinstance(error, openai.APITimeoutError):
             return EmbeddedModelSilent(self._settings.max_question_s)
-        if isinstance(error, ErrorReply):
-            return ModelRejected(self._endpoint, self._reason(error))
-        status = getattr(error, "status_code", None)
-        if isinstance(error, UnexpectedReply) or status in (404, 405):
-            reason: str = self._reason(error)
-            if status is None:
-                reason = Message("no_chat_completion", quotation=reason)
-            if lacks_version(self._endpoint):
-                reason = Message("path_without_version", reason=reason, path="/v1")
-            return (ModelUnreachable if status is None else ModelRejected)(self._endpoint, reason)
-        is_rejection = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
-        if isinstance(error, openai.RateLimitError):
-            # The same status means both a temporary rate limit and an exhausted quota, which is permanent.
-            is_rejection = error.code == "insufficient_quota"
-        elif status is not None:
-            is_rejection = status < 500 and status != _TIMEOUT_STATUS
-        return (ModelRejected if is_rejection else ModelUnreachable)(self._endpoint, self._reason(error))
+        return self.failures.of(error)
 
     def _unreadable(self, schema: str, text: str, problem: str) -> ModelAnswerUnreadable:
-        quote = self._redact(quotation(text)) if text.strip() else ""
+        quote = self.failures.redact(quotation(text)) if text.strip() else ""
         reason = Message("answer_quoted", reason=problem, quotation=quote) if quote else problem
         return ModelAnswerUnreadable(schema, text or problem, reason)
-
-    def _reason(self, error: Exception) -> str:
-        if isinstance(error, openai.APIStatusError):
-            text = f"Error code: {error.status_code} - {error_text(error)}".removesuffix(" - ")
-        else:
-            text = str(getattr(error, "message", "") or error)
-        text = valid_text(text).strip() or type(error).__name__
-        return self._redact(text).splitlines()[0][:300].rstrip(".")
-
-    def _redact(self, text: str) -> str:
-        key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
-        if len(key) >= SHORTEST_SECRET:
-            text = text.replace(key, "***")
-        return text
 
     def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
         prompt, completion = usage or (0, 0)

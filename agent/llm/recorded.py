@@ -8,8 +8,9 @@ from langchain_core.messages import BaseMessage
 
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
+from agent.llm.capabilities import Capabilities
 from agent.llm.client import ModelClient
-from agent.llm.formats import Formats, Tools, format_messages
+from agent.llm.formats import Tools, format_messages
 from agent.llm.parse import Answer
 from agent.llm.scripted import ScriptedModel
 from agent.messages import Message
@@ -54,7 +55,7 @@ class RecordedModel(ModelClient):
                 step.event("llm", rejected_call)
         if queue:
             mode = queue[0]["mode"]
-            self.formats = Formats((mode,), calls_tools=mode == "tools")
+            self.capabilities = Capabilities((mode,), calls_tools=mode == "tools")
             instructions = format_messages(schema, "json_schema", (), with_schema=True)
             with_schema = queue[0]["messages"][-1:] == message_bodies(instructions)
         return super()._call(schema, messages, tools, with_schema=with_schema)
