@@ -7,11 +7,14 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
+from agent.ability import adapt_profile
+from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
 from agent.errors import ConfigurationError
 from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
+from agent.llm.endpoint import EndpointChat
 from agent.messages import Message
+from agent.plain_sql import PlainSqlWriter
 from agent.retrieval.semantic import Embedder, packaged_embedder
 from agent.settings import Settings
 from agent.sql_attempt import SqlWriter, StandardSqlWriter
@@ -48,10 +51,26 @@ class ModelRoles:
 
 
 def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
-    """Return the implementations for `model`: those of the embedded model, or the standard ones."""
-    if model.embedded is None:
-        linker = StandardLinker(model, settings.schema_token_budget)
-        return ModelRoles(linker, StandardSqlWriter(model), StandardAmbiguityReviewer(model), text_writer=model)
+    """Return the implementations for the profile of `model`, which is measured once if the settings say so."""
+    if settings.llm_profile == "auto" and model.profile == "standard" and isinstance(model.chat, EndpointChat):
+        adapt_profile(model, settings)
+    if model.profile == "standard":
+        return ModelRoles(
+            StandardLinker(model, settings.schema_token_budget),
+            StandardSqlWriter(model),
+            StandardAmbiguityReviewer(model),
+            text_writer=model,
+            checks_sql=model.validates,
+        )
+    if model.profile == "plain":
+        return ModelRoles(
+            IndexLinker(settings.schema_token_budget),
+            PlainSqlWriter(model),
+            NoAmbiguityReviewer(),
+            text_writer=None,
+            checks_sql=False,
+            caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
+        )
     from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 

@@ -83,7 +83,7 @@ class StandardSqlWriter:
             schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
             examples=examples_in_prompt(examples),
             question=state["question"],
-            context="\n\n".join(filter(None, (question_context(state), _attempt_context(state)))),
+            context="\n\n".join(filter(None, (question_context(state), attempt_context(state)))),
         )
         try:
             answer = self.model.ask(GeneratedSQL, messages)
@@ -112,7 +112,7 @@ def question_context(state: State) -> str:
     return "\n\n".join(parts)
 
 
-def _attempt_context(state: State) -> str:
+def attempt_context(state: State) -> str:
     """Return the lines of the prompt about the previous attempt."""
     parts = [f"Your last query was:\n{state['sql_request']}"] if state.get("sql_request") else []
     if state.get("used_stop_words"):
