@@ -5,30 +5,32 @@ are compared with those of the reference.
 """
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 
 import prompts
-from agent.errors import BudgetExceeded, DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.llm.client import ModelClient
-from agent.llm.probe_result import ProbeResult, load_probe, store_probe
+from agent.llm.probe_result import ProbeResult, store_probe
 from agent.llm.schemas import SQLValidation
 from agent.record.step import current_step
+from agent.plain_sql import PlainSqlWriter
 from agent.sample.harbours import build_harbours
 from agent.schema.describe import describe
 from agent.settings import Settings, SourceSettings
 from agent.sources.source import Source, open_source
 from agent.sql.compare import comparison_key
-from agent.sql_attempt import StandardSqlWriter
+from agent.sql_attempt import SqlWriter, StandardSqlWriter
 from agent.state import State
+from agent.types import Limits
 
 _COUNT = "How many ferries are longer than 40 metres?"
 _MOST = "Which harbour has the most boats? Return its name."
 _NONE = "Which harbours have no boats? Return their names."
-_RIGHT = {
+_REFERENCES = {
     _COUNT: "SELECT COUNT(*) FROM boats WHERE kind = 'ferry' AND length_m > 40",
     _MOST: "SELECT harbours.name FROM harbours JOIN boats ON boats.harbour_id = harbours.id "
     "GROUP BY harbours.id, harbours.name ORDER BY COUNT(*) DESC LIMIT 1",
@@ -36,8 +38,8 @@ _RIGHT = {
 }
 """Questions with their reference."""
 _JUDGED = (
-    (_NONE, _RIGHT[_NONE], True),
-    (_MOST, _RIGHT[_MOST].replace("DESC", "ASC"), False),
+    (_NONE, _REFERENCES[_NONE], True),
+    (_MOST, _REFERENCES[_MOST].replace("DESC", "ASC"), False),
     (_COUNT, "SELECT COUNT(*) FROM boats WHERE kind = 'ferry'", False),
 )
 """Questions, statements, and whether a statement answers its question."""
@@ -45,51 +47,59 @@ _TODAY = date(2026, 1, 1)
 """The questions do not depend on the date, so the prompts are always the same."""
 
 
-def adapt_profile(model: ModelClient, settings: Settings) -> None:
-    """Set the profile of `model` and whether it validates, as measured before or by at most twelve short requests.
+def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) -> None:
+    """Set the profile of `model` and whether it validates, as measured before or by at most six short questions.
 
-    A model that does not answer all questions in JSON gets the profile `plain`. If the endpoint fails, the profile is
-    left as it is, and the failure is reported by the question that waits for the model.
+    A model that does not answer all questions in JSON gets the profile `plain`. If the endpoint fails, nothing is set,
+    and the question that waits for the model reports the failure. `probe` is the result of the model's probe.
     """
-    endpoint = model.failures.url
-    known = load_probe(settings.cache_dir, endpoint, model.name)
-    result = known or ProbeResult(measured_at=datetime.now(UTC).isoformat(timespec="seconds"), observations={})
-    if result.handles_json is None:
-        # The calls belong to no question: neither its record nor its budget.
+    if probe.handles_json is None:
+        # The calls belong to no question: neither to its record nor to its budget.
         token = current_step.set(None)
         try:
-            result = _measured(model, settings, result)
-        except (ModelUnreachable, ModelRejected, BudgetExceeded):
+            handles_json, validates = _measure(model, settings.statement_limits)
+        except (ModelUnreachable, ModelRejected):
             return
         finally:
             current_step.reset(token)
-        store_probe(settings.cache_dir, endpoint, model.name, result)
-    model.profile = "standard" if result.handles_json else "plain"
-    model.validates = result.validates is not False
+        probe = model.probe_result = replace(probe, handles_json=handles_json, validates=validates)
+        store_probe(settings.cache_dir, model.failures.url, model.name, probe)
+    model.profile = "standard" if probe.handles_json else "plain"
+    model.validates = probe.validates is not False
 
 
-def _measured(model: ModelClient, settings: Settings, result: ProbeResult) -> ProbeResult:
+def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool]:
+    """Return whether the model answers in JSON, and whether it judges statements correctly.
+
+    A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.
+    """
     with TemporaryDirectory() as folder:
         path = Path(folder, "harbours.sqlite")
         build_harbours(path)
-        source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), settings.statement_limits)
+        source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), limits)
         try:
-            if not all(_answers(question, model, source) for question in _RIGHT):
-                return replace(result, handles_json=False, validates=False)
-            return replace(result, handles_json=True, validates=all(_judges(*item, model, source) for item in _JUDGED))
+            if not all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
+                return False, False
+            return True, all(_judges(*judged, model, source) for judged in _JUDGED)
+        except ModelUnreachable:
+            PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
+            return False, False
         finally:
             source.close()
 
 
-def _answers(question: str, model: ModelClient, source: Source) -> bool:
-    """Return whether the statement that the model writes in JSON returns the rows of the reference."""
-    state = State(question=question, relevant_tables_with_rel_columns=source.catalog.selection(), examples=[])
-    sql = StandardSqlWriter(model).write(state, source, lambda: (), _TODAY).sql
+def _state(question: str, source: Source) -> State:
+    return State(question=question, relevant_tables_with_rel_columns=source.catalog.selection(), examples=[])
+
+
+def _answers(question: str, writer: SqlWriter, source: Source) -> bool:
+    """Return whether the statement that `writer` gives returns the rows of the reference."""
+    sql = writer.write(_state(question, source), source, lambda: (), _TODAY).sql
     try:
         rows = source.execute(sql)
     except DatasphinxError:
         return False
-    return comparison_key(rows, ordered=False) == comparison_key(source.execute(_RIGHT[question]), ordered=False)
+    return comparison_key(rows, ordered=False) == comparison_key(source.execute(_REFERENCES[question]), ordered=False)
 
 
 def _judges(question: str, sql: str, is_right: bool, model: ModelClient, source: Source) -> bool:

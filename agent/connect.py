@@ -12,7 +12,6 @@ from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, Standar
 from agent.errors import ConfigurationError
 from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
-from agent.llm.endpoint import EndpointChat
 from agent.messages import Message
 from agent.plain_sql import PlainSqlWriter
 from agent.retrieval.semantic import Embedder, packaged_embedder
@@ -52,8 +51,8 @@ class ModelRoles:
 
 def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
     """Return the implementations for the profile of `model`, which is measured once if the settings say so."""
-    if settings.llm_profile == "auto" and model.profile == "standard" and isinstance(model.chat, EndpointChat):
-        adapt_profile(model, settings)
+    if model.probe_result and settings.llm_profile == "auto":
+        adapt_profile(model, model.probe_result, settings)
     if model.profile == "standard":
         return ModelRoles(
             StandardLinker(model, settings.schema_token_budget),
@@ -110,7 +109,12 @@ def connect_model(
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
-    return ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+    client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+    if settings.llm_profile == "auto":
+        from agent.llm.probe import probe_on_first_use
+
+        probe_on_first_use(client, settings.cache_dir)
+    return client
 
 
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:

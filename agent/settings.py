@@ -80,6 +80,18 @@ class SourceSettings(BaseModel):
         return {"url": value} if isinstance(value, str) else value
 
 
+class ModelPrice(BaseModel):
+    """Prices of a model in US dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0, allow_inf_nan=False, description="Price of prompt tokens.")
+    output: float = Field(ge=0, allow_inf_nan=False, description="Price of completion tokens.")
+    cached_input: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Price of cached prompt tokens; by default that of `input`."
+    )
+
+
 TenantName = Annotated[str, StringConstraints(pattern=TENANT)]
 KeyHash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 KeyHashes = Annotated[tuple[KeyHash, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
@@ -183,6 +195,11 @@ class Settings(ServiceSettings):
         "auto",
         description="How requests adapt to the model: `auto`, by a short probe on the first use of an endpoint and "
         "model; `standard`, without a probe; `plain`, fenced SQL instead of JSON, for small models.",
+    )
+    prices: dict[str, ModelPrice] = Field(
+        {},
+        description="Prices by model name in US dollars per million tokens: `input`, `output` and optionally "
+        "`cached_input`; by default list prices, which are unknown behind gateways.",
     )
     embedded_candidates: int = Field(
         3,

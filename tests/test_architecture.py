@@ -36,7 +36,8 @@ run_events retrieval
 sources
 datasets examples queryspec
 linking sql_attempt clarify
-embedded tools plain_sql ability
+embedded tools plain_sql
+ability
 connect
 services
 answers conversation

@@ -11,6 +11,7 @@ from agent.core.canonical import digest, value_hash
 from agent.core.failure import failure_of
 from agent.errors import DatasphinxError, InternalError
 from agent.llm.formats import response_format
+from agent.llm.prices import TokenUsage
 from agent.messages import Message
 
 _CUT_OFF_REASONS = {"length": Message("answer_cut_by_tokens"), "content_filter": Message("answer_cut_by_filter")}
@@ -20,13 +21,13 @@ _CUT_OFF_REASONS = {"length": Message("answer_cut_by_tokens"), "content_filter":
 class Reply:
     """The outcome of a call: a text and its problem (empty if complete), or an error.
 
-    `usage` is the number of prompt and completion tokens, None if unknown. `perplexity` is None unless requested and
+    `usage` is None if unknown. `perplexity` is None unless requested and
     supported by the endpoint.
     """
 
     text: str = ""
     problem: str = ""
-    usage: tuple[int, int] | None = None
+    usage: TokenUsage | None = None
     error: Exception | None = None
     perplexity: float | None = None
 

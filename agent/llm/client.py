@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
@@ -29,6 +29,8 @@ from agent.llm.formats import (
 )
 from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
+from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
+from agent.llm.probe_result import ProbeResult
 from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
 from agent.llm.schemas import GeneratedSQL
 from agent.llm.tool_calls import call_of
@@ -45,21 +47,6 @@ _TOO_LONG = re.compile(
 _MALFORMED_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
 
 Profile = Literal["standard", "plain", "embedded"]
-
-
-def cost_usd(model: str, base_url: str | None, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return the list price of a call in US dollars according to genai-prices; None for an unknown model.
-
-    The provider is derived from `base_url`; a model behind any other address has no known price. Prices may depend on
-    the length of the prompt, so each call is priced separately. Cached tokens count at full price.
-    """
-    from genai_prices import Usage, calc_price
-
-    try:
-        usage = Usage(input_tokens=prompt_tokens, output_tokens=completion_tokens)
-        return float(calc_price(usage, model, provider_api_url=base_url).total_price)
-    except (LookupError, ValueError):
-        return None
 
 
 class ModelClient:
@@ -90,12 +77,17 @@ class ModelClient:
         """The tasks given to the model: those of the embedded model, statements only ("plain"), or all."""
         self.validates = True
         """Whether the model can validate statements, with the profile "standard"."""
+        self.probe_result: ProbeResult | None = None
+        """What the endpoint and the model support, if they were probed."""
         self._settings = settings
+        self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
         self._logprobs = Logprobs(logprobs)
-        is_endpoint = isinstance(chat, EndpointChat)
-        self.capabilities = chat.capabilities if is_endpoint else Capabilities.of(settings.llm_structured_output)
+        self.capabilities = (
+            chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(settings.llm_structured_output)
+        )
+        """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
         """Return a copy with the limits of `settings`; `on_call` is called after each model call."""
@@ -218,7 +210,7 @@ class ModelClient:
         try:
             answer = self._logprobs.answer(self.chat, options, messages)
         except openai.APIStatusError as error:
-            return Reply(usage=(0, 0), error=error if may_reject_format(error) else self._failure(error))
+            return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:
             return Reply(error=self._failure(error))
         except _MALFORMED_BODY as error:
@@ -226,11 +218,10 @@ class ModelClient:
         except (openai.APIError, TimeoutError, ConnectionError) as error:
             failure = self._failure(error)
             failure.__cause__ = error
-            return Reply(usage=(0, 0) if isinstance(error, openai.APIStatusError) else None, error=failure)
+            return Reply(usage=NO_TOKENS if isinstance(error, openai.APIStatusError) else None, error=failure)
         except Exception as error:
             return Reply(error=error)
-        tokens = answer.usage_metadata
-        usage = (tokens["input_tokens"], tokens["output_tokens"]) if tokens else None
+        usage = _usage_of(answer)
         call = call_of(answer, tool_names(options.get("tools", ())))
         text = json.dumps(call, ensure_ascii=False) if call else answer.text
         return Reply(text, problem_of(answer), usage, perplexity=self._logprobs.perplexity(answer))
@@ -245,14 +236,14 @@ class ModelClient:
         reason = Message("answer_quoted", reason=problem, quotation=quote) if quote else problem
         return ModelAnswerUnreadable(schema, text or problem, reason)
 
-    def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
-        prompt, completion = usage or (0, 0)
-        cost = cost_usd(self.name, self._settings.llm_base_url, prompt, completion) if usage else None
+    def _record(self, schema: str, usage: TokenUsage | None, seconds: float) -> ModelCall:
+        counts = usage or NO_TOKENS
+        cost = cost_usd(self.name, self._base_url, counts, self._settings.prices) if usage else None
         return ModelCall(
             schema=schema,
             model=self.name,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
+            prompt_tokens=counts.prompt,
+            completion_tokens=counts.completion,
             latency_ms=round(seconds * 1000, 1),
             cost_usd=0.0 if self.profile == "embedded" else cost,
         )
@@ -262,3 +253,11 @@ def _read(text: str, problem: str, schema: type[Answer], tools: Tools) -> Answer
     if problem:
         raise ValueError(problem)
     return read_answer(text, schema, tool_names(tools))
+
+
+def _usage_of(answer: AIMessage) -> TokenUsage | None:
+    tokens = answer.usage_metadata
+    if not tokens:
+        return None
+    cached = tokens.get("input_token_details", {}).get("cache_read") or 0
+    return TokenUsage(tokens["input_tokens"], tokens["output_tokens"], cached)

@@ -19,6 +19,7 @@ logger = logging.getLogger("datasphinx")
 
 STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 """Fields of a request for a streamed reply; sent as extra fields, so that the client returns the whole reply."""
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _STREAMED_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
@@ -89,9 +90,13 @@ class EndpointChat(ChatOpenAI):
     ) -> ChatResult:
         completion = _completion(response)
         result = super()._create_chat_result(completion, generation_info)
-        if refusal := completion["choices"][0]["message"].get("refusal"):
-            result.generations[0].message.additional_kwargs["refusal"] = str(refusal)
-        result.generations[0].message.response_metadata["streamed"] = completion.get("streamed", False)
+        received, message = completion["choices"][0]["message"], result.generations[0].message
+        if refusal := received.get("refusal"):
+            message.additional_kwargs["refusal"] = str(refusal)
+        message.response_metadata |= {
+            "streamed": completion.get("streamed", False),
+            "reasoning_fields": [name for name in _REASONING_FIELDS if received.get(name)],
+        }
         return result
 
 
@@ -190,6 +195,7 @@ def _choice(choice: Any) -> dict[str, Any]:
         parts = [part if isinstance(part, dict) else {"text": str(part)} for part in content]
         content = "".join(part.get("text") or "" for part in parts if part.get("type") in ("text", "output_text", None))
         calls = calls or [part for part in parts if part.get("type") == "tool_use"]
+        message = {**message, "thinking": [part for part in parts if part.get("type") in ("thinking", "reasoning")]}
     calls = [calls] if isinstance(calls, dict) else calls
     functions = [call.get("function") or call for call in calls if isinstance(call, dict)]
     tool_calls = [

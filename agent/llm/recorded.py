@@ -12,6 +12,7 @@ from agent.llm.capabilities import Capabilities
 from agent.llm.client import ModelClient
 from agent.llm.formats import Tools, format_messages
 from agent.llm.parse import Answer
+from agent.llm.prices import NO_TOKENS, TokenUsage
 from agent.llm.scripted import ScriptedModel
 from agent.messages import Message
 from agent.record.step import ModelCall, current_step
@@ -64,20 +65,20 @@ class RecordedModel(ModelClient):
         queue = self._queues.get(schema)
         if not queue:
             self._current = {}
-            return Reply(usage=(0, 0), error=ModelUnreachable("record", CALL_NOT_RECORDED))
+            return Reply(usage=NO_TOKENS, error=ModelUnreachable("record", CALL_NOT_RECORDED))
         self._current = queue.popleft()
         if self._current.get("error"):
             return Reply(error=_error(self._current))
         return Reply(self._current["output"], self._current["problem"])
 
-    def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
+    def _record(self, schema: str, usage: TokenUsage | None, seconds: float) -> ModelCall:
         return self._recorded_call({"schema": schema, **self._current})
 
     def _recorded_call(self, call: Mapping[str, Any]) -> ModelCall:
         """Return the recorded tokens, latency and cost of a call, so that a replay reports those of the run."""
         return ModelCall(
             schema=call["schema"],
-            model=self.name,
+            model=call.get("model", self.name),
             prompt_tokens=call.get("prompt_tokens", 0),
             completion_tokens=call.get("completion_tokens", 0),
             latency_ms=call.get("latency_ms", 0.0),
