@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
+from agent.ability import adapt_profile
+from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
 from agent.errors import ConfigurationError
-from agent.linking import Linker, StandardLinker
+from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
 from agent.messages import Message
+from agent.plain_sql import PlainSqlWriter
 from agent.retrieval.semantic import Embedder, packaged_embedder
 from agent.settings import ModelRole, Settings
 from agent.sql_attempt import SqlWriter, StandardSqlWriter
@@ -53,30 +55,39 @@ class ModelRoles:
 
 
 def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -> ModelRoles:
-    """Return the implementations for the models of the roles: those of the embedded model, or the standard ones."""
+    """Return the implementations for the profiles of the roles' models, measured once if the settings say so."""
     generator, validator = model_of("generate"), model_of("validate")
     narrator, reviewer = model_of("narrate"), model_of("review")
+    if settings.llm_profile == "auto":
+        for model in dict.fromkeys((generator, validator, narrator, reviewer)):
+            adapt_profile(model, settings)
+    common: dict[str, Any] = {
+        "planner": generator,
+        "validator": validator,
+        "text_writer": narrator if narrator.profile == "standard" else None,
+        "checks_sql": validator.profile == "standard" and validator.validates,
+    }
     if generator.embedded is None:
+        reviews = reviewer.profile == "standard"
+        reviewer_of_chat_model = StandardAmbiguityReviewer(reviewer) if reviews else NoAmbiguityReviewer()
+        if generator.profile == "standard":
+            linker = StandardLinker(generator, settings.schema_token_budget)
+            return ModelRoles(linker, StandardSqlWriter(generator), reviewer_of_chat_model, **common)
         return ModelRoles(
-            StandardLinker(generator, settings.schema_token_budget),
-            StandardSqlWriter(generator),
-            StandardAmbiguityReviewer(reviewer),
-            planner=generator,
-            validator=validator,
-            text_writer=narrator,
+            IndexLinker(settings.schema_token_budget),
+            PlainSqlWriter(generator),
+            reviewer_of_chat_model,
+            **common,
+            caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
         )
     from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
-    from agent.embedded.linking import EmbeddedLinker
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 
     return ModelRoles(
-        EmbeddedLinker(),
+        IndexLinker(),
         EmbeddedSqlWriter(generator, generator.embedded),
         EmbeddedAmbiguityReviewer(generator, generator.embedded),
-        planner=generator,
-        validator=validator,
-        text_writer=narrator if narrator.embedded is None else None,
-        checks_sql=validator.embedded is None,
+        **common,
         calls_tools=False,
         caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",
     )

@@ -16,6 +16,7 @@ from agent.messages import Message
 from agent.record.step import note
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.query import sum_frequencies
+from agent.retrieval.selection import select_columns, select_tables
 from agent.schema.catalog import ColumnKey
 from agent.schema.chosen_names import matching_column, matching_tables, unknown_names
 from agent.schema.describe import describe, describe_compactly, estimate_tokens, one_line
@@ -188,6 +189,33 @@ class StandardLinker:
         correction = f"Your last answer named what does not exist: {unknown_names(unknown)}." if unknown else ""
         messages = prompts.render(prompt, self.model.profile, correction=correction, **variables)
         return self.model.ask(schema, messages)
+
+
+@dataclass(frozen=True)
+class IndexLinker:
+    """Selects tables and columns by words and stored values, without a model."""
+
+    schema_token_budget: int = 0
+    """A schema within this number of tokens is returned whole, whatever the question."""
+
+    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
+        """Return all tables of a schema within the token budget, otherwise at most 10. See `Linker.link_tables`.
+
+        No table of a larger schema is returned if the question has no word in common with it.
+        """
+        tables = source.shown_catalog.tables
+        if self._fits(source, {key: table.column_names for key, table in tables.items()}):
+            return LinkedTables(list(tables))
+        if not source.index.may_concern(question, fuzzy=attempt - 1):
+            return LinkedTables([])
+        return LinkedTables([key for key in select_tables(question, source, attempt) if key in tables])
+
+    def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
+        """Return all columns within the token budget, otherwise at most 16 of each table."""
+        return tables if self._fits(source, tables) else select_columns(question, source, tables)
+
+    def _fits(self, source: Source, selection: Mapping[str, Sequence[str]]) -> bool:
+        return fits_budget(source, selection.items(), self.schema_token_budget)
 
 
 def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], budget: int) -> bool:

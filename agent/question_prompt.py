@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 import prompts
 from agent.retrieval.linked_values import LinkedValue, linked_values
-from agent.schema.describe import Selection, describe, literal, quoted_key
+from agent.schema.describe import describe, literal, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
 from agent.sources.source import Source
@@ -32,7 +32,7 @@ def question_messages(
     """
     columns = state["relevant_tables_with_rel_columns"]
     selection = {key: columns[key] for key in sorted(columns)}
-    paragraphs = [*_stored_values(state, source, selection), *_question_context(state), *context]
+    paragraphs = [*question_context(state, source), *context]
     return prompts.render(
         name,
         dialect=source.catalog.dialect,
@@ -44,13 +44,13 @@ def question_messages(
     )
 
 
-def _stored_values(state: State, source: Source, selection: Selection) -> list[str]:
+def _stored_values(state: State, source: Source) -> list[str]:
     """Return a line with the stored values that words of the question or of the user's answers refer to.
 
     A value that looks personal is shown only if the user wrote all of it.
     """
     said = [state["question"], *(clarification["answer"] for clarification in state.get("clarifications") or ())]
-    links = linked_values("\n".join(said), source.values, selection)
+    links = linked_values("\n".join(said), source.values, state["relevant_tables_with_rel_columns"])
     conditions = [_condition(link, source) for link in links if _may_be_shown(link, source)]
     return [f"Stored values that the question mentions: {'; '.join(conditions)}"] if conditions else []
 
@@ -66,14 +66,15 @@ def _may_be_shown(link: LinkedValue, source: Source) -> bool:
     return is_exact or not personal_kind(source.catalog.tables[link.table].name, link.column, samples)
 
 
-def _question_context(state: State) -> list[str]:
+def question_context(state: State, source: Source) -> list[str]:
     """Return what is known about the question besides its text, a paragraph each.
 
-    These are the question that a follow-up refers to, clarifications, remarks, rejected statements, and the requested
-    output type.
+    These are the stored values that it mentions, the question that a follow-up refers to, clarifications, remarks,
+    rejected statements, and the requested output type.
     """
-    follows = state.get("follows")
-    parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
+    parts, follows = _stored_values(state, source), state.get("follows")
+    if follows:
+        parts.append(f"The question follows this one: {follows['question']}\n{follows['sql']}")
     for clarification in state.get("clarifications") or ():
         question, answer = clarification["question"], clarification["answer"]
         parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")

@@ -76,7 +76,7 @@ class StandardSqlWriter:
             state,
             source,
             today,
-            context=_attempt_context(state),
+            context=attempt_context(state),
             examples=examples_in_prompt(examples),
         )
         try:
@@ -91,7 +91,7 @@ class StandardSqlWriter:
         return WrittenSql(sql, repairs, changes={**changes, "assumptions": answer.assumptions})
 
 
-def _attempt_context(state: State) -> list[str]:
+def attempt_context(state: State) -> list[str]:
     """Return the paragraphs of the prompt about the previous attempt."""
     parts = [f"Your last query was:\n{state['sql_request']}"] if state.get("sql_request") else []
     if state.get("used_stop_words"):

@@ -36,7 +36,8 @@ run_events retrieval
 sources
 datasets examples queryspec question_prompt
 linking sql_attempt clarify
-embedded tools
+embedded tools plain_sql
+ability
 connect
 services
 answers conversation
@@ -179,6 +180,7 @@ MAY_CONNECT = {
     "agent/sql/system_catalogs.py": set(),
     "agent/sql/execute.py": set(),
     "agent/sample/shop.py": {"sqlite3"},
+    "agent/sample/harbours.py": {"sqlite3"},
     "training/rows.py": {"sqlite3"},
     "agent/retrieval/value_store.py": {"sqlite3"},
     "agent/datasets/workspace.py": {"duckdb"},

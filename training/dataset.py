@@ -9,9 +9,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from agent.embedded.compact import compact
-from agent.embedded.linking import is_shown_whole
 from agent.embedded.prompts import describe_briefly, statement_messages
 from agent.retrieval.linked_values import linked_values
+from agent.retrieval.selection import is_selected_whole
 from agent.schema.catalog import Catalog
 from agent.sources.source import Source
 from agent.sql.names import key_of
@@ -40,7 +40,7 @@ def selection_with(needed: Iterable[str], catalog: Catalog, rng: Random) -> Sele
     A schema that the agent shows whole is also reduced in 40 % of the cases.
     """
     tables, selected_keys = catalog.tables, set(needed)
-    if is_shown_whole(catalog) and rng.random() >= _SUBSET_SHARE:
+    if is_selected_whole(catalog) and rng.random() >= _SUBSET_SHARE:
         selected_keys = set(tables)
     else:
         others = [key for key in tables if key not in selected_keys]
@@ -64,7 +64,7 @@ def groups_of(
     catalog = source.catalog
     pairs = [(gold, answer) for gold in questions if (answer := compact(gold.sql, catalog)) is not None]
     rng.shuffle(pairs)
-    if not is_shown_whole(catalog):
+    if not is_selected_whole(catalog):
         # Statements over the same tables share a prompt with few other tables.
         pairs.sort(key=lambda pair: tables_of(pair[0].sql, catalog))
     for start in range(0, len(pairs), size):

@@ -46,12 +46,13 @@ _TOO_LONG = re.compile(
 # Raised by langchain-openai for a truncated body, a body without choices, or one that is not a chat completion.
 _MALFORMED_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
 
+Profile = Literal["standard", "plain", "embedded"]
+
 
 class ModelClient:
-    """Client of a chat model: `ask` returns structured answers, `write` the plain text of the embedded model.
+    """Client of a chat model: `ask` returns structured answers, `write` plain text.
 
-    `embedded` has the decoding options of the embedded model, which has its own prompts and generates only queries;
-    `profile` is then "embedded", else "standard".
+    `embedded` has the decoding options of the embedded model, which has its own prompts and generates only queries.
     """
 
     def __init__(
@@ -73,7 +74,11 @@ class ModelClient:
         self.chat = chat
         self.name = name
         self.embedded = embedded
-        self.profile: Literal["standard", "embedded"] = "embedded" if embedded else "standard"
+        plain_or_standard: Profile = "plain" if settings.llm_profile == "plain" else "standard"
+        self.profile: Profile = "embedded" if embedded else plain_or_standard
+        """The tasks given to the model: those of the embedded model, statements only ("plain"), or all."""
+        self.validates = True
+        """Whether the model can validate statements, with the profile "standard"."""
         self.probe_result: ProbeResult | None = None
         """What the endpoint and the model support, if they were probed."""
         self._settings = settings
@@ -125,13 +130,15 @@ class ModelClient:
         *,
         grammar: str | None = None,
         schema: tuple[str, dict[str, Any]] | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
+        temperature: float | None = None,
+        seed: int | None = None,
+        stop: str | None = None,
+        max_tokens: int | None = None,
     ) -> str:
         """Return the text that the model generates, recorded as a call for `GeneratedSQL` or the name of `schema`.
 
         `grammar` (GBNF) or `schema` (a name and a JSON Schema) constrains the text on servers that support it. The same
-        `seed` gives the same text.
+        `seed` gives the same text, which ends before `stop`. By default the temperature is that of the client.
 
         Raises:
             ModelAnswerUnreadable: the text was cut off.
@@ -139,7 +146,10 @@ class ModelClient:
             ModelUnreachable, ModelRejected, BudgetExceeded: as for `ask`.
         """
         name = schema[0] if schema else GeneratedSQL.__name__
-        options: dict[str, Any] = {"temperature": temperature, "seed": seed}
+        values = {"temperature": temperature, "seed": seed, "stop": [stop] if stop else None}
+        options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        if max_tokens:
+            options |= body_options({"max_tokens": max_tokens})
         if grammar:
             options |= body_options({"grammar": grammar})
         if schema:

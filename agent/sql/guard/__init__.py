@@ -124,7 +124,7 @@ def sanitize(
     try:
         return _sanitize(sql, dialect, names, tuple(values.items()))
     except GuardTimeout:
-        return "", (Finding("length", f"checking the statement takes more than {_MAX_SECONDS:.0f} seconds of CPU time"),)
+        return "", (Finding("length", f"checking the statement takes over {_MAX_SECONDS:.0f} seconds of CPU time"),)
     except Exception as error:
         # Fail closed: an unexpected error in the guard rejects the statement.
         _log.exception("the guard failed on a statement")

@@ -1,11 +1,11 @@
-"""Few tables and columns for the embedded model, in the catalog's order."""
+"""Few tables and columns without a model, in the order of the catalog."""
 
 from pathlib import Path
 
 import pytest
 
-from agent.embedded.linking import embedded_columns, embedded_tables
 from agent.llm.scripted import ScriptedModel
+from agent.retrieval.selection import select_columns, select_tables
 from agent.services import Services
 from agent.settings import Settings
 from agent.sources.source import Source
@@ -13,9 +13,9 @@ from agent.types import EmbeddedOptions
 from tests.databases import make_database, open_url
 
 
-def embedded_selection(question: str, source: Source) -> dict[str, list[str]]:
-    tables = embedded_tables(question, source)
-    return embedded_columns(question, source, {key: source.catalog.tables[key].column_names for key in tables})
+def selection(question: str, source: Source) -> dict[str, list[str]]:
+    tables = select_tables(question, source)
+    return select_columns(question, source, {key: source.catalog.tables[key].column_names for key in tables})
 
 
 def measures(count: int) -> str:
@@ -50,11 +50,11 @@ def wide(tmp_path: Path) -> Source:
 
 
 def test_a_small_schema_is_taken_whole_whatever_is_asked(wide: Source) -> None:
-    assert embedded_tables("the sites", wide) == embedded_tables("colours of birds", wide) == list(wide.catalog.tables)
+    assert select_tables("the sites", wide) == select_tables("colours of birds", wide) == list(wide.catalog.tables)
 
 
 def test_of_a_large_schema_the_best_tables_with_their_joins_stand_in_its_order(large: Source) -> None:
-    tables = embedded_tables("How many students have each kind of allergy?", large)
+    tables = select_tables("How many students have each kind of allergy?", large)
 
     assert {"student", "allergy", "has"} <= set(tables)
     assert len(tables) <= 8
@@ -62,16 +62,16 @@ def test_of_a_large_schema_the_best_tables_with_their_joins_stand_in_its_order(l
 
 
 def test_a_further_attempt_reads_slips_of_the_pen(large: Source) -> None:
-    assert "student" not in embedded_tables("the studnets", large)
-    assert "student" in embedded_tables("the studnets", large, attempt=2)
+    assert "student" not in select_tables("the studnets", large)
+    assert "student" in select_tables("the studnets", large, attempt=2)
 
 
 def test_a_question_that_meets_nothing_gets_the_first_tables(large: Source) -> None:
-    assert embedded_tables("xyzzy", large) == list(large.catalog.tables)[:6]
+    assert select_tables("xyzzy", large) == list(large.catalog.tables)[:6]
 
 
 def test_of_a_wide_table_keys_and_what_the_question_names_are_shown(wide: Source) -> None:
-    shown = embedded_selection("What was the wind speed on foggy days?", wide)
+    shown = selection("What was the wind speed on foggy days?", wide)
 
     assert list(shown) == list(wide.catalog.tables)
     assert len(shown["readings"]) == 16
@@ -88,7 +88,7 @@ def test_the_agent_links_as_the_builder_of_training_sets_does(wide: Source, larg
         keys = services.roles.linker.link_tables(question, source, 1).keys
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
 
-        assert services.roles.linker.link_columns(question, source, tables) == embedded_selection(question, source)
+        assert services.roles.linker.link_columns(question, source, tables) == selection(question, source)
 
 
 def test_a_question_off_topic_gets_no_table(large: Source) -> None:

@@ -1,42 +1,26 @@
-"""Schema linking for the embedded model: few tables and columns, selected without a model call.
+"""Selection of tables and columns for a question without a model, for models that can only write statements.
 
-Tables and columns keep the order of the catalog, so that the prompts over one database share a prefix, which the server
-caches.
+Tables and columns keep the order of the catalog, so that the prompts over one database share a prefix, which servers
+cache.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from agent.linking import LinkedTables
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.linked_values import linked_values
 from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog
 from agent.schema.words import content_words, words
-from agent.sources.source import Source
 
 _WHOLE_TABLES, _WHOLE_COLUMNS = 10, 80
-"""Limits up to which a schema is shown whole."""
+"""Limits up to which a schema is selected whole."""
 _MAX_RANKED_TABLES = 6
 _MAX_COLUMNS = 16
 
 
-class EmbeddedLinker:
-    """Selects tables and columns by words and stored values. See `agent.linking.Linker`."""
-
-    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
-        """Return at most 10 tables; none if the question has no word in common with the schema."""
-        if not source.index.may_concern(question, fuzzy=attempt - 1):
-            return LinkedTables([])
-        return LinkedTables([key for key in embedded_tables(question, source, attempt) if source.is_readable(key)])
-
-    def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
-        """Return at most 16 columns of each table."""
-        return embedded_columns(question, source, tables)
-
-
 class Linkable(Protocol):
-    """The parts of a `Source` that linking reads; the builder of training sets provides only these."""
+    """The parts of a `Source` that the selection reads; the builder of training sets provides only these."""
 
     @property
     def catalog(self) -> Catalog:
@@ -51,20 +35,20 @@ class Linkable(Protocol):
         """The index of stored values."""
 
 
-def is_shown_whole(catalog: Catalog) -> bool:
-    """Return whether the embedded model is shown the whole schema for every question."""
+def is_selected_whole(catalog: Catalog) -> bool:
+    """Return whether all tables are selected for every question: at most 10 tables with at most 80 columns."""
     columns = sum(len(table.columns) for table in catalog.tables.values())
     return len(catalog.tables) <= _WHOLE_TABLES and columns <= _WHOLE_COLUMNS
 
 
-def embedded_tables(question: str, source: Linkable, attempt: int = 1) -> list[str]:
+def select_tables(question: str, source: Linkable, attempt: int = 1) -> list[str]:
     """Return the keys of the tables for `question`, in the catalog's order.
 
-    All tables of a schema with at most 10 tables and 80 columns; otherwise the best 6 of the index and the tables
-    needed to join them, at most 10 in total. Each further attempt, counted from 1, tolerates more spelling errors.
+    All tables of a small schema (`is_selected_whole`); otherwise the best 6 of the index and the tables needed to join
+    them, at most 10 in total. Each further attempt, counted from 1, tolerates more spelling errors.
     """
     tables = source.catalog.tables
-    if is_shown_whole(source.catalog):
+    if is_selected_whole(source.catalog):
         return list(tables)
     ranked = source.index.rank(question, fuzzy=attempt - 1, limit=_MAX_RANKED_TABLES)
     candidates = (source.index.connected(ranked[:count]) for count in range(len(ranked), 0, -1))
@@ -72,7 +56,7 @@ def embedded_tables(question: str, source: Linkable, attempt: int = 1) -> list[s
     return [key for key in tables if key in subset] or list(tables)[:_MAX_RANKED_TABLES]
 
 
-def embedded_columns(question: str, source: Linkable, tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def select_columns(question: str, source: Linkable, tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return at most 16 columns of each of `tables`, in the table's order.
 
     Priority: keys, columns that share a word with the question, columns that store a value named in it, others.

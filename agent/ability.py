@@ -1,0 +1,113 @@
+"""Measurement of what a model can do: answer questions in JSON, and judge statements. The result is cached.
+
+The questions are about a small database of its own. The statements that the model writes are executed, and their rows
+are compared with those of the reference.
+"""
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import SecretStr
+
+from agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.llm.client import ModelClient
+from agent.llm.probe_result import store_probe
+from agent.llm.schemas import SQLValidation
+from agent.plain_sql import PlainSqlWriter
+from agent.question_prompt import question_messages
+from agent.record.step import current_step
+from agent.sample.harbours import build_harbours
+from agent.settings import Settings, SourceSettings
+from agent.sources.source import Source, open_source
+from agent.sql.compare import comparison_key
+from agent.sql_attempt import SqlWriter, StandardSqlWriter
+from agent.state import State
+from agent.types import Limits
+
+_COUNT = "How many ferries are longer than 40 metres?"
+_MOST = "Which harbour has the most boats? Return its name."
+_NONE = "Which harbours have no boats? Return their names."
+_REFERENCES = {
+    _COUNT: "SELECT COUNT(*) FROM boats WHERE kind = 'ferry' AND length_m > 40",
+    _MOST: "SELECT harbours.name FROM harbours JOIN boats ON boats.harbour_id = harbours.id "
+    "GROUP BY harbours.id, harbours.name ORDER BY COUNT(*) DESC LIMIT 1",
+    _NONE: "SELECT name FROM harbours WHERE id NOT IN (SELECT harbour_id FROM boats)",
+}
+"""Questions with their reference."""
+_JUDGED = (
+    (_NONE, _REFERENCES[_NONE], True),
+    (_MOST, _REFERENCES[_MOST].replace("DESC", "ASC"), False),
+    (_COUNT, "SELECT COUNT(*) FROM boats WHERE kind = 'ferry'", False),
+)
+"""Questions, statements, and whether a statement answers its question."""
+_TODAY = date(2026, 1, 1)
+"""The questions do not depend on the date, so the prompts are always the same."""
+
+
+def adapt_profile(model: ModelClient, settings: Settings) -> None:
+    """Set the profile of a probed model and whether it validates, as measured before or by at most six questions.
+
+    A model that does not answer all questions in JSON gets the profile `plain`. If the endpoint fails, nothing is set,
+    and the question that waits for the model reports the failure.
+    """
+    probe = model.probe_result
+    if probe is None:
+        return
+    if probe.handles_json is None:
+        # The calls belong to no question: neither to its record nor to its budget.
+        token = current_step.set(None)
+        try:
+            handles_json, validates = _measure(model, settings.statement_limits)
+        except (ModelUnreachable, ModelRejected):
+            return
+        finally:
+            current_step.reset(token)
+        probe = model.probe_result = replace(probe, handles_json=handles_json, validates=validates)
+        store_probe(settings.cache_dir, model.failures.url, model.name, probe)
+    model.profile = "standard" if probe.handles_json else "plain"
+    model.validates = probe.validates is not False
+
+
+def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool]:
+    """Return whether the model answers in JSON, and whether it judges statements correctly.
+
+    A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.
+    """
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "harbours.sqlite")
+        build_harbours(path)
+        source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), limits)
+        try:
+            if not all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
+                return False, False
+            return True, all(_judges(*judged, model, source) for judged in _JUDGED)
+        except ModelUnreachable:
+            PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
+            return False, False
+        finally:
+            source.close()
+
+
+def _state(question: str, source: Source) -> State:
+    return State(question=question, relevant_tables_with_rel_columns=source.catalog.selection(), examples=[])
+
+
+def _answers(question: str, writer: SqlWriter, source: Source) -> bool:
+    """Return whether the statement that `writer` gives returns the rows of the reference."""
+    sql = writer.write(_state(question, source), source, lambda: (), _TODAY).sql
+    try:
+        rows = source.execute(sql)
+    except DatasphinxError:
+        return False
+    return comparison_key(rows, ordered=False) == comparison_key(source.execute(_REFERENCES[question]), ordered=False)
+
+
+def _judges(question: str, sql: str, is_right: bool, model: ModelClient, source: Source) -> bool:
+    """Return whether the model's verdict on `sql` is correct."""
+    messages = question_messages("validate_sql", _state(question, source), source, _TODAY, sql=sql, findings="")
+    try:
+        return model.ask(SQLValidation, messages).is_valid is is_right
+    except ModelAnswerUnreadable:
+        return False

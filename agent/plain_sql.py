@@ -1,0 +1,121 @@
+"""Statements of models that cannot write JSON or understand long instructions: one text call without a format.
+
+The prompt is the schema as CREATE TABLE statements and the question. The model completes a fenced SELECT.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import count
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+import prompts
+from agent.errors import ModelAnswerUnreadable, ModelRejected
+from agent.examples.selection import ShownExample, examples_in_prompt
+from agent.llm.client import ModelClient
+from agent.llm.parse import clean_sql
+from agent.llm.reasoning import without_reasoning
+from agent.llm.statement import holds_statement
+from agent.messages import Message
+from agent.question_prompt import question_context
+from agent.schema.ddl import create_statements
+from agent.sources.source import Source
+from agent.sql.compare import canonical_sql
+from agent.sql.guard import parse
+from agent.sql.repair import repair
+from agent.sql_attempt import WrittenSql, attempt_context
+from agent.state import State
+
+_START = "```sql\nSELECT"
+"""The beginning of the answer, which the model continues."""
+_FENCE = "```"
+_WHOLE_STATEMENT = re.compile(r"\A\s*(?:SELECT|WITH)\b|```\w*\s+(?:SELECT|WITH)\b", re.IGNORECASE)
+"""A statement from its beginning: some servers repeat the start of the answer, or begin a new one."""
+_RETRY_TEMPERATURE = 0.6
+_MAX_SAMPLES = 3
+_MAX_TOKENS = 512
+"""Limit of an answer: small models may repeat a condition without end."""
+
+
+@dataclass(frozen=True)
+class PlainSqlWriter:
+    """Writes statements with one text call. The model continues the start of its answer if the endpoint allows that."""
+
+    model: ModelClient
+    may_repair: bool = True
+    _rejections: list[ModelRejected] = field(default_factory=list, compare=False, repr=False)
+    """Set once the endpoint has rejected the start of an answer; later requests have none."""
+
+    def write(
+        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+    ) -> WrittenSql:
+        """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`.
+
+        Further attempts are sampled, up to three times if a statement equals one that failed.
+        """
+        examples, changes = state.get("examples"), dict[str, Any]()
+        if examples is None:
+            examples = changes["examples"] = list(choose_examples())
+        messages = _messages(state, source, examples, today)
+        dialect = source.catalog.dialect
+        tried, attempt = state.get("tried_sql") or (), state.get("sql_generate_count", 0)
+        for sample in count(1):
+            try:
+                sql = self._statement(messages, dialect, seed=attempt * _MAX_SAMPLES + sample if attempt else 0)
+            except ModelAnswerUnreadable as error:
+                return WrittenSql(problem=error.as_message(), changes=changes)
+            repaired = repair(sql, source.catalog)
+            sql, repairs = (repaired.sql, repaired.description) if repaired else (sql, "")
+            if not attempt or sample == _MAX_SAMPLES or canonical_sql(sql, dialect) not in tried:
+                break
+        return WrittenSql(sql, repairs, "" if sql else Message("answer_empty"), changes=changes)
+
+    def _statement(self, messages: list[BaseMessage], dialect: str, seed: int) -> str:
+        """Return the statement that the model writes, greedily with `seed` 0, else sampled; empty if it writes none."""
+        options: dict[str, Any] = {"temperature": _RETRY_TEMPERATURE, "seed": seed} if seed else {}
+        options["max_tokens"] = _MAX_TOKENS
+        rejection = None
+        if not self._rejections:
+            try:
+                text = self.model.write([*messages, AIMessage(_START)], stop=_FENCE, **options)
+            except ModelRejected as error:
+                rejection = error
+            else:
+                sql = _continued(without_reasoning(text))
+                if _is_parsable(sql, dialect):
+                    return sql
+        text = without_reasoning(self.model.write(messages, **options))
+        if rejection:
+            # Without the start of the answer, the same request was accepted.
+            self._rejections.append(rejection)
+        return clean_sql(text) if holds_statement(text) else ""
+
+
+def _messages(state: State, source: Source, examples: Sequence[ShownExample], today: date) -> list[BaseMessage]:
+    selection, question = state["relevant_tables_with_rel_columns"], state["question"]
+    context = [*question_context(state, source), *attempt_context(state)]
+    return prompts.render(
+        "generate_sql",
+        "plain",
+        dialect=source.catalog.dialect,
+        today=today.isoformat(),
+        schema=create_statements(source.shown_catalog, selection, source.database.quote),
+        examples=examples_in_prompt(examples),
+        context="".join(f"{paragraph}\n\n" for paragraph in context),
+        question=question,
+    )
+
+
+def _continued(text: str) -> str:
+    """Return the statement of which `text` is the continuation, or which it holds from its beginning."""
+    return clean_sql(text if _WHOLE_STATEMENT.search(text) else f"SELECT {text}")
+
+
+def _is_parsable(sql: str, dialect: str) -> bool:
+    try:
+        return bool(parse(sql, dialect))
+    except ValueError:
+        return False

@@ -1,0 +1,69 @@
+"""Rendering of a schema as CREATE TABLE statements, which models that are trained on code read best."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from agent.schema.describe import Selection, one_line, quoted_key
+
+_MAX_DISTINCT = 20
+_MAX_VALUES = 8
+_MAX_VALUE_CHARS = 40
+
+
+def create_statements(catalog: Catalog, selection: Selection, quote: Callable[[str], str]) -> str:
+    """Return a CREATE TABLE statement for each table of `selection`, with its selected columns and all keys of these.
+
+    A comment after a column holds its comment and, if it has at most 20 distinct texts, up to 8 of them. Tables that
+    no longer exist are left out.
+    """
+    tables = [catalog.tables[key] for key in selection if key in catalog.tables]
+    return "\n\n".join(_create_statement(table, set(selection[table.key]), catalog, quote) for table in tables)
+
+
+def _create_statement(table: Table, names: set[str], catalog: Catalog, quote: Callable[[str], str]) -> str:
+    columns = [column for column in table.columns if column.name in names]
+    lines = [(_column(table, column, quote), _remark(catalog, table, column)) for column in columns]
+    lines += [(constraint, "") for constraint in _constraints(table, names, catalog, quote)]
+    ends = [","] * (len(lines) - 1) + [""]
+    body = "\n".join(f"  {text}{end}{remark}" for (text, remark), end in zip(lines, ends, strict=True))
+    comment = f"-- {one_line(table.comment, 200)}\n" if table.comment else ""
+    return f"{comment}CREATE TABLE {quoted_key(table, quote)} (\n{body}\n);"
+
+
+def _column(table: Table, column: Column, quote: Callable[[str], str]) -> str:
+    key = " PRIMARY KEY" if table.primary_key == (column.name,) else ""
+    return f"{quote(column.name)} {column.type}{key}"
+
+
+def _remark(catalog: Catalog, table: Table, column: Column) -> str:
+    values = ", ".join("'" + value.replace("'", "''") + "'" for value in _values(catalog, table, column))
+    parts = [one_line(column.comment, 200) if column.comment else "", values]
+    text = "; ".join(filter(None, parts))
+    return f" -- {text}" if text else ""
+
+
+def _values(catalog: Catalog, table: Table, column: Column) -> Sequence[str]:
+    """Return all stored texts of the column if they are few, else the most frequent; none if they are many."""
+    if column.type_class != "text" or column.distinct is None or column.distinct > _MAX_DISTINCT:
+        return ()
+    samples = catalog.values.get((table.key, column.name), ())
+    values = samples if 0 < len(samples) <= _MAX_VALUES else column.examples[:_MAX_VALUES]
+    return [value for value in values if 0 < len(value) <= _MAX_VALUE_CHARS and value.isprintable()]
+
+
+def _constraints(table: Table, names: set[str], catalog: Catalog, quote: Callable[[str], str]) -> Iterator[str]:
+    if len(table.primary_key) > 1 and names.issuperset(table.primary_key):
+        yield f"PRIMARY KEY ({_names(table.primary_key, quote)})"
+    for foreign_key in table.foreign_keys:
+        target = catalog.tables.get(foreign_key.target)
+        if target and names.issuperset(foreign_key.columns):
+            yield _foreign_key(foreign_key, target, quote)
+
+
+def _foreign_key(foreign_key: ForeignKey, target: Table, quote: Callable[[str], str]) -> str:
+    references = f"{quoted_key(target, quote)} ({_names(foreign_key.target_columns, quote)})"
+    return f"FOREIGN KEY ({_names(foreign_key.columns, quote)}) REFERENCES {references}"
+
+
+def _names(names: Sequence[str], quote: Callable[[str], str]) -> str:
+    return ", ".join(map(quote, names))
