@@ -29,7 +29,7 @@ _MIN_SIMILARITY = 0.35
 _MATCH_FEATURES = FEATURES.index("named")
 """Number of features that are above 0 only if a term of the question matches a table."""
 
-_FORMAT = 1
+_FORMAT = 2
 """Increased with every change of the stored data or of the conversion of texts to terms."""
 
 

@@ -1,6 +1,7 @@
 """Inverted index of a catalog in flat arrays: the tables that contain a term, and the strength of each match."""
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -10,11 +11,18 @@ from numpy.typing import NDArray
 
 from agent.retrieval.arrays import Arrays, array_1d, check_numbers, check_starts, pack_json, unpack_json
 from agent.schema.catalog import Catalog, Table
-from agent.schema.words import han_pairs, spelt_words, stem, words
+from agent.schema.words import han_pairs, is_function_word, spelt_words, stem, words
 
 _MIN_SPLIT_LENGTH = 6
 _MIN_PART_LENGTH = 3
 _SHORT_PARTS = frozenset(["id", "no"])
+_PREFIX_LENGTHS = (2, 3)
+"""Lengths of a prefix of the schema, such as `sb` in `sbcustomer`."""
+_ENGLISH_PREFIXES = "be co com con de dis en ex im in mis out per pre pro re sub un".split()
+"""Prefixes of English words: the names `reorder`, `rename` and `review` share no prefix of their schema."""
+_MIN_PREFIXED_WORDS = 3
+_MIN_STEM_LENGTH = 4
+"""Minimum length of a word of a comment, of a word with a plural, and of a word after a prefix."""
 _COMMON = frozenset(
     """account address age amount balance birth city code comment cost count country cust date day desc email end
     first group key last level line list month name nation num number order part phone price qty rate region ship
@@ -31,11 +39,14 @@ _MIN_VALUES_PER_TABLE = 20
 class Identifiers:
     """Tokeniser of identifiers, with the vocabulary of the schema itself."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        """Collect the vocabulary from `names`."""
-        self._vocabulary = {
-            word for name in names for word in spelt_words(name) if len(word) >= _MIN_PART_LENGTH
-        } | _COMMON
+    def __init__(self, names: Iterable[str], comments: Iterable[str] = ()) -> None:
+        """Collect the vocabulary from `names` and the longer words of `comments`."""
+        spelt = {word for name in names for word in spelt_words(name)}
+        described = {word for comment in comments for word in spelt_words(comment) if not is_function_word(word)}
+        known = {word for word in spelt if len(word) >= _MIN_PART_LENGTH} | _COMMON
+        known |= {word for word in described if len(word) >= _MIN_STEM_LENGTH}
+        self._vocabulary = known | {form for word in known for form in _number_forms(word)}
+        self._prefixes = self._shared_prefixes(spelt)
         self._terms: dict[str, tuple[str, ...]] = {}
         self.spellings: dict[str, str] = {}
         """One spelling for the stem of each single word."""
@@ -51,7 +62,10 @@ class Identifiers:
         return self._terms[name]
 
     def words(self, name: str) -> frozenset[str]:
-        """Return the stems of the words in `name`; words joined without a separator are split."""
+        """Return the stems of the words in `name`; words joined without a separator are split.
+
+        A prefix that several names share, such as `sb` in `sbcustomer`, is a word of its own.
+        """
         return frozenset(stem(part) for word in spelt_words(name) for part in self._split(word)).union(han_pairs(name))
 
     def _parse(self, name: str) -> tuple[str, ...]:
@@ -62,16 +76,69 @@ class Identifiers:
         pairs = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
         return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spellings), *pairs, *han_pairs(name)]))
 
+    def _shared_prefixes(self, spelt: Iterable[str]) -> frozenset[str]:
+        """Return the short prefixes without a meaning that precede known words in several names, as in `sbcustomer`."""
+        words_by_prefix: dict[str, set[str]] = defaultdict(set)
+        for word in spelt:
+            for length in _PREFIX_LENGTHS:
+                rest = word[length:]
+                if len(rest) >= _MIN_STEM_LENGTH and rest in self._vocabulary and word not in _COMMON:
+                    words_by_prefix[word[:length]].add(rest)
+        for prefix in _ENGLISH_PREFIXES:
+            words_by_prefix.pop(prefix, None)
+        return frozenset(prefix for prefix, rests in words_by_prefix.items() if len(rests) >= _MIN_PREFIXED_WORDS)
+
     def _split(self, word: str) -> list[str]:
+        """Return the words of which `word` consists, fewest first, or `word` itself."""
         if len(word) < _MIN_SPLIT_LENGTH or word in _COMMON:
             return [word]
-        cuts = range(_MIN_PART_LENGTH, len(word) - 1)
+        prefix = next((word[:length] for length in _PREFIX_LENGTHS if word[:length] in self._prefixes), "")
+        splits = [parts for start in dict.fromkeys(("", prefix)) if (parts := self._parts(word, start))]
+        if not splits:
+            return [word]
+        fewest = min(splits, key=lambda parts: (len(parts), -min(map(len, parts[-2:]))))
+        return [shorter for part in fewest for shorter in self._split(part)]
+
+    def _parts(self, word: str, prefix: str) -> list[str] | None:
+        """Return `prefix` and up to three known words after it that make up `word`; None if there are none."""
+        rest = word.removeprefix(prefix)
+        if prefix and rest in self._vocabulary:
+            return [prefix, rest]
+        parts = self._two_words(rest) or self._three_words(rest)
+        return [prefix, *parts] if prefix and parts else parts
+
+    def _two_words(self, word: str) -> list[str] | None:
+        if word[-2:] in _SHORT_PARTS and word[:-2] in self._vocabulary:
+            return [word[:-2], word[-2:]]
         splits = [
-            (word[:at], word[at:])
-            for at in cuts
-            if word[:at] in self._vocabulary and (word[at:] in self._vocabulary or word[at:] in _SHORT_PARTS)
+            [word[:at], word[at:]]
+            for at in range(_MIN_PART_LENGTH, len(word) - 1)
+            if word[:at] in self._vocabulary and word[at:] in self._vocabulary
         ]
-        return list(max(splits, key=lambda split: min(map(len, split)))) if splits else [word]
+        return max(splits, key=lambda parts: min(map(len, parts)), default=None)
+
+    def _three_words(self, word: str) -> list[str] | None:
+        splits = [
+            [word[:at], *rest]
+            for at in range(_MIN_STEM_LENGTH, len(word) - 2 * _MIN_STEM_LENGTH + 3)
+            if word[:at] in self._vocabulary and (rest := self._two_words(word[at:]))
+        ]
+        return max(splits, key=lambda parts: min(map(len, parts)), default=None)
+
+
+def _number_forms(word: str) -> Iterator[str]:
+    """Yield the plural or singular of an English word by its ending."""
+    if len(word) < _MIN_STEM_LENGTH or not word.isascii():
+        return
+    if word.endswith("ies"):
+        yield f"{word[:-3]}y"
+    elif word.endswith("s"):
+        if not word.endswith(("ss", "us", "is")):
+            yield word[:-1]
+    elif word.endswith("y"):
+        yield f"{word[:-1]}ies"
+    else:
+        yield f"{word}s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +217,13 @@ class _Reader:
 
     def __init__(self, catalog: Catalog) -> None:
         names = {name for table in catalog.tables.values() for name in (table.name, *table.column_names)}
-        self._catalog, self._identifiers = catalog, Identifiers(names)
+        comments = {
+            comment
+            for table in catalog.tables.values()
+            for comment in (table.comment, *(column.comment for column in table.columns))
+            if comment
+        }
+        self._catalog, self._identifiers = catalog, Identifiers(names, comments)
         self._budget = max(_MIN_VALUES_PER_TABLE, _MAX_VALUES // max(1, len(catalog.tables)))
 
     def read(self) -> Postings:

@@ -261,14 +261,18 @@ _ColumnKey = tuple[str, str]
 
 
 def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
-    """Report equi-joins of columns that no declared or inferred foreign key connects."""
+    """Report equi-joins of columns that no declared or inferred foreign key connects.
+
+    If the schema declares no foreign keys, only those are reported that differ from an inferred key.
+    """
     for scope, _ in query.selects():
         for equal in scope.find_all(exp.EQ):
             left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
             if left and right and equal.this.table != equal.expression.table and not _is_supported(left, right, query):
                 keys = _keys_between(left, right)
-                hint = f"; keys join {', '.join(keys)}" if keys else ""
-                yield Remark(f"no key supports the join of {left} with {right}{hint}")
+                if keys or query.catalog.declares_foreign_keys:
+                    hint = f"; keys join {', '.join(keys)}" if keys else ""
+                    yield Remark(f"no key supports the join of {left} with {right}{hint}")
 
 
 def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:

@@ -3,7 +3,8 @@
 Recall is the share of questions with ALL tables of their gold SQL among the first so many. Every schema of Spider is
 one schema of 837 tables; which database a question is about is not told. `--part train` asks a fixed sample of the
 training questions, to which weights are fitted; `--sizes 837 10000 100000` adds tables that distract; `--ablation`
-leaves out one part after the other.
+leaves out one part after the other; `--joined` writes the names of every second database without separators,
+and then with a prefix of two letters, as in `sbcustomer`.
 """
 
 import argparse
@@ -35,6 +36,11 @@ def main() -> None:
         widened = spider.with_distractors(tables, size)
         _print(setting=f"{given.part}, {size} tables", **union(catalog_of(widened), questions))
     _print(setting=f"{given.part}, one database each", **per_database(tables, questions))
+    if given.joined:
+        for name in ("joined", "prefixed"):
+            renamed = spider.with_joined_names(tables, prefixed=name == "prefixed")
+            _print(setting=f"{given.part}, {name} names, {len(tables)} tables", **union(catalog_of(renamed), questions))
+            _print(setting=f"{given.part}, {name} names, one database each", **per_database(renamed, questions))
     for name, figures in ablation(tables, questions, given.part) if given.ablation else ():
         _print(setting=f"{given.part}, {name}", **figures)
 
@@ -129,6 +135,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--part", choices=("dev", "train"), default="dev")
     parser.add_argument("--sizes", type=int, nargs="*", default=[837])
     parser.add_argument("--ablation", action="store_true")
+    parser.add_argument("--joined", action="store_true")
     return parser.parse_args()
 
 

@@ -3,7 +3,8 @@
 import gzip
 import json
 import random
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,6 +93,37 @@ def with_distractors(tables: Mapping[str, Table], size: int) -> dict[str, Table]
         renamed = {key: f"{len(found)}.{number}.{name}" for number, (key, name) in enumerate(new.items())}
         found |= {renamed[key]: _disguised(new[key], table, renamed, columns, chance) for key, table in copied.items()}
     return dict(list(found.items())[:size])
+
+
+def with_joined_names(tables: Mapping[str, Table], *, prefixed: bool) -> dict[str, Table]:
+    """Return `tables` with all names of every second database in lower case and without separators.
+
+    With `prefixed`, they begin with two consonants, drawn for each database.
+    """
+    chance = random.Random(_SEED)
+    databases = list(dict.fromkeys(key.split(".")[0] for key in tables))
+    prefixes = {
+        database: "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=2)) if prefixed else ""
+        for database in databases[::2]
+    }
+
+    def joined(key: str, names: Iterable[str]) -> tuple[str, ...]:
+        prefix = prefixes.get(key.split(".")[0])
+        return tuple(names if prefix is None else (prefix + re.sub(r"\W|_", "", name).lower() for name in names))
+
+    def renamed(key: str, table: Table) -> Table:
+        names = joined(key, table.column_names)
+        return Table(
+            *joined(key, [table.name]),
+            tuple(column._replace(name=name) for column, name in zip(table.columns, names, strict=True)),
+            primary_key=joined(key, table.primary_key),
+            foreign_keys=tuple(
+                ForeignKey(joined(key, each.columns), each.target, joined(each.target, each.target_columns))
+                for each in table.foreign_keys
+            ),
+        )
+
+    return {key: renamed(key, table) for key, table in tables.items()}
 
 
 def _disguised(

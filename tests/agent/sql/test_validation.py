@@ -4,8 +4,11 @@ import gc
 from dataclasses import replace
 from weakref import ref
 
+import pytest
+
 from agent.errors import StatementUnsound
 from agent.retrieval.value_index import ValueIndex
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.sql.names import resolve
 from agent.sql.validation import find_problem, problems_of, validated_sql, warnings_of
 from tests.agent.sql.catalogs import catalog
@@ -67,3 +70,22 @@ def test_values_that_cannot_be_read_stop_nothing() -> None:
 
 def test_a_column_that_is_not_indexed_is_not_doubted() -> None:
     assert warnings_of("SELECT id FROM orders WHERE status = 'lost'", catalog("sqlite"), lambda: VALUES) == ()
+
+
+@pytest.mark.parametrize("inferred", [None, True, False])
+def test_joins_without_a_key_are_reported_only_where_the_schema_has_keys(inferred: bool | None) -> None:
+    keys = () if inferred is None else (ForeignKey(("a_id",), "a", ("id",), inferred=inferred),)
+    text = [Column("id", "INTEGER"), Column("word", "TEXT")]
+    tables = [
+        Table("a", tuple(text)),
+        Table("b", (*text, Column("a_id", "INTEGER")), foreign_keys=keys),
+        Table("c", tuple(text)),
+    ]
+    schema = Catalog("sqlite", {table.key: table for table in tables})
+
+    def found(condition: str) -> tuple[str, ...]:
+        return warnings_of(f"SELECT a.id FROM a JOIN b ON a.id = b.a_id JOIN c ON {condition}", schema)
+
+    assert bool(found("c.word = a.id")) is (inferred is False)
+    other = warnings_of("SELECT a.id FROM a JOIN b ON a.id = b.id + 0 AND a.word = b.id", schema)
+    assert bool(other) is (inferred is not None)
