@@ -74,7 +74,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "description": "true when the tables cannot answer the question at all",
                     },
                 },
-                "required": ["sql", "assumptions", "off_topic"],
+                "required": ["plan", "sql", "assumptions", "off_topic"],
                 "additionalProperties": False,
             },
         },
