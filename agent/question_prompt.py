@@ -35,6 +35,7 @@ def question_messages(
     paragraphs = [*_stored_values(state, source, selection), *_question_context(state), *context]
     return prompts.render(
         name,
+        instructions=source.instructions,
         dialect=source.catalog.dialect,
         schema=describe(source.shown_catalog, selection, source.database.quote),
         today=today.isoformat(),
