@@ -140,7 +140,7 @@ class StandardLinker:
             lines.append(line)
             keys.append(key)
         catalog = source.shown_catalog
-        variables = {"tables": "\n".join(lines), "question": question}
+        variables = {"instructions": source.instructions, "tables": "\n".join(lines), "question": question}
         try:
             answer = self._select(TableSelection, "select_tables", variables)
             matches = {name: matching_tables(name, catalog) for name in answer.tables}
@@ -165,6 +165,7 @@ class StandardLinker:
         if fits_budget(source, tables.items(), self.schema_token_budget):
             return tables
         variables = {
+            "instructions": source.instructions,
             "schema": describe(source.shown_catalog, tables, source.database.quote, values=False),
             "question": question,
         }

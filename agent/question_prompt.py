@@ -35,6 +35,7 @@ def question_messages(
     paragraphs = [*question_context(state, source), *context]
     return prompts.render(
         name,
+        instructions=source.instructions,
         dialect=source.catalog.dialect,
         schema=describe(source.shown_catalog, selection, source.database.quote),
         today=today.isoformat(),

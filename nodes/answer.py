@@ -30,6 +30,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     roles, max_rows = services.roles, services.settings.short_table_rows
+    source = services.source(state.get("source"))
     output = compose_answer(
         state["question"],
         {"result": result},
@@ -38,12 +39,15 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         requested=requested,
         sql=sql,
         charts=[chart] if chart else [],
+        instructions=source.instructions,
     )
     if roles.caveat:
         note(roles.caveat)
-    catalog, language = services.source(state.get("source")).catalog, language_of(state["question"])
+    language = language_of(state["question"])
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
-    assumptions = assumptions_of(state.get("assumptions") or (), ambiguities, clarifications, sql, catalog, language)
+    assumptions = assumptions_of(
+        state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
+    )
     for assumption in assumptions:
         assume(assumption)
     if assumptions:

@@ -26,6 +26,8 @@ class Capabilities:
         self.calls_tools = calls_tools
         self.schema_in_prompt = False
         """Whether the model follows a schema only if the prompt contains it."""
+        self.returns_reasoning = False
+        """Whether the model has returned reasoning; it is then not asked for fields in which to reason."""
         self.rejections: dict[str, str] = {}
         """By part of a request (see `PARTS`) that the endpoint rejected, the text of the error."""
         self._unexplained_errors = 0
@@ -45,6 +47,7 @@ class Capabilities:
                 self.modes = tuple(mode for mode in self.modes if getattr(result, mode, None) is not False)
             self.calls_tools = self.calls_tools and result.tools is not False
             self.schema_in_prompt = self.schema_in_prompt or result.follows_schema is False
+            self.returns_reasoning = self.returns_reasoning or bool(result.reasoning)
 
     def note_rejected_part(self, part: str, text: str) -> None:
         """Leave `part` out of requests from now on; `text` is the text of the error."""

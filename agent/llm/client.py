@@ -31,6 +31,7 @@ from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
 from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
 from agent.llm.probe_result import ProbeResult
+from agent.llm.reasoning import has_reasoning
 from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
 from agent.llm.schemas import GeneratedSQL
 from agent.llm.tool_calls import call_of
@@ -183,9 +184,13 @@ class ModelClient:
         modes = self.capabilities.candidates(with_tools=bool(tools))
         mode, rejection, is_repeated = modes[0], None, False
         while True:
-            prompt = [*messages, *format_messages(schema, mode, tools, with_schema=with_schema)]
+            returns_reasoning = self.capabilities.returns_reasoning
+            instructions = format_messages(
+                schema, mode, tools, with_schema=with_schema, returns_reasoning=returns_reasoning
+            )
+            options = request_of(schema, mode, tools, returns_reasoning=returns_reasoning)
             try:
-                reply = self._invoke(schema.__name__, request_of(schema, mode, tools), prompt)
+                reply = self._invoke(schema.__name__, options, [*messages, *instructions])
             except openai.APIStatusError as error:
                 plainer_modes = modes[modes.index(mode) + 1 :]
                 is_too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
@@ -237,6 +242,7 @@ class ModelClient:
             return Reply(usage=NO_TOKENS if isinstance(error, openai.APIStatusError) else None, error=failure)
         except Exception as error:
             return Reply(error=error)
+        self.capabilities.returns_reasoning = self.capabilities.returns_reasoning or has_reasoning(answer)
         usage = _usage_of(answer)
         call = call_of(answer, tool_names(options.get("tools", ())))
         text = json.dumps(call, ensure_ascii=False) if call else answer.text

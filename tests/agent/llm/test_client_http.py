@@ -63,6 +63,10 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
             "schema": {
                 "type": "object",
                 "properties": {
+                    "plan": {
+                        "type": "string",
+                        "description": "tables, joins, filters, groups and output columns needed; one or two sentences",
+                    },
                     "sql": {"type": "string", "description": "one SELECT statement; empty when off_topic"},
                     "assumptions": {
                         "type": "array",
@@ -78,7 +82,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "description": "when off_topic: what the tables lack, one sentence in the question's language",
                     },
                 },
-                "required": ["sql", "assumptions", "off_topic", "reason"],
+                "required": ["plan", "sql", "assumptions", "off_topic", "reason"],
                 "additionalProperties": False,
             },
         },
