@@ -12,6 +12,7 @@ from agent.graph import build_graph
 from agent.record.credentials import secrets_of
 from agent.services import Services
 from agent.settings import ModelPrice, RoleModel, Settings, load_settings
+from tests.agent.llm.probe_behaviours import model
 from tests.fake_openai import FakeOpenAI, Reply
 
 ANSWERS = {
@@ -48,6 +49,11 @@ def services(server: FakeOpenAI, cache_dir: Path) -> Callable[..., Services]:
 
 def models_by_schema(server: FakeOpenAI) -> dict[str | None, str]:
     return dict(zip(server.schemas, (request["model"] for request in server.requests), strict=True))
+
+
+def has_question(request: dict[str, Any]) -> bool:
+    name = request.get("response_format", {}).get("json_schema", {}).get("name")
+    return name in ANSWERS
 
 
 def keys_of(server: FakeOpenAI) -> list[str]:
@@ -106,6 +112,26 @@ def test_a_validator_at_an_endpoint_helps_the_embedded_model(other: FakeOpenAI, 
     services = Services(settings)
     assert services.model_of("validate").embedded is None
     assert services.model_of("validate").name == "v"
+
+
+def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
+    server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
+    server.default = lambda request: answer(request) if has_question(request) else model()(request)
+    closed = {"model": "v", "base_url": "http://127.0.0.1:9/v1"}
+    output = ask(services(llm_models={"validate": closed}, llm_profile="auto", cache_dir=tmp_path))
+    assert output["answer"].startswith("There are many orders.")
+    assert any("the check of the statement failed" in note for note in output["audit"]["notes"])
+
+
+def test_a_question_fails_if_the_endpoint_of_the_generator_is_down(
+    services: Callable[..., Services], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
+    closed = {"model": "g", "base_url": "http://127.0.0.1:9/v1"}
+    output = ask(services(llm_models={"generate": closed}, llm_profile="auto", cache_dir=tmp_path))
+    assert output["error"]["code"] == "model_unreachable"
 
 
 def test_a_scripted_model_has_all_roles(scripted: Any) -> None:
