@@ -74,8 +74,9 @@ def probe_on_first_use(client: ModelClient, cache_dir: Path) -> None:
     except (ModelUnreachable, ModelRejected):
         raise
     except Exception as error:
-        note(f"the probe of the model failed: {error}")
-        logger.warning("[MODEL] the probe failed: %r", error)
+        reason = client.failures.reason(error)
+        note(f"the probe of the model failed: {reason}")
+        logger.warning("[MODEL] the probe failed: %s", reason)
 
 
 def probe(client: ModelClient) -> ProbeResult:
@@ -104,8 +105,10 @@ def check_answer(client: ModelClient) -> None:
     """
     try:
         _answer(client, {}, [HumanMessage("Answer with the word: ready")])
+    except (ModelUnreachable, ModelRejected):
+        raise
     except Exception as error:
-        raise error if isinstance(error, ModelUnreachable | ModelRejected) else client.failures.of(error) from error
+        raise client.failures.of(error) from error
 
 
 class _Probe:

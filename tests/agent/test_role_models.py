@@ -10,8 +10,10 @@ import pytest
 from agent.errors import ConfigurationError
 from agent.graph import build_graph
 from agent.record.credentials import secrets_of
+from agent.record.step import ModelCall
+from agent.server.tenants import TenantServices
 from agent.services import Services
-from agent.settings import ModelPrice, RoleModel, Settings, load_settings
+from agent.settings import ModelPrice, RoleModel, Settings, TenantSettings, load_settings
 from tests.agent.llm.probe_behaviours import model
 from tests.fake_openai import FakeOpenAI, Reply
 
@@ -88,6 +90,18 @@ def test_each_model_has_its_price(server: FakeOpenAI, services: Callable[..., Se
 def test_the_limits_of_a_question_cover_all_roles(server: FakeOpenAI, services: Callable[..., Services]) -> None:
     ask(services(llm_models=ROLES, max_llm_calls=2))
     assert len(server.requests) == 2
+
+
+def test_the_calls_of_all_roles_count_for_a_tenant(
+    services: Callable[..., Services], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant = TenantServices(services(llm_models=ROLES), "a", TenantSettings(max_llm_calls=3))
+    spent: list[ModelCall] = []
+    monkeypatch.setattr(tenant.quota, "spend", spent.append)
+    ask(tenant)
+    assert {call["schema"]: call["model"] for call in spent} == {
+        "AmbiguityReview": "r", "GeneratedSQL": "m", "SQLValidation": "v",
+    }  # fmt: skip
 
 
 def test_a_role_at_another_endpoint_gets_its_own_key_only(
