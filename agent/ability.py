@@ -16,8 +16,8 @@ from agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, 
 from agent.llm.client import ModelClient
 from agent.llm.probe_result import ProbeResult, store_probe
 from agent.llm.schemas import SQLValidation
-from agent.record.step import current_step
 from agent.plain_sql import PlainSqlWriter
+from agent.record.step import current_step
 from agent.sample.harbours import build_harbours
 from agent.schema.describe import describe
 from agent.settings import Settings, SourceSettings

@@ -77,6 +77,8 @@ class ModelClient:
         """The tasks given to the model: those of the embedded model, statements only ("plain"), or all."""
         self.validates = True
         """Whether the model can validate statements, with the profile "standard"."""
+        self.continues_answers = True
+        """Whether a request may end with the start of the answer; False once the endpoint has rejected that."""
         self.probe_result: ProbeResult | None = None
         """What the endpoint and the model support, if they were probed."""
         self._settings = settings
@@ -186,7 +188,7 @@ class ModelClient:
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
-        request = request_body(schema, self.name, options, messages)
+        request = {**request_body(schema, self.name, options, messages), **self._profile_body()}
         if step:
             try:
                 step.check_budget(self._settings)
@@ -204,6 +206,11 @@ class ModelClient:
         if reply.error:
             raise reply.error
         return reply.text, reply.problem
+
+    def _profile_body(self) -> dict[str, Any]:
+        """Return the record of the profile, by which a replay selects the implementations; empty for the usual one."""
+        profile = {"profile": self.profile} if self.profile == "plain" else {}
+        return profile if self.validates else {**profile, "validates": False}
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
