@@ -1,7 +1,8 @@
 """Connections to the configured model and embedder, and the selection of the model-specific implementations."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,10 +13,11 @@ from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, Standar
 from agent.errors import ConfigurationError
 from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
+from agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation
 from agent.messages import Message
 from agent.plain_sql import PlainSqlWriter
 from agent.retrieval.semantic import Embedder, packaged_embedder
-from agent.settings import Settings
+from agent.settings import ModelRole, Settings
 from agent.sql_attempt import SqlWriter, StandardSqlWriter
 from agent.types import EmbeddedOptions
 
@@ -39,46 +41,54 @@ class ModelRoles:
     linker: Linker
     sql_writer: SqlWriter
     ambiguity_reviewer: AmbiguityReviewer
+    planner: ModelClient
+    """The model that chooses the steps of an analysis."""
+    validator: ModelClient
+    """The model that checks statements, if `checks_sql`."""
     text_writer: ModelClient | None
-    """The model, if it can write texts: narrations and standalone questions."""
+    """The model that writes texts, narrations and standalone questions, if there is one that can."""
     checks_sql: bool = True
-    """Whether the model can check a statement against the question."""
+    """Whether the validator can check a statement against the question."""
     calls_tools: bool = True
-    """Whether the model can choose the tools of an analysis; otherwise it only writes query specs."""
+    """Whether the planner can choose the tools of an analysis; otherwise it only writes query specs."""
     caveat: str = ""
     """A note for every answer of the SQL agent."""
 
 
-def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
-    """Return the implementations for the profile of `model`, which is measured once if the settings say so."""
-    if model.probe_result and settings.llm_profile == "auto":
-        adapt_profile(model, model.probe_result, settings)
-    if model.profile == "standard":
-        return ModelRoles(
-            StandardLinker(model, settings.schema_token_budget),
-            StandardSqlWriter(model),
-            StandardAmbiguityReviewer(model),
-            text_writer=model,
-            checks_sql=model.validates,
-        )
-    if model.profile == "plain":
-        return ModelRoles(
-            IndexLinker(settings.schema_token_budget),
-            PlainSqlWriter(model),
-            NoAmbiguityReviewer(),
-            text_writer=None,
-            checks_sql=False,
+def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -> ModelRoles:
+    """Return the implementations for the models of the roles, by their profiles, which are measured once if unknown."""
+    generator, validator = model_of("generate"), model_of("validate")
+    narrator, reviewer = model_of("narrate"), model_of("review")
+    for model in (generator, validator, narrator, reviewer):
+        if model.probe_result and settings.llm_profile == "auto":
+            adapt_profile(model, model.probe_result, settings)
+    standard = ModelRoles(
+        StandardLinker(generator, settings.schema_token_budget),
+        StandardSqlWriter(generator),
+        StandardAmbiguityReviewer(reviewer) if reviewer.can_answer(AmbiguityReview) else NoAmbiguityReviewer(),
+        planner=generator,
+        validator=validator,
+        text_writer=narrator if narrator.can_answer(NarratedAnswer) else None,
+        checks_sql=validator.can_answer(SQLValidation),
+    )
+    if generator.profile == "standard":
+        return standard
+    if generator.profile == "plain":
+        return replace(
+            standard,
+            linker=IndexLinker(settings.schema_token_budget),
+            sql_writer=PlainSqlWriter(generator),
             caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
         )
     from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 
-    return ModelRoles(
-        IndexLinker(),
-        EmbeddedSqlWriter(model, model.embedded),
-        EmbeddedAmbiguityReviewer(model, model.embedded),
-        text_writer=None,
-        checks_sql=False,
+    options = generator.embedded or EmbeddedOptions()
+    return replace(
+        standard,
+        linker=IndexLinker(),
+        sql_writer=EmbeddedSqlWriter(generator, options),
+        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options),
         calls_tools=False,
         caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",
     )
@@ -93,8 +103,10 @@ def connect_model(
     candidates as the settings say. With `logprobs`, the perplexity of answers is measured if the endpoint supports it.
 
     Raises:
-        ConfigurationError: an endpoint is configured without the name of a model.
-        DriverMissing, EmbeddedModelUnavailable: no endpoint is configured and the embedded model cannot be loaded.
+        ConfigurationError: an endpoint is configured without the name of a model, or a provider is not available.
+        DriverMissing: the package for providers or for the embedded model is not installed.
+        EmbeddedModelUnavailable: no endpoint is configured and the embedded model cannot be loaded.
+        ModelUnreachable, ModelRejected: the probe at the first use of the endpoint failed.
     """
     if settings.uses_embedded_model:
         from agent.embedded.server import EMBEDDED_MODEL_NAME, embedded_endpoint
@@ -107,6 +119,10 @@ def connect_model(
         return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
+    if settings.provider:
+        from agent.llm.provider import provider_chat
+
+        return ModelClient(provider_chat(settings, _MAX_RETRIES), settings, name=settings.llm_model, is_provider=True)
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)

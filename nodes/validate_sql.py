@@ -121,7 +121,7 @@ def _judge(state: State, services: Services, source: Source, comparison: str = "
     def ask() -> Validation:
         messages = prompts.render(
             "validate_sql",
-            services.model.profile,
+            services.roles.validator.profile,
             dialect=source.catalog.dialect,
             today=services.today().isoformat(),
             schema=schema,
@@ -130,7 +130,7 @@ def _judge(state: State, services: Services, source: Source, comparison: str = "
             sql=sql,
             findings=findings,
         )
-        answer = services.model.ask(SQLValidation, messages)
+        answer = services.roles.validator.ask(SQLValidation, messages)
         corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
         repaired = repair(corrected, source.catalog) if corrected else None
         corrected = repaired.sql if repaired else corrected

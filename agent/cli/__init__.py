@@ -12,6 +12,7 @@ from agent.cli.ask import ask as ask_command
 from agent.cli.evals import eval_app
 from agent.cli.examples import examples_app
 from agent.cli.key import key_app
+from agent.cli.model import model_app
 from agent.cli.options import AsJson, LogJson, settings_of
 from agent.cli.text import PrintableFormatter, echo, json_text
 from agent.cli.trace import trace_app
@@ -25,6 +26,7 @@ app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False,
 app.add_typer(eval_app, name="eval")
 app.add_typer(examples_app, name="examples")
 app.add_typer(key_app, name="key")
+app.add_typer(model_app, name="model")
 app.add_typer(trace_app, name="trace")
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Inspect the configured databases.")
 app.add_typer(source_app, name="source")

@@ -14,7 +14,11 @@ from agent.llm.formats import response_format
 from agent.llm.prices import TokenUsage
 from agent.messages import Message
 
-_CUT_OFF_REASONS = {"length": Message("answer_cut_by_tokens"), "content_filter": Message("answer_cut_by_filter")}
+_CUT_OFF_REASONS = {
+    **dict.fromkeys(("length", "max_tokens"), Message("answer_cut_by_tokens")),
+    **dict.fromkeys(("content_filter", "safety", "refusal"), Message("answer_cut_by_filter")),
+}
+"""Reasons of endpoints and providers."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ def problem_of(answer: AIMessage) -> str:
     refusal = answer.additional_kwargs.get("refusal")
     if refusal:
         return Message("answer_refused", text=str(refusal))
-    reason = answer.response_metadata.get("finish_reason")
+    names = ("finish_reason", "stop_reason", "stopReason")
+    reason = next((answer.response_metadata[name] for name in names if answer.response_metadata.get(name)), None)
     return _CUT_OFF_REASONS.get(str(reason).partition(":")[0].lower(), "")
 
 

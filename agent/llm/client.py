@@ -32,7 +32,7 @@ from agent.llm.parse import Answer, read_answer
 from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
 from agent.llm.probe_result import ProbeResult
 from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
-from agent.llm.schemas import GeneratedSQL
+from agent.llm.schemas import GeneratedSQL, SQLValidation
 from agent.llm.tool_calls import call_of
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
@@ -64,10 +64,12 @@ class ModelClient:
         embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
         logprobs: bool = False,
+        is_provider: bool = False,
     ) -> None:
         """Wrap `chat`; `name` is the recorded model name, `endpoint` the URL named in errors.
 
-        With `logprobs`, the perplexity of each answer is recorded if the endpoint supports it.
+        With `logprobs`, the perplexity of each answer is recorded if the endpoint supports it. With `is_provider`,
+        `chat` is that of a provider's package, which raises errors of its own and is asked for JSON in the prompt only.
         """
         self.chat = chat
         self.name = name
@@ -85,10 +87,10 @@ class ModelClient:
         self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
-        self._logprobs = Logprobs(logprobs)
-        self.capabilities = (
-            chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(settings.llm_structured_output)
-        )
+        self._is_provider = is_provider
+        self._logprobs = Logprobs(logprobs and not is_provider)
+        setting = "text" if is_provider else settings.llm_structured_output
+        self.capabilities = chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(setting)
         """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
@@ -96,6 +98,10 @@ class ModelClient:
         client = copy(self)
         client._settings, client._on_call = settings, on_call
         return client
+
+    def can_answer(self, schema: type[BaseModel]) -> bool:
+        """Return whether the model is asked for structured answers, and for validations if `schema` is one."""
+        return self.profile == "standard" and (self.validates or schema is not SQLValidation)
 
     def ask(self, schema: type[Answer], messages: list[BaseMessage], tools: Tools = ()) -> Answer:
         """Return the model's answer as `schema`; if it cannot be parsed, request it once more.
@@ -162,6 +168,20 @@ class ModelClient:
             raise self._unreadable(name, text, problem)
         return text.strip()
 
+    def answer(self, options: dict[str, Any], messages: list[BaseMessage]) -> AIMessage:
+        """Return the reply to one request, which is neither recorded nor limited.
+
+        Raises:
+            ModelUnreachable, ModelRejected: the request to a provider failed.
+            Exception: any error of the request to an endpoint.
+        """
+        try:
+            return self._logprobs.answer(self.chat, options, messages)
+        except Exception as error:
+            if self._is_provider:
+                raise self.failures.of_provider(error) from error
+            raise
+
     def _call(
         self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
     ) -> tuple[str, str]:
@@ -215,7 +235,7 @@ class ModelClient:
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         try:
-            answer = self._logprobs.answer(self.chat, options, messages)
+            answer = self.answer(options, messages)
         except openai.APIStatusError as error:
             return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:

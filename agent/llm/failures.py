@@ -1,5 +1,8 @@
 """Errors of a model's endpoint as errors of the project: not reachable or rejected, with a quotation and no keys."""
 
+import re
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import openai
@@ -13,6 +16,8 @@ from agent.llm.rejections import error_text
 from agent.messages import Message
 
 _TIMEOUT_STATUS = 408
+_TEMPORARY_STATUSES = (_TIMEOUT_STATUS, 429)
+_NO_CONNECTION = re.compile("connect|timeout", re.I)
 _REASON_CHARS = 300
 
 
@@ -45,6 +50,15 @@ class EndpointFailures:
             is_rejection = status < 500 and status != _TIMEOUT_STATUS
         return (ModelRejected if is_rejection else ModelUnreachable)(self.url, self.reason(error))
 
+    def of_provider(self, error: Exception) -> ModelUnreachable | ModelRejected:
+        """Return the error to raise for `error` of a provider's package, whose types are unknown."""
+        status = next((code for code in _statuses(error) if isinstance(code, int)), None)
+        if status is None:
+            is_rejection = not isinstance(error, OSError) and not _NO_CONNECTION.search(type(error).__name__)
+        else:
+            is_rejection = status < 500 and status not in _TEMPORARY_STATUSES
+        return (ModelRejected if is_rejection else ModelUnreachable)(self.url, self.reason(error))
+
     def reason(self, error: Exception) -> str:
         """Return the first line of the text of `error`, without the key."""
         if isinstance(error, openai.APIStatusError):
@@ -57,6 +71,14 @@ class EndpointFailures:
     def redact(self, text: str) -> str:
         """Return `text` without the key."""
         return text.replace(self._key, "***") if len(self._key) >= SHORTEST_SECRET else text
+
+
+def _statuses(error: Exception) -> Iterator[Any]:
+    """Yield what may be the HTTP status of `error`: attributes of HTTP clients and Google, a field of AWS."""
+    yield getattr(error, "status_code", None)
+    yield getattr(error, "code", None)
+    response = getattr(error, "response", None)
+    yield response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
 
 
 def lacks_version(url: str) -> bool:

@@ -48,30 +48,29 @@ class LegCount(BaseModel):
     number: int
 
 
-def load_or_probe(client: ModelClient, cache_dir: Path, *, fresh: bool = False) -> ProbeResult:
-    """Return the cached result for the endpoint and model of `client`, or probe them and cache the result.
-
-    The capabilities of `client` are updated. With `fresh`, a cached result is not used.
+def probe_and_store(client: ModelClient, cache_dir: Path) -> ProbeResult:
+    """Probe the endpoint and model of `client`, and cache the result.
 
     Raises:
         ModelUnreachable, ModelRejected: the endpoint answers no plain request.
     """
-    cached = None if fresh else load_probe(cache_dir, client.failures.url, client.name)
-    result = cached or probe(client)
-    client.capabilities.apply(result)
-    if not cached:
-        store_probe(cache_dir, client.failures.url, client.name, result)
+    result = probe(client)
+    store_probe(cache_dir, client.failures.url, client.name, result)
     return result
 
 
 def probe_on_first_use(client: ModelClient, cache_dir: Path) -> None:
-    """Set `client.probe_result`; if the probe fails although the endpoint responds, add a note and continue without.
+    """Set `client.probe_result` and its capabilities, from the cache or by a probe.
+
+    If the probe fails although the endpoint responds, a note is added, and nothing is set.
 
     Raises:
         ModelUnreachable, ModelRejected: the endpoint answers no plain request, so no question could be answered.
     """
     try:
-        client.probe_result = load_or_probe(client, cache_dir)
+        cached = load_probe(cache_dir, client.failures.url, client.name)
+        client.probe_result = cached or probe_and_store(client, cache_dir)
+        client.capabilities.apply(client.probe_result)
     except (ModelUnreachable, ModelRejected):
         raise
     except Exception as error:
@@ -246,7 +245,7 @@ def _answer(client: ModelClient, options: dict[str, Any], messages: Sequence[Bas
         Exception: the reply is damaged.
     """
     try:
-        return client.chat.bind(**options).invoke(list(messages))
+        return client.answer(options, list(messages))
     except openai.APIStatusError as error:
         if may_reject_format(error):
             raise

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
 
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
@@ -59,6 +60,10 @@ class RecordedModel(ModelClient):
             instructions = format_messages(schema, "json_schema", (), with_schema=True)
             with_schema = queue[0]["messages"][-1:] == message_bodies(instructions)
         return super()._call(schema, messages, tools, with_schema=with_schema)
+
+    def can_answer(self, schema: type[BaseModel]) -> bool:
+        """Return whether the recorded run asked for such an answer, of another model perhaps, or may have."""
+        return schema.__name__ in self._queues or super().can_answer(schema)
 
     def write(self, messages: list[BaseMessage], **options: Any) -> str:
         """Return the next recorded text. See `ModelClient.write`."""

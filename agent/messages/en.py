@@ -150,6 +150,7 @@ TEXTS = {
     "engine_not_supported": "the engine {engine} is not supported; supported engines: {supported}",
     "spec_engine_not_supported": "query specs run on {supported}, not on {engine}",
     "model_not_named": "an endpoint is configured, but not which of its models to use",
+    "provider_unavailable": "the provider {provider} is not available: {error}",
     "setting_missing": "it is not set",
     "setting_unknown": "there is no such setting",
     "setting_not_json": "that is no JSON",

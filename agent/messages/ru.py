@@ -150,6 +150,7 @@ TEXTS = {
     "engine_not_supported": "СУБД {engine} не поддерживается; поддерживаются: {supported}",
     "spec_engine_not_supported": "спецификации запросов выполняются на {supported}, но не на {engine}",
     "model_not_named": "задан адрес, но не указано, какую из его моделей использовать",
+    "provider_unavailable": "провайдер {provider} недоступен: {error}",
     "setting_missing": "она не задана",
     "setting_unknown": "такой настройки нет",
     "setting_not_json": "это не JSON",

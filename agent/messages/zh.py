@@ -150,6 +150,7 @@ TEXTS = {
     "engine_not_supported": "不支持引擎 {engine}；支持的引擎：{supported}",
     "spec_engine_not_supported": "查询规格可在 {supported} 上运行，不能在 {engine} 上运行",
     "model_not_named": "已配置端点，但未指定使用其中的哪个模型",
+    "provider_unavailable": "无法使用提供商 {provider}：{error}",
     "setting_missing": "未设置",
     "setting_unknown": "没有这个设置",
     "setting_not_json": "它不是 JSON",

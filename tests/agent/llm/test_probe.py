@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from agent.errors import DatasphinxError, ModelUnreachable
 from agent.graph import build_graph
 from agent.llm.client import ModelClient
-from agent.llm.probe import check_answer, load_or_probe, probe
+from agent.llm.probe import check_answer, probe
 from agent.llm.probe_result import load_probe
 from agent.llm.schemas import AnalystStep, GeneratedSQL
 from agent.record.step import ModelCall
@@ -109,15 +109,6 @@ def test_a_cached_rejection_needs_no_request(server: FakeOpenAI, probed: Callabl
     server.answers = [SQL]
     probed().ask(GeneratedSQL, [HumanMessage("How many?")])
     assert [("temperature" in request) for request in server.requests] == [False]
-
-
-def test_a_fresh_probe_replaces_the_cached_result(server: FakeOpenAI, connect: Connect, tmp_path: Path) -> None:
-    server.default = rejects(has_tools, "no tools here")
-    assert load_or_probe(connect(), tmp_path).tools is False
-    server.default = model()
-    assert load_or_probe(connect(), tmp_path).tools is False
-    assert load_or_probe(connect(), tmp_path, fresh=True).tools is True
-    assert load_or_probe(connect(), tmp_path).tools is True
 
 
 @pytest.mark.parametrize("profile", ["standard", "plain"])

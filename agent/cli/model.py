@@ -1,0 +1,156 @@
+"""`datasphinx model`: check the configured models."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent.cli.options import AsJson, BaseUrl, ModelName, settings_of
+from agent.cli.text import echo, json_text
+
+if TYPE_CHECKING:
+    from agent.llm.probe_result import ProbeResult
+    from agent.settings import ModelPrice, Settings
+
+model_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check the configured models.")
+
+_ROWS = {
+    "temperature": "temperature",
+    "system_role": "system role",
+    "consecutive_messages": "consecutive messages of one role",
+    "non_streaming": "replies without streaming",
+    "streaming": "streaming",
+    "json_schema": "json_schema",
+    "follows_schema": "follows the schema",
+    "json_object": "json_object",
+    "tools": "tools",
+    "parallel_tool_calls": "parallel tool calls",
+    "usage": "usage reported",
+    "handles_json": "answers in JSON correctly",
+    "validates": "judges statements correctly",
+}
+"""Titles of the values that are yes, no or unknown."""
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """What one configured model supports."""
+
+    endpoint: str
+    model: str
+    roles: tuple[str, ...]
+    """The roles of `llm_models` that use it, and "default" for all others."""
+    price: "ModelPrice | None"
+    """The prices per million tokens; None if unknown."""
+    result: "ProbeResult"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the check as a JSON object."""
+        return {
+            "endpoint": self.endpoint,
+            "model": self.model,
+            "roles": list(self.roles),
+            "price": self.price.model_dump() if self.price else None,
+            **asdict(self.result),
+        }
+
+
+def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]":
+    """Yield the checks of all configured models, each requested at least once; with `fresh`, all are probed again.
+
+    Raises:
+        ConfigurationError: no endpoint is configured, or a setting is wrong.
+        ModelUnreachable, ModelRejected: a model does not answer.
+    """
+    from agent.errors import ConfigurationError
+    from agent.messages import Message
+
+    models: dict[tuple[str | None, str | None], list[str]] = {}
+    of_role: dict[str, Settings] = {"default": settings}
+    of_role |= {role: settings.for_role(role) for role in settings.llm_models}
+    for role, own in of_role.items():
+        if not own.uses_embedded_model:
+            models.setdefault((own.llm_base_url, own.llm_model), []).append(role)
+    if not models:
+        raise ConfigurationError("DATASPHINX_LLM_BASE_URL", Message("setting_missing"))
+    for roles in models.values():
+        yield _check(of_role[roles[0]], tuple(roles), fresh=fresh)
+
+
+def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> ModelCheck:
+    from agent.connect import connect_model
+    from agent.errors import ModelRejected, ModelUnreachable
+    from agent.llm.prices import price_of
+    from agent.llm.probe import check_answer, probe_and_store
+    from agent.llm.probe_result import load_probe
+
+    client = connect_model(settings.model_copy(update={"llm_profile": "standard"}))
+    result = None if fresh else load_probe(settings.cache_dir, client.failures.url, client.name)
+    try:
+        if result:
+            client.capabilities.apply(result)
+            check_answer(client)
+        else:
+            result = probe_and_store(client, settings.cache_dir)
+    except (ModelUnreachable, ModelRejected):
+        raise
+    except Exception as error:
+        raise client.failures.of(error) from error
+    price = price_of(client.name, settings.llm_base_url, settings.prices)
+    return ModelCheck(client.failures.url, client.name, roles, price, result)
+
+
+@model_app.callback()
+def _models() -> None:
+    """Check the configured models."""
+
+
+@model_app.command()
+def check(
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again instead of using cached results.")] = False,
+    as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+) -> None:
+    """Check that the configured models answer, and print what each of them supports.
+
+    Results are measured once for each endpoint and model, and cached. Without an endpoint, the embedded model is used,
+    which needs no check.
+
+    Exit codes: 0 all models answer, 2 a setting is wrong or no endpoint is configured, 3 an endpoint rejects requests,
+    5 an endpoint is unreachable or sends no chat completion.
+    """
+    checks = list(check_models(settings_of(llm_model=model, llm_base_url=base_url), fresh=fresh))
+    if as_json:
+        echo(json_text({"models": [check.as_json() for check in checks]}))
+        return
+    echo("\n\n".join(_table(check) for check in checks))
+
+
+def _table(check: ModelCheck) -> str:
+    """Return what one model supports as text for a terminal."""
+    result = check.result
+    rows: list[tuple[str, str, str]] = [
+        (title, _yes_or_no(getattr(result, name)), result.observations.get(name, "")) for name, title in _ROWS.items()
+    ]
+    rows.append(("reasoning", ", ".join(result.reasoning) or "none seen", ""))
+    latency = "unknown" if result.latency_ms is None else f"{result.latency_ms:.0f} ms"
+    rows.append(("latency", latency, "first answer of the probe"))
+    rows.append(("price", *_price(check)))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"{title:<{widths[0]}}  {value:<{widths[1]}}  {text}".rstrip() for title, value, text in rows]
+    head = f"{check.model} at {check.endpoint} ({', '.join(check.roles)}), measured {result.measured_at}"
+    return "\n".join([head, *lines])
+
+
+def _yes_or_no(value: bool | None) -> str:
+    return "unknown" if value is None else "yes" if value else "no"
+
+
+def _price(check: ModelCheck) -> tuple[str, str]:
+    price = check.price
+    if price is None:
+        return "unknown", "cost limits have no effect; set DATASPHINX_PRICES"
+    cached = "" if price.cached_input is None else f", {price.cached_input:g} cached input"
+    return "known", f"{price.input:g} input, {price.output:g} output{cached}, in US dollars per million tokens"

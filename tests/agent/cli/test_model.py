@@ -1,0 +1,112 @@
+"""`datasphinx model check`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import errors
+from tests.agent.llm.endpoint_behaviours import has_temperature, has_tools
+from tests.agent.llm.probe_behaviours import model, rejects
+from tests.commands import Run
+from tests.fake_openai import FakeOpenAI, Reply
+
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeOpenAI]:
+    monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
+    with FakeOpenAI(default=model()) as fake:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        monkeypatch.setenv("DATASPHINX_LLM_API_KEY", KEY)
+        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path))
+        yield fake
+
+
+def values(out: str) -> dict[str, str]:
+    """Return the second column of the table by the first."""
+    rows = [[cell for cell in line.split("  ") if cell] for line in out.splitlines()[1:]]
+    return {row[0]: row[1].strip() for row in rows if len(row) > 1}
+
+
+def test_the_table_has_every_capability_and_what_was_observed(server: FakeOpenAI, run: Run) -> None:
+    server.default = rejects(
+        has_temperature, "temperature is not supported", then=rejects(has_tools, f"no tools {KEY}")
+    )
+    code, out, _ = run("model", "check")
+    assert code == errors.ANSWERED
+    assert out.startswith(f"fake at {server.base_url} (default), measured 20")
+    shown = values(out)
+    assert (shown["temperature"], shown["tools"], shown["json_schema"]) == ("no", "no", "yes")
+    assert (shown["parallel tool calls"], shown["answers in JSON correctly"]) == ("unknown", "unknown")
+    assert (shown["reasoning"], shown["price"]) == ("none seen", "unknown")
+    assert shown["latency"].endswith(" ms")
+    assert "temperature is not supported" in out
+    assert "no tools ***" in out
+    assert "set DATASPHINX_PRICES" in out
+
+
+def test_a_known_price_is_shown(server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_PRICES", '{"fake": {"input": 0.15, "output": 0.6, "cached_input": 0.075}}')
+    _, out, _ = run("model", "check")
+    assert "0.15 input, 0.6 output, 0.075 cached input, in US dollars per million tokens" in out
+
+
+def test_a_cached_result_takes_one_request_and_fresh_measures_again(server: FakeOpenAI, run: Run) -> None:
+    run("model", "check")
+    server.requests.clear()
+    server.default = rejects(has_tools, "no tools")
+    assert values(run("model", "check")[1])["tools"] == "yes"
+    assert len(server.requests) == 1
+    assert values(run("model", "check", "--fresh")[1])["tools"] == "no"
+    assert values(run("model", "check")[1])["tools"] == "no"
+
+
+def test_json_has_the_values_of_every_configured_model(
+    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATASPHINX_LLM_MODELS", '{"validate": "other", "narrate": "other", "review": "fake"}')
+    code, out, err = run("model", "check", "--json")
+    first, second = json.loads(out)["models"]
+    assert (code, err) == (errors.ANSWERED, "")
+    assert (first["model"], first["roles"]) == ("fake", ["default", "review"])
+    assert (second["model"], second["roles"], second["endpoint"]) == ("other", ["validate", "narrate"], server.base_url)
+    assert first["json_schema"] is first["streaming"] is True
+    assert first["price"] is None
+    assert first["observations"] == {"follows_schema": 'the reply was: {"number": 24}', "usage": "120 prompt and 30 "
+                                     "completion tokens"}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_cached", [False, True])
+@pytest.mark.parametrize(
+    ("reply", "code", "quoted"),
+    [
+        (Reply(status=401, body=f'{{"error": "bad key {KEY}"}}'), errors.DOMAIN, "bad key ***. Check the DATASPHINX"),
+        (Reply(status=503, body="overloaded"), errors.UNREACHABLE, "overloaded. Check DATASPHINX_LLM_BASE_URL"),
+        (Reply(body="<html><title>Sign in</title></html>", headers={"Content-Type": "text/html"}), errors.UNREACHABLE,
+         "no chat completion but 'Sign in'"),
+        (Reply(body='{"id": "1", "choi'), errors.UNREACHABLE, "the reply was cut off"),
+    ],
+    ids=["key", "overload", "web page", "damaged"],
+)  # fmt: skip
+def test_an_endpoint_that_does_not_work_is_one_error(
+    server: FakeOpenAI, run: Run, is_cached: bool, reply: Reply, code: int, quoted: str
+) -> None:
+    if is_cached:
+        run("model", "check")
+    server.requests.clear()
+    server.default = reply
+    exit_code, out, err = run("model", "check")
+    assert (exit_code, out) == (code, "")
+    assert quoted in err and err.count("\n") == 1
+    assert KEY not in err
+    assert len(server.requests) <= 2
+
+
+def test_without_an_endpoint_the_setting_is_named(run: Run) -> None:
+    code, _, err = run("model", "check")
+    assert code == errors.USAGE
+    assert "DATASPHINX_LLM_BASE_URL" in err
