@@ -17,7 +17,7 @@ from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
 from agent.datasets.source import DatasetSources
-from agent.errors import SourceEmpty
+from agent.errors import ModelRejected, ModelUnreachable, SourceEmpty
 from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
 from agent.llm.client import ModelClient
@@ -163,7 +163,15 @@ class Services:
             return self._role_models[role]
 
     def _connect(self, role: ModelRole) -> ModelClient:
-        return connect_model(self.settings.for_role(role), logprobs=self._logprobs)
+        settings = self.settings.for_role(role)
+        try:
+            return connect_model(settings, logprobs=self._logprobs)
+        except (ModelUnreachable, ModelRejected):
+            if role == "generate":
+                raise
+            # Without this role, a question can still be answered: only its calls fail.
+            standard = settings.model_copy(update={"llm_profile": "standard"})
+            return connect_model(standard, logprobs=self._logprobs)
 
     @cached_property
     def _client(self) -> ModelClient:

@@ -129,7 +129,7 @@ def probe_table() -> str:
         no = [f"`{name}`" for name, value in behaviour.values.items() if value is False]
         unknown = [f"`{name}`" for name, value in behaviour.values.items() if value is None]
         parts = [f"{', '.join(names)}: {text}" for names, text in ((no, "no"), (unknown, "unknown")) if names]
-        parts += [f"`reasoning`: {name}".replace("|", r"\|") for name in behaviour.values.get("reasoning", ())]
+        parts += [f"`reasoning`: `{name}`" for name in behaviour.values.get("reasoning", ())]
         lines.append(
             f"| {behaviour.name} | {'; '.join(parts) or ('one clear error' if behaviour.error else 'all yes')} |"
         )

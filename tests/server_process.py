@@ -85,7 +85,8 @@ def server_process(
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "server.log"
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    given = {"PYTHONPATH": str(ROOT), "DATASPHINX_DATA_DIR": str(folder / "data"), **inherited, **settings}
+    standard = {"DATASPHINX_DATA_DIR": str(folder / "data"), "DATASPHINX_LLM_PROFILE": "standard"}
+    given = {"PYTHONPATH": str(ROOT), **standard, **inherited, **settings}
     with log.open("wb") as file:
         process = subprocess.Popen(command, env=given, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
     try:

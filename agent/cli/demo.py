@@ -153,7 +153,7 @@ SHEETS = (
 
 def run_demo(services: Services, console: Console) -> int:
     """Ask and print all questions; return the number of answers that equal the reference."""
-    model = services.model
+    model = services.model_of("generate")
     console.print(f"Five questions about the sample shop, answered by the model {model.name}.")
     if model.profile == "embedded":
         console.print(_EMBEDDED)

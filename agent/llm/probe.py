@@ -74,8 +74,9 @@ def probe_on_first_use(client: ModelClient, cache_dir: Path) -> None:
     except (ModelUnreachable, ModelRejected):
         raise
     except Exception as error:
-        note(f"the probe of the model failed: {error}")
-        logger.warning("[MODEL] the probe failed: %r", error)
+        reason = client.failures.reason(error)
+        note(f"the probe of the model failed: {reason}")
+        logger.warning("[MODEL] the probe failed: %s", reason)
 
 
 def probe(client: ModelClient) -> ProbeResult:
@@ -104,8 +105,10 @@ def check_answer(client: ModelClient) -> None:
     """
     try:
         _answer(client, {}, [HumanMessage("Answer with the word: ready")])
+    except (ModelUnreachable, ModelRejected):
+        raise
     except Exception as error:
-        raise error if isinstance(error, ModelUnreachable | ModelRejected) else client.failures.of(error) from error
+        raise client.failures.of(error) from error
 
 
 class _Probe:
@@ -182,20 +185,25 @@ class _Probe:
         stream, json_object = {"stream": True}, request_of(LegCount, "json_object", ())["extra_body"]
         messages = [*_QUESTION, *format_messages(LegCount, "json_object", (), with_schema=False)]
         try:
-            reply = _answer(self._client, body_options({**stream, **json_object}), messages)
-        except openai.APIStatusError as error:
-            name, fields = ("json_object", stream) if names_format(error) else ("streaming", json_object)
-            self._note_rejection(name, error)
-            try:
-                reply = _answer(self._client, body_options(fields), messages)
-            except openai.APIStatusError as second_error:
-                self._note_rejection("streaming" if name == "json_object" else "json_object", second_error)
-                return
-        if "streaming" not in self._observations:
-            is_streamed = bool(reply.response_metadata.get("streamed"))
-            self._set("streaming", is_streamed, "" if is_streamed else "the reply came as a whole")
-        if "json_object" not in self._observations:
+            self._read_stream(_answer(self._client, body_options({**stream, **json_object}), messages))
             self._set("json_object", True)
+            return
+        except openai.APIStatusError as error:
+            rejection = error
+        try:
+            if names_format(rejection):
+                self._note_rejection("json_object", rejection)
+                self._read_stream(_answer(self._client, body_options(stream), messages))
+            else:
+                _answer(self._client, body_options(json_object), messages)
+                self._set("json_object", True)
+                self._note_rejection("streaming", rejection)
+        except openai.APIStatusError as error:
+            self._note_rejection("streaming" if names_format(rejection) else "json_object", error)
+
+    def _read_stream(self, reply: AIMessage) -> None:
+        is_streamed = bool(reply.response_metadata.get("streamed"))
+        self._set("streaming", is_streamed, "" if is_streamed else "the reply came as a whole")
 
     def _read_rejections(self) -> None:
         """Set the values of the parts that the requests so far have contained."""

@@ -10,8 +10,11 @@ import pytest
 from agent.errors import ConfigurationError
 from agent.graph import build_graph
 from agent.record.credentials import secrets_of
+from agent.record.step import ModelCall
+from agent.server.tenants import TenantServices
 from agent.services import Services
-from agent.settings import ModelPrice, RoleModel, Settings, load_settings
+from agent.settings import ModelPrice, RoleModel, Settings, TenantSettings, load_settings
+from tests.agent.llm.probe_behaviours import model
 from tests.fake_openai import FakeOpenAI, Reply
 
 ANSWERS = {
@@ -50,6 +53,11 @@ def models_by_schema(server: FakeOpenAI) -> dict[str | None, str]:
     return dict(zip(server.schemas, (request["model"] for request in server.requests), strict=True))
 
 
+def has_question(request: dict[str, Any]) -> bool:
+    name = request.get("response_format", {}).get("json_schema", {}).get("name")
+    return name in ANSWERS
+
+
 def keys_of(server: FakeOpenAI) -> list[str]:
     return [value for headers in server.headers for name, value in headers.items() if name.lower() == "authorization"]
 
@@ -84,6 +92,18 @@ def test_the_limits_of_a_question_cover_all_roles(server: FakeOpenAI, services: 
     assert len(server.requests) == 2
 
 
+def test_the_calls_of_all_roles_count_for_a_tenant(
+    services: Callable[..., Services], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant = TenantServices(services(llm_models=ROLES), "a", TenantSettings(max_llm_calls=3))
+    spent: list[ModelCall] = []
+    monkeypatch.setattr(tenant.quota, "spend", spent.append)
+    ask(tenant)
+    assert {call["schema"]: call["model"] for call in spent} == {
+        "AmbiguityReview": "r", "GeneratedSQL": "m", "SQLValidation": "v",
+    }  # fmt: skip
+
+
 def test_a_role_at_another_endpoint_gets_its_own_key_only(
     server: FakeOpenAI, other: FakeOpenAI, services: Callable[..., Services]
 ) -> None:
@@ -106,6 +126,26 @@ def test_a_validator_at_an_endpoint_helps_the_embedded_model(other: FakeOpenAI, 
     services = Services(settings)
     assert services.model_of("validate").embedded is None
     assert services.model_of("validate").name == "v"
+
+
+def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
+    server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
+    server.default = lambda request: answer(request) if has_question(request) else model()(request)
+    closed = {"model": "v", "base_url": "http://127.0.0.1:9/v1"}
+    output = ask(services(llm_models={"validate": closed}, llm_profile="auto", cache_dir=tmp_path))
+    assert output["answer"].startswith("There are many orders.")
+    assert any("the check of the statement failed" in note for note in output["audit"]["notes"])
+
+
+def test_a_question_fails_if_the_endpoint_of_the_generator_is_down(
+    services: Callable[..., Services], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
+    closed = {"model": "g", "base_url": "http://127.0.0.1:9/v1"}
+    output = ask(services(llm_models={"generate": closed}, llm_profile="auto", cache_dir=tmp_path))
+    assert output["error"]["code"] == "model_unreachable"
 
 
 def test_a_scripted_model_has_all_roles(scripted: Any) -> None:

@@ -51,7 +51,7 @@ def settings_of(
         "rounds": rounds,
         "oracle": oracle,
         "match": rule.value,
-        "model": services.model.name,
+        "model": services.model_of("generate").name,
         **({"models": {role: own.model for role, own in settings.llm_models.items()}} if settings.llm_models else {}),
         "shots": 0 if embedded else settings.shots,
         "embedded": asdict(embedded) if embedded else None,

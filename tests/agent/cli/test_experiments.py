@@ -231,6 +231,8 @@ def test_runs_are_compared(evaluated: Any, run: commands.Run, tmp_path: Path) ->
         (("--oracle", "rule", "--out", "x"), ("--oracle", "asks nothing")),
         (("--shots", "2", "--out", "x"), ("SHOTS",)),
         (("--seed", "1"), ("--seed", "--limit")),
+        (("--oracle-base-url", "http://127.0.0.1:9/v1"), ("--oracle-model",)),
+        (("--oracle-model", "m", "--oracle-base-url", "127.0.0.1"), ("DATASPHINX_LLM_MODELS",)),
     ],
 )
 def test_options_that_do_not_go_together_are_a_usage_error(
@@ -289,6 +291,25 @@ def test_a_question_is_cleared_up_by_the_oracle(
     assert (log["feedback_log"][0][2], log["num_cq_asked"], log["oracle"]["calls"]) == ("2", 1, 1)
     assert BEST[1] in log["feedback_log"][0][1]
     assert json.loads(out)["efficiency"] == 1.0
+
+
+def test_the_oracle_may_be_another_model_at_another_endpoint(
+    run: commands.Run, server: FakeOpenAI, environment: None, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    server.default = reviewing
+    line = {"id": "best", "db_id": "library", "question": "Which is the best book?", "sql": BEST[1]}
+    (tmp_path / "q.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    clarified = ("eval", "run", *files, "--method", "clarify", "--rounds", "2", "--out", str(tmp_path / "out"))
+    with FakeOpenAI(default=reviewing) as other:
+        options = ("--oracle-model", "wise", "--oracle-base-url", other.base_url)
+        code, out, _ = run(*clarified, *options)
+        assert (code, json.loads(out)["accuracy_by_round"]) == (0, [0.0, 1.0, 1.0])
+        assert [(request["model"], schema) for request, schema in zip(other.requests, other.schemas, strict=True)] == [
+            ("wise", "OracleAnswer")
+        ]
+        assert "OracleAnswer" not in server.schemas
+        code, _, err = run(*clarified)
+        assert (code, "wise" in err) == (errors.USAGE, True), "an experiment with another oracle is another experiment"
 
 
 @pytest.mark.parametrize(("oracle", "calls"), [("rule", 0), ("model", 1)])

@@ -140,7 +140,7 @@ PROBE_BEHAVIOURS = [
     ProbeBehaviour("response_format is rejected with 422", rejects(has_format, "response_format: not permitted", 422),
                    _all_but("json_schema", "json_object", follows_schema=None), requests=5),
     ProbeBehaviour("response_format is rejected with 400 and no reason", rejects(has_format, "bad request"),
-                   _all_but("json_schema", "json_object", "streaming", follows_schema=None), requests=5),
+                   _all_but("json_schema", "json_object", streaming=None, follows_schema=None), requests=5),
     ProbeBehaviour("tools are rejected with 400", rejects(has_tools, "tools are not supported"),
                    _all_but("tools", parallel_tool_calls=None)),
     ProbeBehaviour("tools are rejected with 501", rejects(has_tools, "not implemented", 501),

@@ -134,6 +134,7 @@ def _environment(base_url: str, cache_dir: Path) -> dict[str, str]:
         "LANGSMITH_TRACING": "false",
         "PYTHONDONTWRITEBYTECODE": "1",
         "DATASPHINX_LLM_BASE_URL": base_url,
+        "DATASPHINX_LLM_PROFILE": "standard",
         "DATASPHINX_DATA_DIR": str(cache_dir),
         "DATASPHINX_LLM_MODEL": "fake",
         "DATASPHINX_CACHE_DIR": str(cache_dir),
