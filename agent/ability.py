@@ -48,28 +48,41 @@ _TODAY = date(2026, 1, 1)
 
 
 def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) -> None:
-    """Set the profile of `model` and whether it validates, as measured before or by at most six short questions.
+    """Set the profile of `model` and whether it validates; `probe` is the result of the model's probe.
 
     A model that does not answer all questions in JSON gets the profile `plain`. If the endpoint fails, nothing is set,
-    and the question that waits for the model reports the failure. `probe` is the result of the model's probe.
+    and the question that waits for the model reports the failure.
     """
-    if probe.handles_json is None:
-        # The calls belong to no question: neither to its record nor to its budget.
-        token = current_step.set(None)
-        try:
-            handles_json, validates = _measure(model, settings.statement_limits)
-        except (ModelUnreachable, ModelRejected):
-            return
-        finally:
-            current_step.reset(token)
-        probe = model.probe_result = replace(probe, handles_json=handles_json, validates=validates)
-        store_probe(settings.cache_dir, model.failures.url, model.name, probe)
-    model.profile = "standard" if probe.handles_json else "plain"
-    model.validates = probe.validates is not False
+    try:
+        model.probe_result = with_ability(model, probe, settings)
+    except (ModelUnreachable, ModelRejected):
+        return
+    model.profile = "standard" if model.probe_result.handles_json else "plain"
+    model.validates = model.probe_result.validates is not False
 
 
-def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool]:
-    """Return whether the model answers in JSON, and whether it judges statements correctly.
+def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> ProbeResult:
+    """Return `probe` with `handles_json` and `validates`, measured once by at most six short questions, and cached.
+
+    The requests are not part of a question: they are neither recorded nor limited.
+
+    Raises:
+        ModelUnreachable, ModelRejected: the endpoint fails.
+    """
+    if probe.handles_json is not None:
+        return probe
+    token = current_step.set(None)
+    try:
+        handles_json, validates = _measure(model, settings.statement_limits)
+    finally:
+        current_step.reset(token)
+    result = replace(probe, handles_json=handles_json, validates=validates)
+    store_probe(settings.cache_dir, model.failures.url, model.name, result)
+    return result
+
+
+def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool | None]:
+    """Return whether the model answers in JSON, and if so, whether it judges statements correctly.
 
     A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.
     """
@@ -79,11 +92,11 @@ def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool]:
         source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), limits)
         try:
             if not all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
-                return False, False
+                return False, None
             return True, all(_judges(*judged, model, source) for judged in _JUDGED)
         except ModelUnreachable:
             PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
-            return False, False
+            return False, None
         finally:
             source.close()
 

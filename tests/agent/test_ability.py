@@ -113,7 +113,7 @@ def test_the_measurement_is_made_once_and_belongs_to_no_question(
     first = build_graph(services(max_llm_calls=1)).invoke({"question": QUESTION})
     assert (first["value"], first["audit"]["llm_calls"]) == (1184, 1)
     result = load_probe(tmp_path, server.base_url, "small")
-    assert result and (result.handles_json, result.validates) == (False, False)
+    assert result and (result.handles_json, result.validates) == (False, None)
     server.requests.clear()
     assert build_graph(services()).invoke({"question": QUESTION})["value"] == 1184
     assert len(server.requests) == 1
