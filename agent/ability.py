@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.llm.client import ModelClient
-from agent.llm.probe_result import store_probe
+from agent.llm.probe_result import ProbeResult, store_probe
 from agent.llm.schemas import SQLValidation
 from agent.plain_sql import PlainSqlWriter
 from agent.question_prompt import question_messages
@@ -46,32 +46,42 @@ _TODAY = date(2026, 1, 1)
 """The questions do not depend on the date, so the prompts are always the same."""
 
 
-def adapt_profile(model: ModelClient, settings: Settings) -> None:
-    """Set the profile of a probed model and whether it validates, as measured before or by at most six questions.
+def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) -> None:
+    """Set the profile of `model` and whether it validates; `probe` is the result of the model's probe.
 
     A model that does not answer all questions in JSON gets the profile `plain`. If the endpoint fails, nothing is set,
     and the question that waits for the model reports the failure.
     """
-    probe = model.probe_result
-    if probe is None:
+    try:
+        model.probe_result = with_ability(model, probe, settings)
+    except (ModelUnreachable, ModelRejected):
         return
-    if probe.handles_json is None:
-        # The calls belong to no question: neither to its record nor to its budget.
-        token = current_step.set(None)
-        try:
-            handles_json, validates = _measure(model, settings.statement_limits)
-        except (ModelUnreachable, ModelRejected):
-            return
-        finally:
-            current_step.reset(token)
-        probe = model.probe_result = replace(probe, handles_json=handles_json, validates=validates)
-        store_probe(settings.cache_dir, model.failures.url, model.name, probe)
-    model.profile = "standard" if probe.handles_json else "plain"
-    model.validates = probe.validates is not False
+    model.profile = "standard" if model.probe_result.handles_json else "plain"
+    model.validates = model.probe_result.validates is not False
 
 
-def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool]:
-    """Return whether the model answers in JSON, and whether it judges statements correctly.
+def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> ProbeResult:
+    """Return `probe` with `handles_json` and `validates`, measured once by at most six short questions, and cached.
+
+    The requests are not part of a question: they are neither recorded nor limited.
+
+    Raises:
+        ModelUnreachable, ModelRejected: the endpoint fails.
+    """
+    if probe.handles_json is not None:
+        return probe
+    token = current_step.set(None)
+    try:
+        handles_json, validates = _measure(model, settings.statement_limits)
+    finally:
+        current_step.reset(token)
+    result = replace(probe, handles_json=handles_json, validates=validates)
+    store_probe(settings.cache_dir, model.failures.url, model.name, result)
+    return result
+
+
+def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool | None]:
+    """Return whether the model answers in JSON, and if so, whether it judges statements correctly.
 
     A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.
     """
@@ -81,11 +91,11 @@ def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool]:
         source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), limits)
         try:
             if not all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
-                return False, False
+                return False, None
             return True, all(_judges(*judged, model, source) for judged in _JUDGED)
         except ModelUnreachable:
             PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
-            return False, False
+            return False, None
         finally:
             source.close()
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, Standar
 from agent.errors import ConfigurationError
 from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
+from agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation
 from agent.messages import Message
 from agent.plain_sql import PlainSqlWriter
 from agent.retrieval.semantic import Embedder, packaged_embedder
@@ -55,39 +56,39 @@ class ModelRoles:
 
 
 def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -> ModelRoles:
-    """Return the implementations for the profiles of the roles' models, measured once if the settings say so."""
+    """Return the implementations for the models of the roles, by their profiles, which are measured once if unknown."""
     generator, validator = model_of("generate"), model_of("validate")
     narrator, reviewer = model_of("narrate"), model_of("review")
-    if settings.llm_profile == "auto":
-        for model in dict.fromkeys((generator, validator, narrator, reviewer)):
-            adapt_profile(model, settings)
-    common: dict[str, Any] = {
-        "planner": generator,
-        "validator": validator,
-        "text_writer": narrator if narrator.profile == "standard" else None,
-        "checks_sql": validator.profile == "standard" and validator.validates,
-    }
-    if generator.embedded is None:
-        reviews = reviewer.profile == "standard"
-        reviewer_of_chat_model = StandardAmbiguityReviewer(reviewer) if reviews else NoAmbiguityReviewer()
-        if generator.profile == "standard":
-            linker = StandardLinker(generator, settings.schema_token_budget)
-            return ModelRoles(linker, StandardSqlWriter(generator), reviewer_of_chat_model, **common)
-        return ModelRoles(
-            IndexLinker(settings.schema_token_budget),
-            PlainSqlWriter(generator),
-            reviewer_of_chat_model,
-            **common,
+    for model in (generator, validator, narrator, reviewer):
+        if model.probe_result and settings.llm_profile == "auto":
+            adapt_profile(model, model.probe_result, settings)
+    standard = ModelRoles(
+        StandardLinker(generator, settings.schema_token_budget),
+        StandardSqlWriter(generator),
+        StandardAmbiguityReviewer(reviewer) if reviewer.can_answer(AmbiguityReview) else NoAmbiguityReviewer(),
+        planner=generator,
+        validator=validator,
+        text_writer=narrator if narrator.can_answer(NarratedAnswer) else None,
+        checks_sql=validator.can_answer(SQLValidation),
+    )
+    if generator.profile == "standard":
+        return standard
+    if generator.profile == "plain":
+        return replace(
+            standard,
+            linker=IndexLinker(settings.schema_token_budget),
+            sql_writer=PlainSqlWriter(generator),
             caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
         )
     from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 
-    return ModelRoles(
-        IndexLinker(),
-        EmbeddedSqlWriter(generator, generator.embedded),
-        EmbeddedAmbiguityReviewer(generator, generator.embedded),
-        **common,
+    options = generator.embedded or EmbeddedOptions()
+    return replace(
+        standard,
+        linker=IndexLinker(),
+        sql_writer=EmbeddedSqlWriter(generator, options),
+        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options),
         calls_tools=False,
         caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",
     )

@@ -5,7 +5,7 @@ The prompt is the schema as CREATE TABLE statements and the question. The model 
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from itertools import count
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 import prompts
-from agent.errors import ModelAnswerUnreadable, ModelRejected
+from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.llm.client import ModelClient
 from agent.llm.parse import clean_sql
@@ -46,8 +46,6 @@ class PlainSqlWriter:
 
     model: ModelClient
     may_repair: bool = True
-    _rejections: list[ModelRejected] = field(default_factory=list, compare=False, repr=False)
-    """Set once the endpoint has rejected the start of an answer; later requests have none."""
 
     def write(
         self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
@@ -77,20 +75,19 @@ class PlainSqlWriter:
         """Return the statement that the model writes, greedily with `seed` 0, else sampled; empty if it writes none."""
         options: dict[str, Any] = {"temperature": _RETRY_TEMPERATURE, "seed": seed} if seed else {}
         options["max_tokens"] = _MAX_TOKENS
-        rejection = None
-        if not self._rejections:
+        is_rejected = False
+        if self.model.continues_answers:
             try:
                 text = self.model.write([*messages, AIMessage(_START)], stop=_FENCE, **options)
-            except ModelRejected as error:
-                rejection = error
+            except (ModelRejected, ModelUnreachable):
+                is_rejected = True
             else:
                 sql = _continued(without_reasoning(text))
                 if _is_parsable(sql, dialect):
                     return sql
         text = without_reasoning(self.model.write(messages, **options))
-        if rejection:
-            # Without the start of the answer, the same request was accepted.
-            self._rejections.append(rejection)
+        # If the endpoint accepts the request without the start of the answer, it was the start that it rejected.
+        self.model.continues_answers = self.model.continues_answers and not is_rejected
         return clean_sql(text) if holds_statement(text) else ""
 
 

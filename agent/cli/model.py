@@ -79,6 +79,7 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
 
 
 def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> ModelCheck:
+    from agent.ability import with_ability
     from agent.connect import connect_model
     from agent.errors import ModelRejected, ModelUnreachable
     from agent.llm.prices import price_of
@@ -93,6 +94,7 @@ def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> Mode
             check_answer(client)
         else:
             result = probe_and_store(client, settings.cache_dir)
+        result = with_ability(client, result, settings)
     except (ModelUnreachable, ModelRejected):
         raise
     except Exception as error:

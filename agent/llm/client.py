@@ -11,6 +11,7 @@ from typing import Any, Literal
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import BaseModel
 
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
@@ -33,7 +34,7 @@ from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
 from agent.llm.probe_result import ProbeResult
 from agent.llm.reasoning import has_reasoning
 from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
-from agent.llm.schemas import GeneratedSQL
+from agent.llm.schemas import GeneratedSQL, SQLValidation
 from agent.llm.tool_calls import call_of
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
@@ -80,6 +81,8 @@ class ModelClient:
         """The tasks given to the model: those of the embedded model, statements only ("plain"), or all."""
         self.validates = True
         """Whether the model can validate statements, with the profile "standard"."""
+        self.continues_answers = True
+        """Whether a request may end with the start of the answer; False once the endpoint has rejected that."""
         self.probe_result: ProbeResult | None = None
         """What the endpoint and the model support, if they were probed."""
         self._settings = settings
@@ -97,6 +100,10 @@ class ModelClient:
         client = copy(self)
         client._settings, client._on_call = settings, on_call
         return client
+
+    def can_answer(self, schema: type[BaseModel]) -> bool:
+        """Return whether the model is asked for structured answers, and for validations if `schema` is one."""
+        return self.profile == "standard" and (self.validates or schema is not SQLValidation)
 
     def ask(self, schema: type[Answer], messages: list[BaseMessage], tools: Tools = ()) -> Answer:
         """Return the model's answer as `schema`; if it cannot be parsed, request it once more.
@@ -207,7 +214,7 @@ class ModelClient:
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
-        request = request_body(schema, self.name, options, messages)
+        request = {**request_body(schema, self.name, options, messages), **self._profile_body()}
         if step:
             try:
                 step.check_budget(self._settings)
@@ -225,6 +232,11 @@ class ModelClient:
         if reply.error:
             raise reply.error
         return reply.text, reply.problem
+
+    def _profile_body(self) -> dict[str, Any]:
+        """Return the record of the profile, by which a replay selects the implementations; empty for the usual one."""
+        profile = {"profile": self.profile} if self.profile == "plain" else {}
+        return profile if self.validates else {**profile, "validates": False}
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""

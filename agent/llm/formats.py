@@ -14,6 +14,7 @@ from agent.llm.schemas import Lenient
 Tools = Sequence[dict[str, Any]]
 """Functions that a model may call, in the format of OpenAI."""
 
+
 def function_schema(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return a function in the format of OpenAI; `parameters` is the JSON schema of its arguments."""
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}

@@ -91,7 +91,6 @@ def probe(client: ModelClient) -> ProbeResult:
     try:
         result = _Probe(client).run()
         client.capabilities.apply(result)
-        # The measurement of handles_json and validates belongs here: it returns `result` with both values.
         return result
     finally:
         current_step.reset(token)

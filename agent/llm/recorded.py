@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
 
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
@@ -13,6 +14,7 @@ from agent.llm.client import ModelClient
 from agent.llm.formats import Tools, format_messages
 from agent.llm.parse import Answer
 from agent.llm.prices import NO_TOKENS, TokenUsage
+from agent.llm.schemas import GeneratedSQL
 from agent.llm.scripted import ScriptedModel
 from agent.messages import Message
 from agent.record.step import ModelCall, current_step
@@ -39,6 +41,10 @@ class RecordedModel(ModelClient):
         call_list = list(calls)
         name = str(call_list[0]["model"]) if call_list else "recorded"
         super().__init__(ScriptedModel(), settings, name=name, embedded=embedded)
+        first = next((call for call in call_list if not call.get("refused_format")), {})
+        self.profile = first.get("profile", self.profile)
+        self.validates = first.get("validates", True)
+        self.continues_answers = self.profile == "plain" and first["messages"][-1]["role"] == "ai"
         self._queues: dict[str, deque[Mapping[str, Any]]] = {}
         for call in call_list:
             self._queues.setdefault(call["schema"], deque()).append(call)
@@ -47,13 +53,7 @@ class RecordedModel(ModelClient):
     def _call(
         self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
     ) -> tuple[str, str]:
-        queue = self._queues.get(schema.__name__, deque())
-        while len(queue) > 1 and queue[0].get("refused_format"):
-            # The endpoint rejected this response format; the next recorded call has another one.
-            step, rejected_call = current_step.get(), queue.popleft()
-            if step:
-                step.calls.append(self._recorded_call(rejected_call))
-                step.event("llm", rejected_call)
+        queue = self._skip_rejected(schema.__name__)
         if queue:
             mode = queue[0]["mode"]
             self.capabilities = Capabilities((mode,), calls_tools=mode == "tools")
@@ -66,6 +66,25 @@ class RecordedModel(ModelClient):
                 if last == message_bodies(instructions):
                     with_schema, self.capabilities.returns_reasoning = True, returns_reasoning
         return super()._call(schema, messages, tools, with_schema=with_schema)
+
+    def can_answer(self, schema: type[BaseModel]) -> bool:
+        """Return whether the recorded run asked for such an answer, of another model perhaps, or may have."""
+        return schema.__name__ in self._queues or super().can_answer(schema)
+
+    def write(self, messages: list[BaseMessage], **options: Any) -> str:
+        """Return the next recorded text. See `ModelClient.write`."""
+        self._skip_rejected(GeneratedSQL.__name__)
+        return super().write(messages, **options)
+
+    def _skip_rejected(self, schema: str) -> deque[Mapping[str, Any]]:
+        """Return the calls of a schema after those that the endpoint rejected; the next one has another form."""
+        queue = self._queues.get(schema, deque())
+        while len(queue) > 1 and queue[0].get("refused_format"):
+            step, rejected_call = current_step.get(), queue.popleft()
+            if step:
+                step.calls.append(self._recorded_call(rejected_call))
+                step.event("llm", rejected_call)
+        return queue
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         queue = self._queues.get(schema)

@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.schema.describe import Selection, one_line, quoted_key
 
-_MAX_DISTINCT = 20
 _MAX_VALUES = 8
-_MAX_VALUE_CHARS = 40
+_MAX_VALUE_CHARS = 24
 
 
 def create_statements(catalog: Catalog, selection: Selection, quote: Callable[[str], str]) -> str:
     """Return a CREATE TABLE statement for each table of `selection`, with its selected columns and all keys of these.
 
-    A comment after a column holds its comment and, if it has at most 20 distinct texts, up to 8 of them. Tables that
-    no longer exist are left out.
+    A comment after a column holds its comment and its stored texts, if these are short and at most 8. Tables that no
+    longer exist are left out.
     """
     tables = [catalog.tables[key] for key in selection if key in catalog.tables]
     return "\n\n".join(_create_statement(table, set(selection[table.key]), catalog, quote) for table in tables)
@@ -43,12 +42,12 @@ def _remark(catalog: Catalog, table: Table, column: Column) -> str:
 
 
 def _values(catalog: Catalog, table: Table, column: Column) -> Sequence[str]:
-    """Return all stored texts of the column if they are few, else the most frequent; none if they are many."""
-    if column.type_class != "text" or column.distinct is None or column.distinct > _MAX_DISTINCT:
+    """Return all stored texts of the column if they are few and short, else none."""
+    if column.type_class != "text" or column.distinct is None or column.distinct > _MAX_VALUES:
         return ()
-    samples = catalog.values.get((table.key, column.name), ())
-    values = samples if 0 < len(samples) <= _MAX_VALUES else column.examples[:_MAX_VALUES]
-    return [value for value in values if 0 < len(value) <= _MAX_VALUE_CHARS and value.isprintable()]
+    values = catalog.values.get((table.key, column.name)) or column.examples
+    are_short = all(len(value) <= _MAX_VALUE_CHARS and value.isprintable() for value in values)
+    return values if are_short and len(values) <= _MAX_VALUES else ()
 
 
 def _constraints(table: Table, names: set[str], catalog: Catalog, quote: Callable[[str], str]) -> Iterator[str]:

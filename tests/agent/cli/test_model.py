@@ -41,7 +41,7 @@ def test_the_table_has_every_capability_and_what_was_observed(server: FakeOpenAI
     assert out.startswith(f"fake at {server.base_url} (default), measured 20")
     shown = values(out)
     assert (shown["temperature"], shown["tools"], shown["json_schema"]) == ("no", "no", "yes")
-    assert (shown["parallel tool calls"], shown["answers in JSON correctly"]) == ("unknown", "unknown")
+    assert (shown["parallel tool calls"], shown["answers in JSON correctly"]) == ("unknown", "no")
     assert (shown["reasoning"], shown["price"]) == ("none seen", "unknown")
     assert shown["latency"].endswith(" ms")
     assert "temperature is not supported" in out

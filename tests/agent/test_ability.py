@@ -1,0 +1,139 @@
+"""The measurement that selects the profile of a model."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.graph import build_graph
+from agent.llm.probe_result import load_probe
+from agent.services import Services
+from agent.settings import load_settings
+from tests.fake_openai import FakeOpenAI, Reply
+
+QUESTION = "How many customers are there?"
+ANSWERS = {
+    "ferries": "SELECT COUNT(id) FROM boats WHERE length_m > 40 AND kind = 'ferry'",
+    "the most boats": "SELECT name FROM harbours WHERE id = 2",
+    "no boats": "SELECT h.name FROM harbours h LEFT JOIN boats b ON b.harbour_id = h.id WHERE b.id IS NULL",
+    QUESTION: "SELECT COUNT(*) FROM customers",
+}
+
+
+def model(
+    wrong: str = "", *, verdict: Callable[[str], bool] | None = None, json: bool = True
+) -> Callable[[dict[str, Any]], Any]:
+    """Return the behaviour of a model: `wrong` is the part of a question that it answers wrongly in JSON.
+
+    `verdict` judges the prompt of a validation, by default correctly; without `json` the model writes plain text.
+    """
+
+    def is_right(prompt: str) -> bool:
+        return "ASC LIMIT 1" not in prompt and "kind = 'ferry'\n" not in f"{prompt}\n"
+
+    def answer(request: dict[str, Any]) -> Any:
+        prompt = "\n".join(message["content"] for message in request["messages"])
+        schema = request.get("response_format", {}).get("json_schema", {}).get("name", "")
+        part = next((part for part in ANSWERS if part in prompt), "")
+        if schema == "SQLValidation":
+            return {"is_valid": (verdict or is_right)(prompt)}
+        if schema == "GeneratedSQL":
+            sql = "SELECT 7" if part == wrong else ANSWERS[part]
+            return {"sql": sql} if json else "I do not know."
+        if schema:
+            return {"number": 24}
+        return ANSWERS[part].removeprefix("SELECT") if part else "24"
+
+    return answer
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as fake:
+        yield fake
+
+
+@pytest.fixture
+def services(server: FakeOpenAI, cache_dir: Path, tmp_path: Path) -> Callable[..., Services]:
+    """A maker of services that measure the model of the server, with a cache of the test."""
+
+    def make(**overrides: Any) -> Services:
+        endpoint = {"llm_base_url": server.base_url, "llm_model": "small", "llm_profile": "auto"}
+        return Services(load_settings(cache_dir=tmp_path, **{**endpoint, **overrides}))
+
+    return make
+
+
+def profile(services: Services) -> tuple[str, bool]:
+    roles = services.roles
+    return services.model.profile, roles.checks_sql
+
+
+def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
+    server: FakeOpenAI, services: Callable[..., Services]
+) -> None:
+    server.default = model()
+    connected = services()
+    assert connected.model
+    probes = len(server.requests)
+    assert profile(connected) == ("standard", True)
+    assert len(server.requests) - probes == 6
+
+
+@pytest.mark.parametrize("wrong", ["ferries", "the most boats", "no boats"])
+def test_a_wrong_answer_in_json_selects_the_plain_profile(
+    server: FakeOpenAI, services: Callable[..., Services], wrong: str
+) -> None:
+    server.default = model(wrong)
+    assert profile(services()) == ("plain", False)
+
+
+def test_answers_without_json_select_the_plain_profile(server: FakeOpenAI, services: Callable[..., Services]) -> None:
+    server.default = model(json=False)
+    assert profile(services()) == ("plain", False)
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_a_model_that_misjudges_does_not_validate(
+    server: FakeOpenAI, services: Callable[..., Services], verdict: bool
+) -> None:
+    server.default = model(verdict=lambda prompt: verdict)
+    connected = services()
+    assert profile(connected) == ("standard", False)
+    output = build_graph(connected).invoke({"question": QUESTION})
+    assert output["value"] == 1184
+    assert output["audit"]["llm_calls"] == 1
+
+
+def test_the_measurement_is_made_once_and_belongs_to_no_question(
+    server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path
+) -> None:
+    server.default = model("ferries")
+    first = build_graph(services(max_llm_calls=1)).invoke({"question": QUESTION})
+    assert (first["value"], first["audit"]["llm_calls"]) == (1184, 1)
+    result = load_probe(tmp_path, server.base_url, "small")
+    assert result and (result.handles_json, result.validates) == (False, None)
+    server.requests.clear()
+    assert build_graph(services()).invoke({"question": QUESTION})["value"] == 1184
+    assert len(server.requests) == 1
+
+
+def test_an_endpoint_that_fails_meanwhile_is_measured_later(
+    server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path
+) -> None:
+    behaviour = model()
+    server.default = lambda request: Reply(status=401) if "boats" in str(request) else behaviour(request)
+    assert profile(services()) == ("standard", True)
+    result = load_probe(tmp_path, server.base_url, "small")
+    assert result and result.handles_json is None
+    server.default = model("ferries")
+    assert profile(services()) == ("plain", False)
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("standard", "standard"), ("plain", "plain")])
+def test_a_set_profile_is_not_measured(
+    server: FakeOpenAI, services: Callable[..., Services], setting: str, expected: str
+) -> None:
+    assert profile(services(llm_profile=setting))[0] == expected
+    assert server.requests == []
