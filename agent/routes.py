@@ -59,8 +59,10 @@ def after_ask_clarification(state: State) -> Literal["answer", "generate_sql", "
     return "check_stop_words" if state.get("sql_request") else "generate_sql"
 
 
-def after_generate_sql(state: State) -> Literal["retrieve_tables", "check_stop_words"]:
-    """Retrieve more tables if the model reports that the question is off topic."""
+def after_generate_sql(state: State) -> Literal["answer", "retrieve_tables", "check_stop_words"]:
+    """Put an open question to the user; retrieve more tables if the model reports that the question is off topic."""
+    if state.get("clarification"):
+        return "answer"
     return "retrieve_tables" if state.get("error") else "check_stop_words"
 
 

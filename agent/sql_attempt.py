@@ -21,6 +21,14 @@ from agent.types import Result
 
 _REPAIRABLE = {"unknown name", "syntax", "type"}
 """Kinds of database errors that a repair may fix."""
+_ALTERNATIVES_TASK = """\
+Before you write the query, decide whether two colleagues who ask this question could mean different things, so that
+their results differ on this data: another measure, another column, another group of rows, one figure or one for each,
+another stored value. If so, leave sql empty and return two or three alternatives, the most likely first, and the one
+question that separates them, in the language and the words of the user and without names in code form. Alternatives
+exclude each other, and each has its own complete query. Where one reading is what nearly everyone would mean, write its
+query and state the assumption instead. Do not ask about extra columns, labels, formats, ties, or an order nobody asked
+for, and never again about what was clarified. A rejected query was wrong: its reading is no alternative."""
 _OUTPUT_TYPE_HINTS = {
     "number": "The answer has to be one number: one row with one column.",
     "plot": "The answer will be a chart: first the column for the x axis, then the measures, in order.",
@@ -41,6 +49,8 @@ class WrittenSql:
     """Whether the model reports that the tables cannot answer the question."""
     is_final: bool = False
     """Whether another attempt would give the same outcome."""
+    alternatives: GeneratedSQL | None = None
+    """The model's answer, if it gives alternatives; `sql` is then the statement of the first one."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Further changes of the state."""
 
@@ -52,10 +62,22 @@ class SqlWriter(Protocol):
     def may_repair(self) -> bool:
         """Whether statements may be repaired without the model."""
 
+    @property
+    def finds_alternatives(self) -> bool:
+        """Whether an answer may give alternatives, so that no other call has to review the question."""
+
     def write(
-        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+        self,
+        state: State,
+        source: Source,
+        choose_examples: Callable[[], Sequence[ShownExample]],
+        today: date,
+        *,
+        may_ask: bool = False,
     ) -> WrittenSql:
         """Return a statement for the question in `state`; `choose_examples` selects few-shot examples for the prompt.
+
+        With `may_ask`, the answer may consist of alternatives, if the model finds several readings of the question.
 
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
@@ -68,9 +90,16 @@ class StandardSqlWriter:
 
     model: ModelClient
     may_repair: bool = True
+    finds_alternatives: bool = True
 
     def write(
-        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+        self,
+        state: State,
+        source: Source,
+        choose_examples: Callable[[], Sequence[ShownExample]],
+        today: date,
+        *,
+        may_ask: bool = False,
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
         examples, changes = state.get("examples"), dict[str, Any]()
@@ -83,7 +112,12 @@ class StandardSqlWriter:
             schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
             examples=examples_in_prompt(examples),
             question=state["question"],
-            context="\n\n".join(filter(None, (question_context(state), _attempt_context(state)))),
+            context="\n\n".join(
+                filter(
+                    None,
+                    (question_context(state), _attempt_context(state), _alternatives_task(state) if may_ask else ""),
+                )
+            ),
         )
         try:
             answer = self.model.ask(GeneratedSQL, messages)
@@ -91,9 +125,14 @@ class StandardSqlWriter:
             return WrittenSql(problem=error.as_message(), changes=changes)
         if answer.off_topic:
             return WrittenSql(is_off_topic=True, changes=changes)
-        repaired = repair(answer.sql, source.catalog)
-        sql, repairs = (repaired.sql, repaired.description) if repaired else (answer.sql, "")
-        return WrittenSql(sql, repairs, changes={**changes, "assumptions": answer.assumptions})
+        sql = next((option.sql for option in answer.alternatives if option.sql), answer.sql)
+        repaired = repair(sql, source.catalog)
+        return WrittenSql(
+            repaired.sql if repaired else sql,
+            repaired.description if repaired else "",
+            alternatives=answer if answer.alternatives else None,
+            changes={**changes, "assumptions": answer.assumptions},
+        )
 
 
 def question_context(state: State) -> str:
@@ -120,6 +159,16 @@ def _attempt_context(state: State) -> str:
     if state.get("sql_error_info"):
         parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
     return "\n\n".join(parts)
+
+
+def _alternatives_task(state: State) -> str:
+    """Return the part of the prompt that allows alternatives, with the ambiguities that a word list indicates."""
+    hints = "".join(
+        f"\n- {ambiguity['phrase']!r}: {'; '.join(ambiguity['candidates'])}"
+        for ambiguity in state.get("ambiguities") or ()
+    )
+    found = f"\nA search for words with several meanings found these, which may be clear all the same:{hints}"
+    return f"{_ALTERNATIVES_TASK}{found if hints else ''}"
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,8 @@ class Clarification(TypedDict):
     ambiguity_type: NotRequired[str]
     options: NotRequired[list[str]]
     """The labels of the options."""
+    results: NotRequired[list[str]]
+    """The hashes of the options' results; absent unless all are known."""
 
 
 class ClarifyingQuestion(TypedDict):
@@ -148,6 +150,8 @@ class ClarifyingQuestion(TypedDict):
     """Earlier answers and remarks of the user."""
     rejected_sql: list[str]
     """Statements whose answers the user rejected."""
+    results: NotRequired[list[str]]
+    """The hashes of the options' results; absent unless all are known. The same results are not asked about again."""
 
 
 class Feedback(TypedDict):

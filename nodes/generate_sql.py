@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, OffTopic, SqlNotGenerated
+from agent.llm.schemas import GeneratedSQL
 from agent.messages import Message
 from agent.record.step import note
 from agent.services import Services
+from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
 from agent.state import State
 
@@ -14,17 +17,22 @@ from agent.state import State
 def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """Write `sql_request`; set `error` if the model reports that the question is off topic.
 
+    With `clarify` "auto", the first answer of the model may consist of alternatives. If their results differ, they
+    become a clarifying question; otherwise the first one is the statement.
+
     An answer that cannot be parsed counts as an attempt with an empty statement. A statement that was refused or
     rejected before ends the question, because another attempt would give it again.
     """
     name = state.get("source") or services.choices[0]
     source, dialect = services.source(name), services.source(name).catalog.dialect
+    may_ask = _may_ask(state, services)
     try:
         attempt = services.roles.sql_writer.write(
             state,
             source,
             lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
             services.today(),
+            may_ask=may_ask,
         )
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
         if not (state.get("values_were_corrected") or state.get("form_was_corrected")):
@@ -39,6 +47,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "error": None,
         **attempt.changes,
     }
+    if may_ask:
+        # The model has decided which of them matter.
+        update["ambiguities"] = []
     if attempt.is_off_topic:
         update["error"] = "the model finds the question off topic"
         is_last = state["table_counter"] >= services.settings.max_table_retrievals
@@ -46,14 +57,39 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     if not attempt.sql and attempt.problem:
         failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
         return {**update, **failure, "sql_error_info": attempt.problem}
+    if attempt.alternatives and may_ask:
+        update |= _question_or_first(state, attempt.alternatives, source)
+    if update.get("clarification"):
+        return update
+    sql = update["sql_request"]
     if attempt.repair:
         note(f"repaired without the model: {attempt.repair}")
     update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
-    canonical = canonical_sql(attempt.sql, dialect)
+    return {**update, **_failure_of_repetition(state, sql, dialect)}
+
+
+def _may_ask(state: State, services: Services) -> bool:
+    mode = state.get("clarify") or services.settings.clarify
+    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
+    return mode == "auto" and not state.get("sql_request") and not is_limit_reached
+
+
+def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> dict[str, Any]:
+    """Return the changes of the state for alternatives: a clarifying question, or the first statement that runs."""
+    question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.alternatives, source)
+    if question:
+        return put_question(state, question, readings)
+    sql = next((reading.sql for reading in readings if reading.sql), None)
+    return {"sql_request": sql} if sql else {}
+
+
+def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, Any]:
+    """Return the failure of a statement that the user rejected or that was refused before; {} for any other one."""
+    canonical = canonical_sql(sql, dialect)
     if canonical in (canonical_sql(rejected, dialect) for rejected in state.get("rejected_sql") or ()):
-        return {**update, "failure": failure_of(SqlNotGenerated(Message("no_other_query")))}
+        return {"failure": failure_of(SqlNotGenerated(Message("no_other_query")))}
     if canonical not in state.get("tried_sql", ()):
-        return update
+        return {}
     words = ", ".join(state.get("used_stop_words", ()))
     reason = state.get("sql_error_info") or Message("operations_not_allowed", words=words)
-    return {**update, "sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}
+    return {"sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}

@@ -105,6 +105,8 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         ambiguity_type=question["ambiguity_type"],
         options=[option["label"] for option in question["options"]],
     )
+    if "results" in question:
+        clarification["results"] = question["results"]
     sql = (state.get("readings") or {}).get(option["label"]) if option else None
     earlier_questions = sum(bool(earlier["question"]) for earlier in question["earlier"])
     return {
