@@ -151,7 +151,7 @@ def compare_readings(
     readings = distinct_readings(shortened, source, rejected)
     hashes = [reading.result_hash for reading in readings]
     results = hashes if all(hashes) else []
-    problem = question_problem(text, [option.label for option in shortened], results, clarifications)
+    problem = question_problem(text, [option.label for option in shortened], clarifications, results)
     if not problem and len(readings) < 2:
         problem = "the readings do not differ in result"
     if problem:
@@ -181,7 +181,7 @@ def put_question(state: State, question: ClarifyingQuestion, readings: Sequence[
 
 
 def question_problem(
-    question: str, labels: Sequence[str], results: Collection[str], clarifications: Iterable[Clarification]
+    question: str, labels: Sequence[str], clarifications: Iterable[Clarification], results: Collection[str] = ()
 ) -> str | None:
     """Return the reason not to ask `question` with options of these labels; None if it may be asked.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -27,6 +28,11 @@ TWICE = {"sql": "", "ambiguity_type": "AmbOutput", "question": "How many of them
 def review_of(asks: dict[str, Any]) -> dict[str, Any]:
     """Return the review that asks the same as an answer with alternatives."""
     return {"summary": "The best are wanted.", "no_ambiguity": False, **asks, "options": asks["alternatives"]}
+
+
+def asks_about_best(messages: list[BaseMessage]) -> dict[str, Any]:
+    """Return alternatives for the question `BEST`, and for any other question the number of orders."""
+    return ASKS if BEST in str(messages) else COUNT
 
 
 class Talk:

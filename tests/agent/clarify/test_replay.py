@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
 
 from agent.examples.store import ExampleStore
 from agent.record.store import open_store
 from agent.replay import replay
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, Talk
-from tests.agent.walk import COUNT, HOW_MANY
+from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, Talk, asks_about_best
+from tests.agent.walk import HOW_MANY
 from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
@@ -21,10 +20,7 @@ BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY stat
 
 @pytest.fixture
 def talk(scripted: Scripted) -> Talk:
-    def first(messages: list[BaseMessage]) -> dict[str, Any]:
-        return ASKS if BEST in str(messages) else COUNT
-
-    answers = {"GeneratedSQL": [first, DELIVERED, BY_STATUS], "StandaloneQuestion": [ALONE]}
+    answers = {"GeneratedSQL": [asks_about_best, DELIVERED, BY_STATUS], "StandaloneQuestion": [ALONE]}
     return Talk(scripted(answers, enable_sql_validation=False, keep_accepted_examples=True))
 
 
