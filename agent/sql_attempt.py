@@ -10,9 +10,9 @@ from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, St
 from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
+from agent.question_prompt import question_messages
 from agent.record.step import note
 from agent.schema.catalog import Catalog
-from agent.schema.describe import describe
 from agent.sources.source import Source
 from agent.sql.repair import repair
 from agent.sql.validation import names_similar_value, warnings_of
@@ -21,18 +21,6 @@ from agent.types import Result
 
 _REPAIRABLE = {"unknown name", "syntax", "type"}
 """Kinds of database errors that a repair may fix."""
-_ALTERNATIVES_TASK = """\
-Before you write the query, decide whether two colleagues who ask this question could mean different things, so that
-their results differ on this data: another measure, another column, another group of rows, one figure or one for each,
-another stored value. If so, leave sql empty and return two or three alternatives, the most likely first, and the one
-question that separates them, in the language and the words of the user and without names in code form. Alternatives
-exclude each other, and each has its own complete query. Where one reading is what nearly everyone would mean, write its
-query and state the assumption instead. Do not ask about extra columns, labels, formats, ties, or an order nobody asked
-for, and never again about what was clarified. A rejected query was wrong: its reading is no alternative."""
-_OUTPUT_TYPE_HINTS = {
-    "number": "The answer has to be one number: one row with one column.",
-    "plot": "The answer will be a chart: first the column for the x axis, then the measures, in order.",
-}
 
 
 @dataclass(frozen=True)
@@ -105,19 +93,13 @@ class StandardSqlWriter:
         examples, changes = state.get("examples"), dict[str, Any]()
         if examples is None:
             examples = changes["examples"] = list(choose_examples())
-        messages = prompts.render(
+        messages = question_messages(
             "generate_sql",
-            dialect=source.catalog.dialect,
-            today=today.isoformat(),
-            schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
+            state,
+            source,
+            today,
+            context=[*_attempt_context(state), *([_alternatives_task(state)] if may_ask else [])],
             examples=examples_in_prompt(examples),
-            question=state["question"],
-            context="\n\n".join(
-                filter(
-                    None,
-                    (question_context(state), _attempt_context(state), _alternatives_task(state) if may_ask else ""),
-                )
-            ),
         )
         try:
             answer = self.model.ask(GeneratedSQL, messages)
@@ -135,30 +117,14 @@ class StandardSqlWriter:
         )
 
 
-def question_context(state: State) -> str:
-    """Return the context of the question for a prompt.
-
-    It consists of the question that a follow-up refers to, clarifications, remarks, rejected statements, and the
-    requested output type.
-    """
-    follows = state.get("follows")
-    parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
-    for clarification in state.get("clarifications") or ():
-        question, answer = clarification["question"], clarification["answer"]
-        parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")
-    parts += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
-    parts += [_OUTPUT_TYPE_HINTS[name] for name in (state.get("output_type"),) if name in _OUTPUT_TYPE_HINTS]
-    return "\n\n".join(parts)
-
-
-def _attempt_context(state: State) -> str:
-    """Return the lines of the prompt about the previous attempt."""
+def _attempt_context(state: State) -> list[str]:
+    """Return the paragraphs of the prompt about the previous attempt."""
     parts = [f"Your last query was:\n{state['sql_request']}"] if state.get("sql_request") else []
     if state.get("used_stop_words"):
         parts.append(f"It was refused for: {', '.join(state['used_stop_words'])}. Write a SELECT without these.")
     if state.get("sql_error_info"):
         parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
-    return "\n\n".join(parts)
+    return parts
 
 
 def _alternatives_task(state: State) -> str:
@@ -167,8 +133,8 @@ def _alternatives_task(state: State) -> str:
         f"\n- {ambiguity['phrase']!r}: {'; '.join(ambiguity['candidates'])}"
         for ambiguity in state.get("ambiguities") or ()
     )
-    found = f"\nA search for words with several meanings found these, which may be clear all the same:{hints}"
-    return f"{_ALTERNATIVES_TASK}{found if hints else ''}"
+    found = f"\nA word list finds these ambiguities, of which any may be clear all the same:{hints}" if hints else ""
+    return prompts.load("alternatives")[1].substitute(hints=found)
 
 
 @dataclass(frozen=True)

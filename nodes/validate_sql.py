@@ -4,17 +4,17 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-import prompts
 from agent.errors import StatementError, StatementRefused
 from agent.llm.schemas import SQLValidation
+from agent.question_prompt import question_messages
 from agent.record.step import note
-from agent.schema.describe import describe, one_line
+from agent.schema.describe import one_line
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
 from agent.sql.validation import find_problem, warnings_of
-from agent.sql_attempt import is_blank, question_context
+from agent.sql_attempt import is_blank
 from agent.state import State
 from agent.types import Validation, masked
 
@@ -109,27 +109,22 @@ def _judge(state: State, services: Services, source: Source, comparison: str = "
 
     `comparison` describes the results of the statement and of the one that it replaces.
     """
-    sql, question = state["sql_request"], state["question"]
-    schema = describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote)
+    sql = state["sql_request"]
     warnings = warnings_of(sql, source.catalog, lambda: source.values)[:_MAX_WARNINGS]
     lines = "".join(f"\n- {one_line(warning, _MAX_LINE_CHARS)}" for warning in warnings)
     findings = f"\nDoubts of a mechanical check, which may be unfounded:{lines}" if lines else ""
     findings += f"\n{comparison}" if comparison else ""
-    assumptions = [f"Its author assumed: {assumption}" for assumption in state.get("assumptions") or ()]
-    context = "\n\n".join(filter(None, [question_context(state), *assumptions]))
+    messages = question_messages(
+        "validate_sql",
+        state,
+        source,
+        services.today(),
+        context=[f"Its author assumed: {assumption}" for assumption in state.get("assumptions") or ()],
+        sql=sql,
+        findings=findings,
+    )
 
     def ask() -> Validation:
-        messages = prompts.render(
-            "validate_sql",
-            services.model.profile,
-            dialect=source.catalog.dialect,
-            today=services.today().isoformat(),
-            schema=schema,
-            question=question,
-            context=f"\n{context}\n" if context else "",
-            sql=sql,
-            findings=findings,
-        )
         answer = services.model.ask(SQLValidation, messages)
         corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
         repaired = repair(corrected, source.catalog) if corrected else None
@@ -140,7 +135,7 @@ def _judge(state: State, services: Services, source: Source, comparison: str = "
         return Validation(is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected)
 
     try:
-        return services.validations.of((sql, question, schema, context, findings), ask)
+        return services.validations.of(tuple(str(message.content) for message in messages), ask)
     except Exception as error:
         # Validation is optional: on any error, the question continues with the statement.
         note(f"the check of the statement failed: {error}")

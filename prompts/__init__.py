@@ -1,6 +1,8 @@
 """Prompt templates: one file `NAME.md` each, with a system part and a user part separated by a line `---`.
 
-`$name` is a variable, `$$` a dollar sign. Templates for the embedded model are in `embedded/`.
+A template without a system part uses that of `database.md`, which describes the database, so that several calls begin
+with the same text. `alternatives.md` is a paragraph of the context in `generate_sql.md`. `$name` is a variable, `$$` a
+dollar sign. Templates for the embedded model are in `embedded/`.
 """
 
 from functools import cache
@@ -19,13 +21,15 @@ def load(name: str, profile: str = "standard") -> tuple[Template, Template]:
 
     Raises:
         FileNotFoundError: there is no such template.
-        ValueError: the template does not have two parts.
+        ValueError: the template has more than two parts.
     """
     specific = _FOLDER / profile / f"{name}.md"
     path = specific if specific.is_file() else _FOLDER / f"{name}.md"
     parts = path.read_text(encoding="utf-8").split(_SEPARATOR)
+    if len(parts) == 1:
+        parts = [(_FOLDER / "database.md").read_text(encoding="utf-8"), *parts]
     if len(parts) != 2:
-        raise ValueError(f"{path.name} needs a system and a user part with a line '---' between them")
+        raise ValueError(f"{path.name} has more than two parts with a line '---' between them")
     return Template(parts[0].strip()), Template(parts[1].strip())
 
 

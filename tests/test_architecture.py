@@ -34,7 +34,7 @@ record
 state llm sql storage
 run_events retrieval
 sources
-datasets examples queryspec
+datasets examples queryspec question_prompt
 linking sql_attempt clarify
 embedded tools
 connect

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Protocol
 
-import prompts
 from agent.core.canonical import digest
 from agent.errors import (
     ModelAnswerUnreadable,
@@ -25,8 +24,9 @@ from agent.errors import (
 )
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
+from agent.question_prompt import question_messages
 from agent.record.step import note
-from agent.schema.describe import describe, one_line
+from agent.schema.describe import one_line
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql, comparison_key, is_ordered
 from agent.sql.repair import repair
@@ -87,22 +87,10 @@ class StandardAmbiguityReviewer:
     def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
         """Return the readings that the model finds. See `AmbiguityReviewer.review`."""
         context = [
-            f"The user was asked: {earlier['question']}\nand said: {earlier['answer']}"
-            for earlier in state.get("clarifications") or ()
-        ]
-        context += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
-        context += [
             f"It may be open what {ambiguity['phrase']!r} means: {'; '.join(ambiguity['candidates'])}"
             for ambiguity in ambiguities
         ]
-        messages = prompts.render(
-            "review_ambiguity",
-            dialect=source.catalog.dialect,
-            today=today.isoformat(),
-            schema=describe(source.shown_catalog, state["relevant_tables_with_rel_columns"], source.database.quote),
-            question=state["question"],
-            context="\n".join(context),
-        )
+        messages = question_messages("review_ambiguity", state, source, today, context=context)
         return self.model.ask(AmbiguityReview, messages)
 
 

@@ -8,9 +8,15 @@ import prompts
 from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent
+PARTS = {"database", "alternatives"}
+"""Files that are parts of other prompts."""
 TEMPLATES = sorted(
-    (path.stem, "standard" if path.parent == FOLDER else path.parent.name) for path in FOLDER.rglob("*.md")
+    (path.stem, "standard" if path.parent == FOLDER else path.parent.name)
+    for path in FOLDER.rglob("*.md")
+    if path.stem not in PARTS
 )
+ABOUT_A_QUESTION = {"generate_sql", "validate_sql", "review_ambiguity"}
+"""The templates whose system part is that of `database.md`."""
 VARIABLES = {
     "generate_sql": {"dialect", "today", "schema", "examples", "question", "context"},
     "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "findings"},
@@ -97,7 +103,19 @@ def test_variables_are_never_read_as_a_template(name: str, profile: str, text: s
 def test_the_question_is_in_the_users_part_only() -> None:
     for name, profile in TEMPLATES:
         system, _ = prompts.load(name, profile)
-        assert not {"question", "schema", "tables", "rows", "sql"} & set(system.get_identifiers())
+        assert not {"question", "tables", "rows", "sql"} & set(system.get_identifiers())
+
+
+def test_the_templates_about_a_question_share_their_system_part() -> None:
+    shared = {prompts.load(name)[0].template for name in ABOUT_A_QUESTION}
+
+    assert len(shared) == 1
+    assert set(Template(*shared).get_identifiers()) == {"dialect", "schema"}
+    assert not any(
+        "schema" in prompts.load(name, profile)[0].get_identifiers()
+        for name, profile in TEMPLATES
+        if profile != "standard" or name not in ABOUT_A_QUESTION
+    )
 
 
 def test_an_unknown_template_is_an_error() -> None:
@@ -105,8 +123,8 @@ def test_an_unknown_template_is_an_error() -> None:
         prompts.load("nothing_like_it")
 
 
-def test_a_template_needs_two_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "one_part.md").write_text("only a system part", encoding="utf-8")
+def test_a_template_has_at_most_two_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "three_parts.md").write_text("one\n---\ntwo\n---\nthree", encoding="utf-8")
     monkeypatch.setattr(prompts, "_FOLDER", tmp_path)
-    with pytest.raises(ValueError, match="one_part.md"):
-        prompts.load("one_part")
+    with pytest.raises(ValueError, match="three_parts.md"):
+        prompts.load("three_parts")

@@ -1,0 +1,57 @@
+"""Messages of the model calls about one question: the schema in the system message, the task in the other one.
+
+The system message is the same for all calls of a question. If the whole schema is shown, it is the same for all
+questions on a source. Providers then charge less for it, because they cache equal beginnings of prompts.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+
+from langchain_core.messages import BaseMessage
+
+import prompts
+from agent.schema.describe import describe
+from agent.sources.source import Source
+from agent.state import State
+
+_OUTPUT_TYPE_HINTS = {
+    "number": "The answer has to be one number: one row with one column.",
+    "plot": "The answer will be a chart: first the column for the x axis, then the measures, in order.",
+}
+
+
+def question_messages(
+    name: str, state: State, source: Source, today: date, *, context: Sequence[str] = (), **variables: str
+) -> list[BaseMessage]:
+    """Return the messages of the template `name`, which has no system part of its own, for the question in `state`.
+
+    `context` has further paragraphs below the question, and `variables` the other variables of the template.
+    """
+    columns = state["relevant_tables_with_rel_columns"]
+    selection = {key: columns[key] for key in sorted(columns)}
+    paragraphs = [*_question_context(state), *context]
+    return prompts.render(
+        name,
+        dialect=source.catalog.dialect,
+        schema=describe(source.shown_catalog, selection, source.database.quote),
+        today=today.isoformat(),
+        question=state["question"],
+        context="".join(f"\n\n{paragraph}" for paragraph in paragraphs),
+        **variables,
+    )
+
+
+def _question_context(state: State) -> list[str]:
+    """Return what is known about the question besides its text, a paragraph each.
+
+    These are the question that a follow-up refers to, clarifications, remarks, rejected statements, and the requested
+    output type.
+    """
+    follows = state.get("follows")
+    parts = [f"The question follows this one: {follows['question']}\n{follows['sql']}"] if follows else []
+    for clarification in state.get("clarifications") or ():
+        question, answer = clarification["question"], clarification["answer"]
+        parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")
+    parts += [f"The user rejected the answer of: {sql}" for sql in state.get("rejected_sql") or ()]
+    parts += [_OUTPUT_TYPE_HINTS[name] for name in (state.get("output_type"),) if name in _OUTPUT_TYPE_HINTS]
+    return parts
