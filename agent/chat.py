@@ -31,7 +31,7 @@ from agent.responses import ChartResponse, DataFrameResponse, NumberResponse, Re
 from agent.services import Services
 from agent.settings import Settings, SourceSettings, load_settings
 from agent.sql.engines import parse_url
-from agent.types import OutputType
+from agent.types import Effort, OutputType
 
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
 
@@ -115,9 +115,11 @@ def _database(source: DataSource, services: Services) -> SourceSettings:
         raise SourceNotFound(error.source, Message("and_no_such_file", reason=error.reason)) from None
 
 
-def chat(question: str, *sources: DataSource, output_type: OutputType | None = None) -> Response:
+def chat(
+    question: str, *sources: DataSource, output_type: OutputType | None = None, effort: Effort | None = None
+) -> Response:
     """Return the answer to one question about `sources`. See `Agent` and `Agent.chat`."""
-    return Agent(sources).chat(question, output_type=output_type)
+    return Agent(sources, effort=effort).chat(question, output_type=output_type)
 
 
 class Agent:
@@ -134,8 +136,11 @@ class Agent:
         *,
         settings: Settings | None = None,
         model: BaseChatModel | None = None,
+        effort: Effort | None = None,
     ) -> None:
-        """Create an agent; `model` replaces the configured model.
+        """Create an agent; `model` replaces the configured model, and `effort` the configured effort.
+
+        Questions about files do not depend on `effort`.
 
         Raises:
             SourceNotFound: a source does not exist.
@@ -143,6 +148,8 @@ class Agent:
             ConfigurationError, DriverMissing: a setting is invalid, or a driver is not installed.
         """
         settings = settings or load_settings()
+        if effort:
+            settings = settings.model_copy(update={"effort": effort})
         self._sources = read_sources(sources, Services(settings))
         if self._sources.databases:
             settings = settings.model_copy(update={"sources": self._sources.databases, "source": ""})

@@ -19,6 +19,13 @@ from agent.sql.validation import names_similar_value, warnings_of
 from agent.state import State
 from agent.types import Result
 
+APPROACHES = (
+    "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "
+    "common table expression for each of these steps.",
+    "Go through the question word by word: what is asked for, each condition, each order and limit. Write the shortest "
+    "query that has exactly these.",
+)
+"""Paragraphs that make the prompt of a further statement for the same question a different one."""
 _REPAIRABLE = {"unknown name", "syntax", "type"}
 """Kinds of database errors that a repair may fix."""
 
@@ -61,11 +68,11 @@ class SqlWriter(Protocol):
         choose_examples: Callable[[], Sequence[ShownExample]],
         today: date,
         *,
-        may_ask: bool = False,
+        task: str = "",
     ) -> WrittenSql:
         """Return a statement for the question in `state`; `choose_examples` selects few-shot examples for the prompt.
 
-        With `may_ask`, the answer may consist of alternatives, if the model finds several readings of the question.
+        `task` is a further paragraph of the prompt, such as `alternatives_task`.
 
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
@@ -87,7 +94,7 @@ class StandardSqlWriter:
         choose_examples: Callable[[], Sequence[ShownExample]],
         today: date,
         *,
-        may_ask: bool = False,
+        task: str = "",
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
         examples, changes = state.get("examples"), dict[str, Any]()
@@ -98,7 +105,7 @@ class StandardSqlWriter:
             state,
             source,
             today,
-            context=[*_attempt_context(state), *([_alternatives_task(state)] if may_ask else [])],
+            context=[*_attempt_context(state), *filter(None, [task])],
             examples=examples_in_prompt(examples),
         )
         try:
@@ -127,8 +134,8 @@ def _attempt_context(state: State) -> list[str]:
     return parts
 
 
-def _alternatives_task(state: State) -> str:
-    """Return the part of the prompt that allows alternatives, with the ambiguities that a word list indicates."""
+def alternatives_task(state: State) -> str:
+    """Return the paragraph of the prompt that allows alternatives, with the ambiguities that a word list indicates."""
     hints = "".join(
         f"\n- {ambiguity['phrase']!r}: {'; '.join(ambiguity['candidates'])}"
         for ambiguity in state.get("ambiguities") or ()

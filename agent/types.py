@@ -102,6 +102,8 @@ class AnswerChart(TypedDict):
     """The id of the chart on a stored thread, valid as long as the thread."""
 
 
+Effort = Literal["low", "medium", "high"]
+"""How many model calls a question may cost."""
 Clarify = Literal["never", "auto", "always"]
 """When to ask clarifying questions."""
 

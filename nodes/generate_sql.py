@@ -1,9 +1,12 @@
 """Node: write a statement with the model."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
+from agent.effort import effort_of
 from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, OffTopic, SqlNotGenerated
 from agent.llm.schemas import GeneratedSQL
 from agent.messages import Message
@@ -11,6 +14,7 @@ from agent.record.step import note
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
+from agent.sql_attempt import APPROACHES, WrittenSql, alternatives_task
 from agent.state import State
 
 
@@ -18,7 +22,8 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """Write `sql_request`; set `error` if the model reports that the question is off topic.
 
     With `clarify` "auto", the first answer of the model may consist of alternatives. If their results differ, they
-    become a clarifying question; otherwise the first one is the statement.
+    become a clarifying question; otherwise the first one is the statement. At high effort, the model writes two further
+    statements by other approaches, as `candidates`.
 
     An answer that cannot be parsed counts as an attempt with an empty statement. A statement that was refused or
     rejected before ends the question, because another attempt would give it again.
@@ -26,14 +31,14 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     name = state.get("source") or services.choices[0]
     source, dialect = services.source(name), services.source(name).catalog.dialect
     may_ask = _may_ask(state, services)
+    write = partial(
+        services.roles.sql_writer.write,
+        source=source,
+        choose_examples=lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
+        today=services.today(),
+    )
     try:
-        attempt = services.roles.sql_writer.write(
-            state,
-            source,
-            lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
-            services.today(),
-            may_ask=may_ask,
-        )
+        attempt = write(state, task=alternatives_task(state) if may_ask else "")
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
         if not (state.get("values_were_corrected") or state.get("form_was_corrected")):
             raise
@@ -44,6 +49,8 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
         "sql_request": attempt.sql,
         "judged_sql": [],
+        "doubts": [],
+        "candidates": [],
         "error": None,
         **attempt.changes,
     }
@@ -62,6 +69,8 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     if update.get("clarification"):
         return update
     sql = update["sql_request"]
+    if not state.get("sql_request") and effort_of(state, services.settings) == "high":
+        update["candidates"] = _candidates(cast(State, {**state, **attempt.changes}), write)
     if attempt.repair:
         note(f"repaired without the model: {attempt.repair}")
     update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
@@ -80,7 +89,19 @@ def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> di
     if question:
         return put_question(state, question, readings)
     sql = next((reading.sql for reading in readings if reading.sql), None)
-    return {"sql_request": sql} if sql else {}
+    doubts = {"doubts": ["the question may have several readings"]}
+    return {"sql_request": sql, **doubts} if sql else doubts
+
+
+def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[str]:
+    """Return the statements that the model writes by other approaches; fewer if calls fail."""
+    statements = []
+    for approach in APPROACHES:
+        try:
+            statements.append(write(state, task=approach).sql)
+        except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
+            note(f"a statement to compare was not written: {error}")
+    return [sql for sql in statements if sql]
 
 
 def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, Any]:

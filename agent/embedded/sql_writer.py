@@ -44,7 +44,7 @@ class EmbeddedSqlWriter:
         choose_examples: Callable[[], Sequence[ShownExample]],
         today: date,
         *,
-        may_ask: bool = False,
+        task: str = "",
     ) -> WrittenSql:
         """Return the statement on which most candidates agree. See `agent.sql_attempt.SqlWriter.write`.
 
