@@ -148,12 +148,11 @@ class Agent:
             ConfigurationError, DriverMissing: a setting is invalid, or a driver is not installed.
         """
         settings = settings or load_settings()
-        if effort:
-            settings = settings.model_copy(update={"effort": effort})
         self._sources = read_sources(sources, Services(settings))
         if self._sources.databases:
             settings = settings.model_copy(update={"sources": self._sources.databases, "source": ""})
         self._services = Services(settings, model=model)
+        self._effort = effort
         self._checkpointer = InMemorySaver()
         self._graph: Any = None
         self._tables: dict[str, list[str]] = {}
@@ -255,7 +254,7 @@ class Agent:
                 self._tables = self._sources.register(self._services.registry)
             self._graph = self.build_graph(self._services, self._checkpointer)
         config = RunnableConfig(configurable={"thread_id": self._thread})
-        inputs = {**inputs, "output_type": output_type, **self._tables}
+        inputs = {**inputs, "output_type": output_type, "effort": self._effort, **self._tables}
         self._output = self._graph.invoke(inputs, config, durability="exit")
         if self._output.get("error"):
             raise self._error(self._graph.get_state(config).values.get("failure"))

@@ -193,6 +193,21 @@ def test_readings_without_statements_are_asked_as_they_are(talking: Talking) -> 
     assert "1. by orders\n2. by amount" in output["answer"]
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (BEST, "1. by orders (returns nothing)"),
+        ("Кто лучшие покупатели customers?", "1. by orders (ничего не возвращает)"),
+        ("最好的customers是谁？", "1. by orders (无结果)"),
+    ],
+)
+def test_an_option_that_returns_nothing_says_so(talking: Talking, question: str, text: str) -> None:
+    nothing = {**ORDERS, "sql": "SELECT customer_id FROM orders WHERE total_amount < 0"}
+    output = talking([{**ASKS, "alternatives": [nothing, AMOUNT]}]).ask(question)
+
+    assert text in output["answer"].splitlines()
+
+
 def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
     options = [
         {**ORDERS, "sql": "SELECT order_id FROM orders"},
