@@ -31,7 +31,7 @@ from agent.responses import ChartResponse, DataFrameResponse, NumberResponse, Re
 from agent.services import Services
 from agent.settings import Settings, SourceSettings, load_settings
 from agent.sql.engines import parse_url
-from agent.types import OutputType
+from agent.types import Effort, OutputType
 
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
 
@@ -115,9 +115,11 @@ def _database(source: DataSource, services: Services) -> SourceSettings:
         raise SourceNotFound(error.source, Message("and_no_such_file", reason=error.reason)) from None
 
 
-def chat(question: str, *sources: DataSource, output_type: OutputType | None = None) -> Response:
+def chat(
+    question: str, *sources: DataSource, output_type: OutputType | None = None, effort: Effort | None = None
+) -> Response:
     """Return the answer to one question about `sources`. See `Agent` and `Agent.chat`."""
-    return Agent(sources).chat(question, output_type=output_type)
+    return Agent(sources, effort=effort).chat(question, output_type=output_type)
 
 
 class Agent:
@@ -134,8 +136,11 @@ class Agent:
         *,
         settings: Settings | None = None,
         model: BaseChatModel | None = None,
+        effort: Effort | None = None,
     ) -> None:
-        """Create an agent; `model` replaces the configured model.
+        """Create an agent; `model` replaces the configured model, and `effort` the configured effort.
+
+        Questions about files do not depend on `effort`.
 
         Raises:
             SourceNotFound: a source does not exist.
@@ -147,6 +152,7 @@ class Agent:
         if self._sources.databases:
             settings = settings.model_copy(update={"sources": self._sources.databases, "source": ""})
         self._services = Services(settings, model=model)
+        self._effort = effort
         self._checkpointer = InMemorySaver()
         self._graph: Any = None
         self._tables: dict[str, list[str]] = {}
@@ -248,7 +254,7 @@ class Agent:
                 self._tables = self._sources.register(self._services.registry)
             self._graph = self.build_graph(self._services, self._checkpointer)
         config = RunnableConfig(configurable={"thread_id": self._thread})
-        inputs = {**inputs, "output_type": output_type, **self._tables}
+        inputs = {**inputs, "output_type": output_type, "effort": self._effort, **self._tables}
         self._output = self._graph.invoke(inputs, config, durability="exit")
         if self._output.get("error"):
             raise self._error(self._graph.get_state(config).values.get("failure"))

@@ -46,9 +46,16 @@ class PlainSqlWriter:
 
     model: ModelClient
     may_repair: bool = True
+    finds_alternatives: bool = False
 
     def write(
-        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+        self,
+        state: State,
+        source: Source,
+        choose_examples: Callable[[], Sequence[ShownExample]],
+        today: date,
+        *,
+        task: str = "",
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`.
 
@@ -57,7 +64,7 @@ class PlainSqlWriter:
         examples, changes = state.get("examples"), dict[str, Any]()
         if examples is None:
             examples = changes["examples"] = list(choose_examples())
-        messages = _messages(state, source, examples, today)
+        messages = _messages(state, source, examples, today, task)
         dialect = source.catalog.dialect
         tried, attempt = state.get("tried_sql") or (), state.get("sql_generate_count", 0)
         for sample in count(1):
@@ -91,9 +98,11 @@ class PlainSqlWriter:
         return clean_sql(text) if holds_statement(text) else ""
 
 
-def _messages(state: State, source: Source, examples: Sequence[ShownExample], today: date) -> list[BaseMessage]:
+def _messages(
+    state: State, source: Source, examples: Sequence[ShownExample], today: date, task: str
+) -> list[BaseMessage]:
     selection, question = state["relevant_tables_with_rel_columns"], state["question"]
-    context = [*question_context(state, source), *attempt_context(state)]
+    context = [*question_context(state, source), *attempt_context(state), *filter(None, [task])]
     return prompts.render(
         "generate_sql",
         "plain",

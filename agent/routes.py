@@ -13,7 +13,7 @@ from agent.core.redact import without_password
 from agent.state import CARRIED_ON, AnalystInput, AnalystState, Input, State
 from agent.types import Turn
 
-_QUESTION_INPUTS = ("source", "output_type", "clarify", "enable_sql_validation")
+_QUESTION_INPUTS = ("source", "output_type", "clarify", "enable_sql_validation", "effort")
 """Inputs of the SQL agent that stay in effect until a question is answered."""
 _ANALYSIS_INPUTS = ("output_type", "clarify")
 """The same for the analyst."""
@@ -59,8 +59,10 @@ def after_ask_clarification(state: State) -> Literal["answer", "generate_sql", "
     return "check_stop_words" if state.get("sql_request") else "generate_sql"
 
 
-def after_generate_sql(state: State) -> Literal["retrieve_tables", "check_stop_words"]:
-    """Retrieve more tables if the model reports that the question is off topic."""
+def after_generate_sql(state: State) -> Literal["answer", "retrieve_tables", "check_stop_words"]:
+    """Put an open question to the user; retrieve more tables if the model reports that the question is off topic."""
+    if state.get("clarification"):
+        return "answer"
     return "retrieve_tables" if state.get("error") else "check_stop_words"
 
 
@@ -69,19 +71,24 @@ def after_check_stop_words(state: State) -> Literal["generate_sql", "validate_sq
     return "generate_sql" if state["stop_words"] else "validate_sql"
 
 
-def after_validate_sql(state: State) -> Literal["check_stop_words", "generate_sql", "execute_sql"]:
-    """Check a correction again; generate another statement after an objection without a correction."""
+def after_validate_sql(state: State) -> Literal["check_stop_words", "generate_sql", "execute_sql", "answer"]:
+    """Check a correction again; generate another statement after an objection without a correction.
+
+    A statement that was validated because of its result is answered with this result.
+    """
     validation = state.get("validation")
-    if not validation or validation["is_valid"]:
-        return "execute_sql"
-    if validation["corrected_sql"]:
+    if validation and validation["corrected_sql"]:
         return "check_stop_words"
-    return "generate_sql" if state.get("sql_error_info") else "execute_sql"
+    if validation and not validation["is_valid"] and state.get("sql_error_info"):
+        return "generate_sql"
+    return "answer" if state["sql_request_is_valid"] else "execute_sql"
 
 
-def after_execute_sql(state: State) -> Literal["answer", "generate_sql"]:
-    """Generate another statement after an error."""
-    return "answer" if state["sql_request_is_valid"] else "generate_sql"
+def after_execute_sql(state: State) -> Literal["answer", "generate_sql", "validate_sql"]:
+    """Generate another statement after an error; validate a statement whose result is doubtful."""
+    if not state["sql_request_is_valid"]:
+        return "generate_sql"
+    return "validate_sql" if state["doubts"] else "answer"
 
 
 def after_answer(state: State) -> Literal["await_clarification", "__end__"]:

@@ -21,6 +21,7 @@ REPLAYED_SETTINGS = (
     "clarify",
     "max_clarifications",
     "memory_size",
+    "effort",
     "enable_sql_validation",
     "sql_validation_max_retries",
     "max_table_retrievals",
@@ -68,6 +69,7 @@ _INPUTS = (
     "clarification_answer",
     "clarification",
     "enable_sql_validation",
+    "effort",
 )
 """Inputs of the graphs."""
 

@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 from agent.errors import ConfigurationError
 from agent.messages import Message, message_of
-from agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Limits
+from agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Effort, Limits
 
 TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
@@ -275,8 +275,15 @@ class Settings(ServiceSettings):
         description="Number of few-shot examples from `datasphinx examples` in a prompt: 0, 1, 3 or 5; "
         "none for the embedded model.",
     )
-    enable_sql_validation: bool = Field(
-        True, description="Validate each statement against the question with the model."
+    effort: Effort = Field(
+        "medium",
+        description="Model calls per question: `low`, generation only; `medium`, validation if there is doubt; `high`, "
+        "three statements, and validation if their results differ.",
+    )
+    enable_sql_validation: bool | None = Field(
+        None,
+        description="Validate every statement against the question with the model, or none; by default, `effort` "
+        "decides.",
     )
     sql_validation_max_retries: int = Field(
         2, ge=0, le=10, description="Maximum number of repeated validations after corrections."

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Protocol
 
+import prompts
 from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementFailed, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.llm.client import ModelClient
@@ -18,6 +19,13 @@ from agent.sql.validation import names_similar_value, warnings_of
 from agent.state import State
 from agent.types import Result
 
+APPROACHES = (
+    "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "
+    "common table expression for each of these steps.",
+    "Go through the question word by word: what is asked for, each condition, each order and limit. Write the shortest "
+    "query that has exactly these.",
+)
+"""Paragraphs that make the prompt of a further statement for the same question a different one."""
 _REPAIRABLE = {"unknown name", "syntax", "type"}
 """Kinds of database errors that a repair may fix."""
 
@@ -36,6 +44,8 @@ class WrittenSql:
     """Whether the model reports that the tables cannot answer the question."""
     is_final: bool = False
     """Whether another attempt would give the same outcome."""
+    alternatives: GeneratedSQL | None = None
+    """The model's answer, if it gives alternatives; `sql` is then the statement of the first one."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Further changes of the state."""
 
@@ -47,10 +57,22 @@ class SqlWriter(Protocol):
     def may_repair(self) -> bool:
         """Whether statements may be repaired without the model."""
 
+    @property
+    def finds_alternatives(self) -> bool:
+        """Whether an answer may give alternatives, so that no other call has to review the question."""
+
     def write(
-        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+        self,
+        state: State,
+        source: Source,
+        choose_examples: Callable[[], Sequence[ShownExample]],
+        today: date,
+        *,
+        task: str = "",
     ) -> WrittenSql:
         """Return a statement for the question in `state`; `choose_examples` selects few-shot examples for the prompt.
+
+        `task` is a further paragraph of the prompt, such as `alternatives_task`.
 
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
@@ -63,9 +85,16 @@ class StandardSqlWriter:
 
     model: ModelClient
     may_repair: bool = True
+    finds_alternatives: bool = True
 
     def write(
-        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+        self,
+        state: State,
+        source: Source,
+        choose_examples: Callable[[], Sequence[ShownExample]],
+        today: date,
+        *,
+        task: str = "",
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
         examples, changes = state.get("examples"), dict[str, Any]()
@@ -76,7 +105,7 @@ class StandardSqlWriter:
             state,
             source,
             today,
-            context=attempt_context(state),
+            context=[*attempt_context(state), *filter(None, [task])],
             examples=examples_in_prompt(examples),
         )
         try:
@@ -86,9 +115,14 @@ class StandardSqlWriter:
         if answer.off_topic:
             saw_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
             return WrittenSql(problem=answer.reason, is_off_topic=True, is_final=saw_all, changes=changes)
-        repaired = repair(answer.sql, source.catalog)
-        sql, repairs = (repaired.sql, repaired.description) if repaired else (answer.sql, "")
-        return WrittenSql(sql, repairs, changes={**changes, "assumptions": answer.assumptions})
+        sql = next((option.sql for option in answer.alternatives if option.sql), answer.sql)
+        repaired = repair(sql, source.catalog)
+        return WrittenSql(
+            repaired.sql if repaired else sql,
+            repaired.description if repaired else "",
+            alternatives=answer if answer.alternatives else None,
+            changes={**changes, "assumptions": answer.assumptions},
+        )
 
 
 def attempt_context(state: State) -> list[str]:
@@ -99,6 +133,16 @@ def attempt_context(state: State) -> list[str]:
     if state.get("sql_error_info"):
         parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
     return parts
+
+
+def alternatives_task(state: State) -> str:
+    """Return the paragraph of the prompt that allows alternatives, with the ambiguities that a word list indicates."""
+    hints = "".join(
+        f"\n- {ambiguity['phrase']!r}: {'; '.join(ambiguity['candidates'])}"
+        for ambiguity in state.get("ambiguities") or ()
+    )
+    found = f"\nA word list finds these ambiguities, of which any may be clear all the same:{hints}" if hints else ""
+    return prompts.load("alternatives")[1].substitute(hints=found)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from agent.types import (
     Clarification,
     Clarify,
     ClarifyingQuestion,
+    Effort,
     ErrorInfo,
     Feedback,
     KeptResult,
@@ -60,6 +61,8 @@ class Input(TypedDict, total=False):
     """That clarifying question, unchanged, if it is not stored on a thread."""
     enable_sql_validation: Annotated[bool | None, EphemeralValue]
     """Whether the model validates the statement; by default, as the settings say."""
+    effort: Annotated[Effort | None, EphemeralValue]
+    """How many model calls the question may cost; by default, as the settings say."""
 
 
 class Output(TypedDict, total=False):
@@ -136,6 +139,10 @@ class State(Input, total=False):
     """Whether the current statement was repaired without the model, which happens at most once."""
     schema_was_read_again: bool
     """Whether the schema was reloaded for this question, which happens at most once."""
+    doubts: list[str]
+    """Reasons to validate the current statement, besides those found in the statement itself."""
+    candidates: list[str]
+    """Other statements for the question, written at high effort, to compare the results."""
     stop_words: bool
     """Whether the statement contains a forbidden operation."""
     used_stop_words: list[str]
@@ -193,6 +200,8 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "tried_sql": [],
         "sql_was_repaired": False,
         "schema_was_read_again": False,
+        "doubts": [],
+        "candidates": [],
         "stop_words": False,
         "used_stop_words": [],
         "refusal_count": 0,

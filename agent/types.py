@@ -102,6 +102,8 @@ class AnswerChart(TypedDict):
     """The id of the chart on a stored thread, valid as long as the thread."""
 
 
+Effort = Literal["low", "medium", "high"]
+"""How many model calls a question may cost."""
 Clarify = Literal["never", "auto", "always"]
 """When to ask clarifying questions."""
 
@@ -131,6 +133,8 @@ class Clarification(TypedDict):
     ambiguity_type: NotRequired[str]
     options: NotRequired[list[str]]
     """The labels of the options."""
+    results: NotRequired[list[str]]
+    """The hashes of the options' results; absent unless all are known."""
 
 
 class ClarifyingQuestion(TypedDict):
@@ -148,6 +152,8 @@ class ClarifyingQuestion(TypedDict):
     """Earlier answers and remarks of the user."""
     rejected_sql: list[str]
     """Statements whose answers the user rejected."""
+    results: NotRequired[list[str]]
+    """The hashes of the options' results; absent unless all are known. The same results are not asked about again."""
 
 
 class Feedback(TypedDict):

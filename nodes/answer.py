@@ -7,6 +7,7 @@ from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
+from agent.effort import effort_of
 from agent.errors import SqlNotGenerated
 from agent.messages import Message, language_of, render
 from agent.record.step import assume, note
@@ -31,10 +32,11 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     roles, max_rows = services.roles, services.settings.short_table_rows
     source = services.source(state.get("source"))
+    is_low = effort_of(state, services.settings) == "low"
     output = compose_answer(
         state["question"],
         {"result": result},
-        roles.text_writer,
+        None if is_low else roles.text_writer,
         max_rows=max_rows,
         requested=requested,
         sql=sql,

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from agent.clarify.ambiguity import find_ambiguities
 from agent.clarify.feedback import apply_user_input
-from agent.clarify.review import review
+from agent.clarify.review import put_question, review
 from agent.services import Services
 from agent.state import State
 
@@ -12,9 +12,9 @@ from agent.state import State
 def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     """Apply the user's answer or feedback, and return one clarifying question or none.
 
-    With `clarify` "auto", the model reviews the question if the user rejected an answer, or if the catalog or stored
-    values indicate an ambiguity that was not settled and no reading with a statement was chosen. With "always", it
-    reviews every question; with "never", none. The embedded model reviews only ambiguities that were indicated.
+    With `clarify` "always", the model reviews every question; with "never", none. With "auto", generation finds the
+    readings of the question. A model that cannot do that reviews the question here, if the user rejected an answer, or
+    if the catalog or stored values indicate an ambiguity that was not settled and no reading was chosen.
     """
     user_input = apply_user_input(state, may_remark=bool(state.get("relevant_tables_with_rel_columns")))
     state = cast(State, {**state, **user_input})
@@ -28,19 +28,13 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     is_rejected = len(user_input.get("rejected_sql", ())) > 0 and state.get("feedback") is not None
     settled = {clarification.get("ambiguity_type") for clarification in clarifications}
     is_open = not user_input.get("sql_request") and any(item["type"] not in settled for item in ambiguities)
-    mode = state.get("clarify") or services.settings.clarify
+    mode, roles = state.get("clarify") or services.settings.clarify, services.roles
+    is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and (is_rejected or is_open)
     is_generated = state.get("sql_generate_count", 0) > 0
     is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
-    if is_generated or is_limit_reached or not (mode == "always" or (mode == "auto" and (is_rejected or is_open))):
+    if is_generated or is_limit_reached or not (mode == "always" or is_reviewed):
         return update
-    outcome = review(state, ambiguities, source, services.roles.ambiguity_reviewer, services.today())
+    outcome = review(state, ambiguities, source, roles.ambiguity_reviewer, services.today())
     if outcome is None:
         return {**update, "ambiguities": []}
-    question, readings = outcome
-    return {
-        **update,
-        "clarification": question,
-        "clarification_count": state.get("clarification_count", 0) + 1,
-        "readings": {reading.option["label"]: reading.sql for reading in readings if reading.sql},
-        "sql_request": "",
-    }
+    return {**update, **put_question(state, *outcome)}

@@ -2,21 +2,25 @@
 
 from typing import Any
 
+from agent.agreement import summary_of
 from agent.answers.outputs import output_type_problem
 from agent.core.failure import failure_of
+from agent.effort import effort_of, validation_of
 from agent.errors import SqlNotGenerated
 from agent.record.step import note
 from agent.services import Services
 from agent.sql.compare import canonical_sql
-from agent.sql_attempt import execute_with_repair
+from agent.sql_attempt import execute_with_repair, is_blank
 from agent.state import State
+from agent.types import Result
 
 
 def execute_sql(state: State, services: Services) -> dict[str, Any]:
     """Execute `sql_request`; an error is returned to generation, or ends the question after the last attempt.
 
     Before an error is returned, a changed schema is reloaded and the statement is repaired without the model. Rows that
-    do not fit the requested output type are rejected once.
+    do not fit the requested output type are rejected once. An empty result is a reason to validate the statement,
+    unless it was validated or compared with others.
     """
     name = state.get("source")
     source, writer = services.source(name), services.roles.sql_writer
@@ -28,13 +32,16 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
             note(f"asked for another statement: {problem}")
             rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
             return {**execution.changes, **rejected, "form_was_corrected": True}
-    if execution.unstored_values and may_generate and writer.may_repair and not state.get("values_were_corrected"):
+    may_correct_values = writer.may_repair and effort_of(state, services.settings) != "low"
+    if execution.unstored_values and may_generate and may_correct_values and not state.get("values_were_corrected"):
         problem = "; ".join(execution.unstored_values)
         note(f"asked for another statement: {problem}")
         rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
         return {**execution.changes, **rejected, "values_were_corrected": True}
     if execution.error is None:
-        return {**execution.changes, "sql_request_is_valid": True, "result": execution.result, "sql_error_info": None}
+        doubts = _doubts(execution.result, state, services)
+        success = {"sql_request_is_valid": True, "result": execution.result, "sql_error_info": None, "doubts": doubts}
+        return {**execution.changes, **success}
     reason = execution.error.as_message()
     tried = canonical_sql(execution.sql, services.source(name).catalog.dialect)
     update: dict[str, Any] = {
@@ -47,3 +54,11 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     if not may_generate:
         update["failure"] = failure_of(SqlNotGenerated(reason))
     return update
+
+
+def _doubts(result: Result | None, state: State, services: Services) -> list[str]:
+    was_checked = state.get("sql_validation_count") or state.get("candidates")
+    may_check = services.roles.checks_sql and validation_of(state, services.settings) == "if doubtful"
+    if result is None or not is_blank(result) or was_checked or not may_check:
+        return []
+    return [f"this query returns {summary_of(result)}"]

@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
+from agent.agreement import group_by_result, summary_of
+from agent.effort import validation_of
 from agent.errors import StatementError, StatementRefused
 from agent.llm.schemas import SQLValidation
 from agent.question_prompt import question_messages
@@ -13,10 +15,10 @@ from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
-from agent.sql.validation import find_problem, warnings_of
+from agent.sql.validation import find_problem, inferred_joins, warnings_of
 from agent.sql_attempt import is_blank
 from agent.state import State
-from agent.types import Validation, masked
+from agent.types import Validation
 
 logger = logging.getLogger("datasphinx")
 
@@ -27,28 +29,32 @@ _MAX_LINE_CHARS = 2000
 def validate_sql(state: State, services: Services) -> dict[str, Any]:
     """Validate `sql_request`; replace it by the model's correction, or return the objections to generation.
 
-    The model is not called if validation is disabled, if the model cannot check statements, if the statement cannot run
-    (which `execute_sql` reports), or after as many checks as the settings allow. If the call fails, or the correction
-    cannot run, the statement is kept.
+    The model is not called if validation is disabled, if there is no doubt about the statement and validation is left
+    to the effort, if the model cannot check statements, if the statement cannot run (which `execute_sql` reports), or
+    after as many checks as the settings allow. If the call fails, or the correction cannot run, the statement is kept.
     """
-    settings, sql = services.settings, state["sql_request"]
-    source = services.source(state.get("source"))
+    settings = services.settings
+    source, mode = services.source(state.get("source")), validation_of(state, settings)
     count = state.get("sql_validation_count", 0) + 1
-    requested = state.get("enable_sql_validation")
-    is_enabled = settings.enable_sql_validation if requested is None else requested
-    is_checked = is_enabled and services.roles.checks_sql and count <= settings.sql_validation_max_retries + 1
-    if not is_checked or find_problem(sql, source.catalog):
-        return {"validation": None}
+    may_check = mode != "never" and services.roles.checks_sql and count <= settings.sql_validation_max_retries + 1
+    if not may_check or find_problem(state["sql_request"], source.catalog):
+        return {"validation": None, "doubts": []}
+    compared = _compare_candidates(state, source)
+    state = cast(State, {**state, **compared})
+    sql, doubts = state["sql_request"], _doubts(state, source)
+    unchecked = {**compared, "validation": None, "doubts": []}
+    if mode == "if doubtful" and not _needs_validation(state, doubts):
+        return unchecked
     trace_id = state["audit"]["trace_id"]
     logger.info("[SQL_VALIDATION] start attempt=%d trace_id=%s", count, trace_id)
     logger.info("[SQL_VALIDATION] sql=%s trace_id=%s", one_line(sql, _MAX_LINE_CHARS), trace_id)
-    verdict = _judge(state, services, source)
+    verdict = _judge(state, services, source, doubts)
     if verdict is None:
         logger.info("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
-        return {"validation": None, "sql_validation_count": count}
+        return {**unchecked, "sql_validation_count": count}
     is_valid, reason = verdict["is_valid"], one_line(verdict["reason"], _MAX_LINE_CHARS)
     logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", is_valid, reason, trace_id)
-    update = {"validation": verdict, "sql_validation_count": count}
+    update = {**unchecked, "validation": verdict, "sql_validation_count": count}
     if is_valid:
         return update
     judged = [*state.get("judged_sql", ()), sql]
@@ -57,7 +63,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     dialect = source.catalog.dialect
     if correction and _is_among(correction, judged, dialect):
         note("the corrections alternate, so the generated statement is kept")
-        return {**update, "validation": None, "sql_request": judged[0]}
+        return {**update, "validation": None, "sql_request": judged[0], "sql_request_is_valid": False}
     if correction and _is_among(correction, state.get("rejected_sql") or (), dialect):
         note("the correction is a statement that the user rejected")
         correction = None
@@ -68,10 +74,44 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     if correction:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
         note(f"corrected: {verdict['reason']}")
-        return {**update, "sql_request": correction}
+        return {**update, "sql_request": correction, "sql_request_is_valid": False, "result": None}
     if state["sql_retry_count"] >= settings.max_sql_generations:
         return update
-    return {**update, "sql_error_info": "; ".join([verdict["reason"], *verdict["issues"]])}
+    objection = "; ".join([verdict["reason"], *verdict["issues"]])
+    return {**update, "sql_error_info": objection, "sql_request_is_valid": False, "result": None}
+
+
+def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
+    """Return the statement with which most candidates agree, with a doubt for each different result.
+
+    Return {} if there are no candidates, or if they were compared before.
+    """
+    candidates = state.get("candidates")
+    if not candidates or state.get("validation"):
+        return {}
+    groups = group_by_result([state["sql_request"], *candidates], source)
+    if len(groups) < 2:
+        return {}
+    chosen, *others = groups
+    doubts = [f"this query returns {summary_of(chosen.result)}"]
+    doubts += [f"another query returns {summary_of(other.result)}: {other.statements[0]}" for other in others]
+    return {"sql_request": chosen.statements[0], "doubts": doubts}
+
+
+def _doubts(state: State, source: Source) -> list[str]:
+    """Return the doubts about the statement: those of its result, and those of static checks."""
+    sql = state["sql_request"]
+    warnings = warnings_of(sql, source.catalog, lambda: source.values)[:_MAX_WARNINGS]
+    return [*state.get("doubts", ()), *inferred_joins(sql, source.catalog), *warnings]
+
+
+def _needs_validation(state: State, doubts: Sequence[str]) -> bool:
+    """Return whether a statement is doubtful; candidates that agree settle all doubts."""
+    if state.get("validation"):
+        return True
+    if state.get("candidates"):
+        return bool(state["doubts"])
+    return bool(doubts) or state.get("sql_was_repaired", False)
 
 
 def _is_among(sql: str, others: Sequence[str], dialect: str) -> bool:
@@ -91,29 +131,23 @@ def _keeps_rows(state: State, services: Services, source: Source, correction: st
         return True
     if before is None or is_blank(before):
         return True
-    first_row = one_line(str(masked(before)["rows"][0]), _MAX_LINE_CHARS)
     value = f"the value {after['rows'][0][0]}" if after["rows"] else "no rows"
     findings = (
-        f"This query returns {value}. It was to replace the following one, which returns {len(before['rows'])} "
-        f"rows, the first: {first_row}:\n{state['sql_request']}"
+        f"this query returns {value}; it was to replace the following one, which returns {summary_of(before)}: "
+        f"{state['sql_request']}"
     )
-    verdict = _judge({**state, "sql_request": correction}, services, source, findings)
+    verdict = _judge({**state, "sql_request": correction}, services, source, [findings])
     if verdict is None or not verdict["is_valid"]:
         return False
     note(f"the corrected statement returns {value}; before the correction it returned {len(before['rows'])} rows")
     return True
 
 
-def _judge(state: State, services: Services, source: Source, comparison: str = "") -> Validation | None:
-    """Return the model's validation, cached by the texts of its prompt; None if it is not available.
-
-    `comparison` describes the results of the statement and of the one that it replaces.
-    """
+def _judge(state: State, services: Services, source: Source, doubts: Sequence[str]) -> Validation | None:
+    """Return the model's validation, cached by the texts of its prompt; None if it is not available."""
     sql = state["sql_request"]
-    warnings = warnings_of(sql, source.catalog, lambda: source.values)[:_MAX_WARNINGS]
-    lines = "".join(f"\n- {one_line(warning, _MAX_LINE_CHARS)}" for warning in warnings)
-    findings = f"\nDoubts of a mechanical check, which may be unfounded:{lines}" if lines else ""
-    findings += f"\n{comparison}" if comparison else ""
+    lines = "".join(f"\n- {one_line(doubt, _MAX_LINE_CHARS)}" for doubt in doubts)
+    findings = f"\nFindings of a mechanical check, which may be unfounded:{lines}" if lines else ""
     messages = question_messages(
         "validate_sql",
         state,

@@ -87,11 +87,12 @@ def settings(cache_dir: Path) -> Settings:
 
 @pytest.fixture
 def scripted(cache_dir: Path) -> Callable[..., ScriptedAgent]:
-    """A maker of agents: answers by schema name, and settings by name."""
+    """A maker of agents: answers by schema name, and settings by name. By default, every statement is validated."""
 
     def make(answers: Mapping[str, Iterable[Scripted]] | None = None, **overrides: Any) -> ScriptedAgent:
         model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})
-        services = Services(load_settings(cache_dir=cache_dir, **overrides), model=model)
+        settings = load_settings(cache_dir=cache_dir, **{"enable_sql_validation": True, **overrides})
+        services = Services(settings, model=model)
         return ScriptedAgent(build_graph(services), model, services)
 
     return make

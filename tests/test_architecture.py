@@ -32,10 +32,10 @@ settings charts
 core
 record
 state llm sql storage
-run_events retrieval
+run_events retrieval effort
 sources
 datasets examples queryspec question_prompt
-linking sql_attempt clarify
+linking sql_attempt clarify agreement
 embedded tools plain_sql
 ability
 connect

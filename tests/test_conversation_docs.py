@@ -43,7 +43,7 @@ def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> FakeOpenAI:
 @pytest.mark.process
 def test_the_program_with_an_agent(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)
-    model.answers = [ASKS, {"summary": "clear", "no_ambiguity": True}, OTHER]
+    model.answers = [ASKS, OTHER]
     with model:
         shown = output_of(WITH_AGENT)
     assert shown.splitlines() == [BY_AMOUNT, BY_AMOUNT.replace("LIMIT 3", "LIMIT 2"), OTHER["sql"]]
@@ -60,7 +60,7 @@ def test_the_program_with_the_graph(model: FakeOpenAI, monkeypatch: pytest.Monke
 @pytest.mark.process
 @pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_the_program_over_http(cache_dir: Path) -> None:
-    answers = {"AmbiguityReview": [ASKS], "GeneratedSQL": [OTHER]}
+    answers = {"GeneratedSQL": [ASKS, OTHER]}
     with serving(cache_dir, answers) as server:
         shown = output_of(OVER_HTTP.replace("http://127.0.0.1:8000", str(server.http.base_url).rstrip("/")))
     assert shown.splitlines()[:2] == [ASKS["question"], shown.splitlines()[1]]

@@ -157,10 +157,12 @@ def question_text(clarification: ClarifyingQuestion) -> str:
 
 
 def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
-    """Return the label of `option` with a preview of its result, if known: the row count and the first value."""
+    """Return the label of `option` with a preview of its result, if known: row count and first value, or no rows."""
     language, preview = language_of(clarification["about"]), option["preview"]
     if preview is None:
         return option["label"]
+    if preview["rows"] == 0:
+        return f"{option['label']} ({render('preview_nothing', language)})"
     count = f"{preview['rows']}{'+' if preview['more'] else ''}"
     if preview["first"] is None:
         return f"{option['label']} ({render('preview_rows', language, count=count)})"

@@ -20,7 +20,7 @@ from agent.examples.store import ExampleStore
 from agent.messages import Message
 from agent.record.step import note
 from agent.sources.source import Source
-from agent.types import Clarification, Clarify, ClarifyingQuestion, Feedback, Turn
+from agent.types import Clarification, Clarify, ClarifyingQuestion, Effort, Feedback, Turn
 
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))
@@ -42,12 +42,14 @@ def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str,
         NothingAsked: there is no clarifying question to answer.
         OptionUnknown: the answer is a number, and no option has it.
         NothingAnswered: there is no answer that the feedback could refer to.
-        InputInvalid: the answer, the clarifying question, the feedback or `clarify` is malformed.
+        InputInvalid: the answer, the clarifying question, the feedback, `clarify` or `effort` is malformed.
     """
     if state.get("heard"):
         return {}
     if state.get("clarify") not in (None, *get_args(Clarify)):
         raise InputInvalid("clarify", Message("one_of", choices=", ".join(get_args(Clarify))))
+    if state.get("effort") not in (None, *get_args(Effort)):
+        raise InputInvalid("effort", Message("one_of", choices=", ".join(get_args(Effort))))
     if state.get("feedback") is not None:
         return {"heard": True, **_apply_feedback(state)}
     if state.get("clarification_answer") is not None:
@@ -105,6 +107,8 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         ambiguity_type=question["ambiguity_type"],
         options=[option["label"] for option in question["options"]],
     )
+    if "results" in question:
+        clarification["results"] = question["results"]
     sql = (state.get("readings") or {}).get(option["label"]) if option else None
     earlier_questions = sum(bool(earlier["question"]) for earlier in question["earlier"])
     return {

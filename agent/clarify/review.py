@@ -1,15 +1,16 @@
-"""Ambiguity review: one model call that finds the readings of a question and decides whether to ask the user.
+"""Readings of a question: comparison of their results, and a model call that finds them.
 
-The method is that of Sphinteract (Zhao et al., VLDB 2025) with one addition: the user is asked only if the readings
-return different results.
+The review is that of Sphinteract (Zhao et al., VLDB 2025) with one addition: the user is asked only if the readings
+return different results. Without a review, generation offers readings in place of a statement.
 """
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Protocol
+from typing import Any, Protocol
 
+from agent.core.canonical import digest
 from agent.errors import (
     ModelAnswerUnreadable,
     NotPermitted,
@@ -61,6 +62,8 @@ class Reading:
     """The rows as a multiset; None if they are unknown or incomplete."""
     order: Hashable = None
     """The rows as a sequence, if the statement orders them."""
+    result_hash: str = ""
+    """The hash of `content`; empty if that is None or contains secret values."""
 
 
 class AmbiguityReviewer(Protocol):
@@ -103,7 +106,7 @@ class NoAmbiguityReviewer:
 def review(
     state: State, ambiguities: Sequence[Ambiguity], source: Source, reviewer: AmbiguityReviewer, today: date
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
-    """Return the clarifying question to ask the user and its readings; None if no question is necessary.
+    """Return the clarifying question that a review of the question leads to, and its readings; None if there is none.
 
     `ambiguities` are those detected in the question. The clarifications and rejected statements in `state` are not
     asked about again.
@@ -112,35 +115,76 @@ def review(
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
         SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
-    clarifications, rejected = state.get("clarifications") or [], state.get("rejected_sql") or []
     try:
         answer = reviewer.review(state, ambiguities, source, today)
     except ModelAnswerUnreadable as error:
         note(f"no clarifying question: {error}")
         return None
-    text, options = one_line(answer.question or "", _MAX_QUESTION_CHARS), _options(answer)
-    labels = [option.label for option in options]
-    problem = "no ambiguity" if answer.no_ambiguity else question_problem(text, labels, clarifications)
+    if answer.no_ambiguity:
+        note("no clarifying question: no ambiguity")
+        return None
+    question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.options, source)
+    return (question, readings) if question else None
+
+
+def compare_readings(
+    state: State,
+    question: str | None,
+    ambiguity_type: str | None,
+    options: Sequence[ReadingOption],
+    source: Source,
+) -> tuple[ClarifyingQuestion | None, list[Reading]]:
+    """Return the clarifying question that separates `options`, and the readings that differ in their results.
+
+    The question is None if fewer than two readings differ, if it cannot be put to the user, or if it was answered
+    before.
+
+    Raises:
+        SourceUnreachable, PermissionDenied: see `Source.execute`.
+    """
+    clarifications, rejected = state.get("clarifications") or [], state.get("rejected_sql") or []
+    text = one_line(question or "", _MAX_QUESTION_CHARS)
+    shortened = _shortened(options)
+    readings = distinct_readings(shortened, source, rejected)
+    hashes = [reading.result_hash for reading in readings]
+    results = hashes if all(hashes) else []
+    problem = question_problem(text, [option.label for option in shortened], clarifications, results)
+    if not problem and len(readings) < 2:
+        problem = "the readings do not differ in result"
     if problem:
         note(f"no clarifying question: {problem}")
-        return None
-    readings = distinct_readings(options, source, rejected)
-    if len(readings) < 2:
-        note("no clarifying question: the readings do not differ in result")
-        return None
-    question = ClarifyingQuestion(
+        return None, readings
+    clarifying_question = ClarifyingQuestion(
         question=text,
-        ambiguity_type=answer.ambiguity_type or "AmbQuestion",
+        ambiguity_type=ambiguity_type or "AmbQuestion",
         options=[reading.option for reading in readings],
         about=state["question"],
         earlier=clarifications,
         rejected_sql=rejected,
     )
-    return question, readings
+    if results:
+        clarifying_question["results"] = results
+    return clarifying_question, readings
 
 
-def question_problem(question: str, labels: Sequence[str], clarifications: Iterable[Clarification]) -> str | None:
-    """Return the reason not to ask `question` with options of these labels; None if it may be asked."""
+def put_question(state: State, question: ClarifyingQuestion, readings: Sequence[Reading]) -> dict[str, Any]:
+    """Return the changes of the state that put `question` with these readings to the user."""
+    return {
+        "clarification": question,
+        "clarification_count": state.get("clarification_count", 0) + 1,
+        "readings": {reading.option["label"]: reading.sql for reading in readings if reading.sql},
+        "sql_request": "",
+    }
+
+
+def question_problem(
+    question: str, labels: Sequence[str], clarifications: Iterable[Clarification], results: Collection[str] = ()
+) -> str | None:
+    """Return the reason not to ask `question` with options of these labels; None if it may be asked.
+
+    `results` are the hashes of the options' results, empty if unknown. A question whose results were all among those
+    of an earlier one was answered, whatever its wording.
+    """
     distinct = {label.casefold() for label in labels if label}
     if not question.strip() or len(distinct) < 2:
         return "the review names no two readings"
@@ -148,7 +192,8 @@ def question_problem(question: str, labels: Sequence[str], clarifications: Itera
         return "the review asks in SQL"
     for earlier in clarifications:
         same_options = distinct == {label.casefold() for label in earlier.get("options", ())}
-        if same_options or earlier["question"].casefold() == question.casefold():
+        same_results = bool(results) and {*results} <= {*earlier.get("results", ())}
+        if same_options or same_results or earlier["question"].casefold() == question.casefold():
             return "it was asked before"
     return None
 
@@ -209,7 +254,9 @@ def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
     if result["truncated"]:
         return reading
     order = comparison_key(result, ordered=True) if is_ordered(sql, source.catalog.dialect) else None
-    return replace(reading, content=comparison_key(result, ordered=False), order=order)
+    content = comparison_key(result, ordered=False)
+    result_hash = "" if result.get("secret") else digest(repr(content))
+    return replace(reading, content=content, order=order, result_hash=result_hash)
 
 
 def _preview(result: Result) -> Preview:
@@ -221,10 +268,10 @@ def _preview(result: Result) -> Preview:
     return Preview(rows=len(rows), more=result["truncated"], first=text)
 
 
-def _options(answer: AmbiguityReview) -> list[ReadingOption]:
+def _shortened(options: Sequence[ReadingOption]) -> list[ReadingOption]:
     """Return the first three options with distinct labels, shortened; the label replaces a reading written in SQL."""
     by_label: dict[str, ReadingOption] = {}
-    for option in answer.options:
+    for option in options:
         label, reading = one_line(option.label, _MAX_LABEL_CHARS), one_line(option.reading, _MAX_READING_CHARS)
         if label:
             text = reading if reading and not is_sql(reading) else label

@@ -178,6 +178,14 @@ class ClarifyMode(StrEnum):
     always = "always"
 
 
+class EffortLevel(StrEnum):
+    """How many model calls a question may cost."""
+
+    low = "low"
+    medium = "medium"
+    high = "high"
+
+
 def _chart_path(path: Path | None) -> Path | None:
     if path is None:
         return None
@@ -241,6 +249,12 @@ def ask(
     validation: Annotated[
         bool | None, typer.Option(help="Let the model check the statement. For databases only.")
     ] = None,
+    effort: Annotated[
+        EffortLevel | None,
+        typer.Option(
+            help="How many model calls the question may cost; default: DATASPHINX_EFFORT. For databases only."
+        ),
+    ] = None,
     log_json: LogJson = None,
 ) -> None:
     """Ask one question about a database or files, and print the steps, the rows, the answer and the cost.
@@ -257,7 +271,7 @@ def ask(
         raise SourcesNotTogether(without_password(source), str(files[0]))
     settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
     options = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
-    target = _Target(thread, tuple(files or ()), source, validation)
+    target = _Target(thread, tuple(files or ()), source, validation, effort and effort.value)
     try:
         output = _ask(inputs, options, target, settings, as_json=as_json)
     except (InputInvalid, ThreadBusy, ThreadsUnavailable, ThreadUnknown) as error:
@@ -280,6 +294,7 @@ class _Target:
     files: tuple[Path, ...]
     source: str | None
     validation: bool | None
+    effort: str | None
 
 
 def _ask(
@@ -292,10 +307,12 @@ def _ask(
     threads = open_threads(settings, must_persist=target.thread is not None)
     graph = graph_for(target.thread, threads, target.files, inputs)
     if graph == "agent":
-        options = {**options, "enable_sql_validation": target.validation}
-    elif target.source or target.validation is not None:
-        hint = "--source" if target.source else "--validation"
-        raise typer.BadParameter("not available for questions about files.", param_hint=hint)
+        options = {**options, "enable_sql_validation": target.validation, "effort": target.effort}
+    else:
+        given = {"--source": target.source, "--validation": target.validation, "--effort": target.effort}
+        for hint, value in given.items():
+            if value is not None:
+                raise typer.BadParameter("not available for questions about files.", param_hint=hint)
     if target.source:
         source, settings = without_its_password(target.source, settings)
         inputs = {**inputs, "source": source}

@@ -32,8 +32,19 @@ class EmbeddedSqlWriter:
         """Whether statements may be repaired without the model."""
         return self.options.repair
 
+    @property
+    def finds_alternatives(self) -> bool:
+        """False: a statement is all that the model writes."""
+        return False
+
     def write(
-        self, state: State, source: Source, choose_examples: Callable[[], Sequence[ShownExample]], today: date
+        self,
+        state: State,
+        source: Source,
+        choose_examples: Callable[[], Sequence[ShownExample]],
+        today: date,
+        *,
+        task: str = "",
     ) -> WrittenSql:
         """Return the statement on which most candidates agree. See `agent.sql_attempt.SqlWriter.write`.
 

@@ -177,9 +177,11 @@ class Report:
 
     @property
     def per_question(self) -> dict[str, float | None]:
-        """Average calls, tokens and US dollars per question; the price is None if any is unknown."""
+        """Average and median calls, average tokens and US dollars per question; the price is None if any is unknown."""
         questions, cost = max(self.n, 1), self.cost_usd
-        means = {"llm_calls": round(self.llm_calls / questions, 3), "tokens": round(self.tokens / questions, 1)}
+        calls = [outcome.llm_calls for outcome in self.outcomes]
+        means: dict[str, float | None] = {"llm_calls_median": median(calls) if calls else 0.0}
+        means |= {"llm_calls": round(self.llm_calls / questions, 3), "tokens": round(self.tokens / questions, 1)}
         return {**means, "cost_usd": None if cost is None else round(cost / questions, 6)}
 
     @property

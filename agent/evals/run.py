@@ -124,8 +124,8 @@ def evaluate(
 def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Callable[[Question], Services]:
     """Return a function that gives services whose model answers with the recorded SQL of a question.
 
-    Other model calls are not recorded: the whole schema is shown, so no tables are chosen; validation is off; and the
-    rows themselves are the answer.
+    Other model calls are not recorded: the whole schema is shown, so no tables are chosen; a validation, which the
+    settings decide about, confirms the statement; and the rows themselves are the answer.
     """
     current_sql = ""
 
@@ -134,14 +134,13 @@ def _recorded_services(recorded: Mapping[str, str], settings: Settings) -> Calla
 
     answers: dict[str, list[Scripted]] = {
         "GeneratedSQL": [statement],
+        "SQLValidation": [{"is_valid": True}],
         "NarratedAnswer": [{"answer": "", "output_type": "dataframe"}],
     }
     model = ScriptedModel(answers, repeat_last=True)
     # Recorded answers are free, so no cost limit may end a question.
     free = dict.fromkeys(("schema_token_budget", "max_llm_calls", "max_llm_tokens", "max_question_s"), _UNLIMITED)
-    services = Services(
-        evaluation_settings(settings).model_copy(update={**free, "enable_sql_validation": False}), model=model
-    )
+    services = Services(evaluation_settings(settings).model_copy(update=free), model=model)
 
     def services_for(question: Question) -> Services:
         nonlocal current_sql

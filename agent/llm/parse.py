@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from agent.core.text import valid_json
 from agent.llm.json_text import json_objects, parse_or_none
 from agent.llm.reasoning import without_reasoning
-from agent.llm.schemas import AnalystStep, GeneratedSQL, SQLValidation
+from agent.llm.schemas import AmbiguityReview, AnalystStep, GeneratedSQL, SQLValidation
 from agent.llm.statement import find_statement, holds_statement
 from agent.llm.tool_calls import call_in_text, matching_name
 from agent.messages import Message
@@ -72,6 +72,10 @@ def _missing_json(text: str) -> Message:
 def _with_clean_sql(answer: Answer) -> Answer:
     if isinstance(answer, GeneratedSQL):
         answer.sql = clean_sql(answer.sql)
-    elif isinstance(answer, SQLValidation) and answer.corrected_sql is not None:
+    if isinstance(answer, GeneratedSQL | AmbiguityReview):
+        options = answer.alternatives if isinstance(answer, GeneratedSQL) else answer.options
+        for option in options:
+            option.sql = clean_sql(option.sql or "") or None
+    if isinstance(answer, SQLValidation) and answer.corrected_sql is not None:
         answer.corrected_sql = clean_sql(answer.corrected_sql) or None
     return answer

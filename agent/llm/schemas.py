@@ -70,24 +70,47 @@ class ColumnSelection(Lenient):
     tables: list[TableColumns]
 
 
+class ReadingOption(Lenient):
+    """One reading of an ambiguous question."""
+
+    label: str = Field(description="a few words of the user's, no SQL")
+    reading: str = Field(description="what the question then means, one sentence, no SQL")
+    sql: str | None = Field(None, description="one SELECT statement that answers this reading, if it can be written")
+
+
+AmbiguityType = Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"]
+
+
 class GeneratedSQL(Lenient):
-    """A statement that answers the question."""
+    """A statement that answers the question, or alternatives where the task allows them."""
 
     reasoning_fields = ("plan",)
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
-    sql: str = Field(description="one SELECT statement; empty when off_topic")
+    sql: str = Field(description="one SELECT statement; empty when off_topic or with alternatives")
     assumptions: list[str] = Field(
         default_factory=list, description="what was assumed where the question leaves it open"
     )
     off_topic: bool = Field(False, description="true when the tables cannot answer the question at all")
     reason: str = Field("", description="when off_topic: what the tables lack, one sentence in the question's language")
+    alternatives: list[ReadingOption] = Field(
+        default_factory=list, description="empty, or two or three readings, each with its statement"
+    )
+    question: str | None = Field(None, description="with alternatives: the question to the user that separates them")
+    ambiguity_type: AmbiguityType | None = Field(None, description="with alternatives: what is ambiguous")
 
     @field_validator("plan", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         """Accept a plan in any form, such as a list of steps."""
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_statement(cls, value: Any) -> Any:
+        """Accept an answer without a statement if it has alternatives or is off topic."""
+        may_lack_statement = isinstance(value, dict) and (value.get("alternatives") or value.get("off_topic"))
+        return {**value, "sql": value.get("sql") or ""} if may_lack_statement else value
 
 
 class SQLValidation(Lenient):
@@ -114,20 +137,12 @@ class StandaloneQuestion(Lenient):
     question: str = Field(description="the question, complete, in the language of the new one")
 
 
-class ReadingOption(Lenient):
-    """One reading of an ambiguous question."""
-
-    label: str = Field(description="a few words of the user's, no SQL")
-    reading: str = Field(description="what the question then means, one sentence, no SQL")
-    sql: str | None = Field(None, description="one SELECT statement that answers this reading, if it can be written")
-
-
 class AmbiguityReview(Lenient):
     """What is still ambiguous in a question, and the question that would settle it."""
 
     summary: str = Field(description="what is clear by now, one or two sentences")
     no_ambiguity: bool = Field(description="true where every reading that is left gives the same result")
-    ambiguity_type: Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"] | None = None
+    ambiguity_type: AmbiguityType | None = None
     question: str | None = Field(None, description="one question to the user, in the language of theirs, no SQL")
     options: list[ReadingOption] = Field(default_factory=list, description="two or three readings to choose from")
 

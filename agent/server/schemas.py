@@ -17,7 +17,7 @@ from agent.clarify.feedback import LONGEST_ANSWER
 from agent.conversation.threads import THREAD_ID
 from agent.server.tenants import current_tenant
 from agent.settings import Settings
-from agent.types import Clarify, ClarifyingQuestion, Feedback, OutputType
+from agent.types import Clarify, ClarifyingQuestion, Effort, Feedback, OutputType
 
 _MAX_BATCH = 100
 _MAX_DATASETS = 20
@@ -96,6 +96,7 @@ def agent_question(settings: Settings) -> type[BaseModel]:
             Field(None, description="Instead of a question: whether the last answer on the thread is accepted."),
         ),
         "enable_sql_validation": (bool | None, Field(None, description="Whether the model checks the statement.")),
+        "effort": (Effort | None, Field(None, description="How many model calls the question may cost.")),
     }
     if settings.sources:
         fields["source"] = _named_source(settings, "Name of the source; default: chosen by the question.")

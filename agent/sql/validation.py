@@ -19,7 +19,7 @@ from sqlglot.optimizer.scope import Scope
 
 from agent.errors import StatementError, StatementRefused, StatementUnsound
 from agent.messages import Message
-from agent.schema.catalog import Catalog
+from agent.schema.catalog import Catalog, ForeignKey
 from agent.schema.describe import one_line
 from agent.sql.guard import parse, sanitize
 from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, qualify_names, resolve
@@ -273,6 +273,32 @@ def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
                 if keys or query.catalog.declares_foreign_keys:
                     hint = f"; keys join {', '.join(keys)}" if keys else ""
                     yield Remark(f"no key supports the join of {left} with {right}{hint}")
+
+
+def inferred_joins(sql: str, catalog: Catalog) -> tuple[str, ...]:
+    """Return the equi-joins of a query that only an inferred foreign key connects; none if it cannot be resolved."""
+    (tree,) = parse(sql, catalog.dialect)
+    query = qualify_names(tree, catalog)
+    if query is None:
+        return ()
+    joins = []
+    for scope, _ in query.selects():
+        for equal in scope.find_all(exp.EQ):
+            left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
+            keys = [*_keys_of(left, right), *_keys_of(right, left)] if left and right else []
+            if keys and all(foreign.inferred for foreign in keys):
+                joins.append(f"only an inferred key connects {left} with {right}")
+    return tuple(dict.fromkeys(joins))
+
+
+def _keys_of(referring: ColumnReference, referred: ColumnReference) -> list[ForeignKey]:
+    pair = referring.column.name, referred.column.name
+    return [
+        foreign
+        for foreign in referring.table.foreign_keys
+        if foreign.target == referred.table.key
+        if pair in zip(foreign.columns, foreign.target_columns, strict=False)
+    ]
 
 
 def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:

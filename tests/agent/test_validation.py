@@ -37,7 +37,7 @@ def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
 
     assert final(steps)["sql"] == COUNT["sql"]
     assert updates_of(steps, "validate_sql") == [
-        {"validation": VALID, "sql_validation_count": 1, "audit": steps[5][1]["audit"]}
+        {"validation": VALID, "sql_validation_count": 1, "doubts": [], "audit": steps[5][1]["audit"]}
     ]
 
 
@@ -305,7 +305,7 @@ def test_correction_that_returns_nothing_is_confirmed_once(scripted: Scripted) -
     assert output["value"] == 0
     assert "before the correction" in str(output["audit"])
     comparison = prompts(agent, "SQLValidation")[1]
-    assert "This query returns the value 0" in comparison and ALL["sql"] in comparison
+    assert "this query returns the value 0" in comparison and ALL["sql"] in comparison
 
 
 def test_comparison_of_results_shows_no_secret_values(scripted: Scripted, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""How well it is asked when the model reviews without a mistake: what evidence and results alone let through.
+"""How well it is asked when the model finds every reading without a mistake: what the results alone let through.
 
     python -m tests.benchmarks.asking auto|always
 
 The scripted model lists exactly the readings of `tests/fixtures/clarification/questions.jsonl`, each with its
-statement, says NO AMBIGUITY of a clear question, and writes the statement that is meant where nothing is asked. So what
-is not asked is what the agent found no evidence for, or what makes no difference.
+statement, and writes the statement of a clear question: with `auto` while it writes the statement, with `always` in a
+review. So what is not asked makes no difference.
 """
 
 import json
@@ -32,6 +32,7 @@ from agent.types import Clarify
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ROOT / "tests/fixtures/clarification/questions.jsonl"
 DATABASES = ROOT.parent / "shared/benchmarks/spider_dev/databases"
+QUESTION = "Which of these do you mean?"
 NOTHING = {"summary": "", "no_ambiguity": True}
 
 
@@ -44,16 +45,21 @@ def main(when: Clarify) -> None:
         prompt = str(messages[-1].content)
         return next(record for question, record in records.items() if f"Question: {question}" in prompt)
 
+    def readings_of(record: dict[str, Any]) -> list[dict[str, str]]:
+        return [{"label": each["reading"], **each} for each in record["readings"]]
+
     def review(messages: list[BaseMessage]) -> dict[str, Any]:
         record = of(messages)
         if not record["type"]:
             return NOTHING
-        options = [{"label": each["reading"], **each} for each in record["readings"]]
-        asked = {"question": "Which of these do you mean?", "ambiguity_type": record["type"], "options": options}
+        asked = {"question": QUESTION, "ambiguity_type": record["type"], "options": readings_of(record)}
         return {**NOTHING, "no_ambiguity": False, **asked}
 
     def write(messages: list[BaseMessage]) -> dict[str, Any]:
         record = of(messages)
+        if record["type"] and when == "auto":
+            alternatives = readings_of(record)
+            return {"sql": "", "question": QUESTION, "ambiguity_type": record["type"], "alternatives": alternatives}
         return {"sql": record["readings"][0]["sql"] if record["type"] else record["sql"]}
 
     model = ScriptedModel({"AmbiguityReview": [review], "GeneratedSQL": [write]}, repeat_last=True)
@@ -63,7 +69,9 @@ def main(when: Clarify) -> None:
     with tempfile.TemporaryDirectory() as folder:
         plan = Plan(Path(folder) / "out", oracle=OracleName.RULE, rounds=4)
         dataset = Dataset([*questions], DATABASES)
-        _, logs = run_with(services, dataset, plan, when, partial(ask_when_it_matters, when=when), lambda *_: None)
+        _, logs = run_with(
+            services, dataset, plan, when, partial(ask_when_it_matters, clarify_mode=when), lambda *_: None
+        )
     figures = clarification_metrics(questions, logs)
     matched = sum(log.match for log in logs)
     sys.stdout.write(json.dumps({"n": len(logs), "matched": matched, **figures}, indent=2) + "\n")

@@ -25,8 +25,8 @@ _STATIC = sorted(path.relative_to(_WEB).as_posix() for path in _WEB.rglob("*.js"
 
 def answer(schema: str, prompt: str) -> dict[str, Any]:
     """Return what the model says."""
-    if schema == "AmbiguityReview":
-        return ASKS if BEST in prompt else {"summary": "clear", "no_ambiguity": True}
+    if schema == "GeneratedSQL" and BEST in prompt:
+        return ASKS
     if schema == "AnalystStep":
         if '"r1"' in prompt:
             return {"tool": "finish", "arguments": {"answer": "beta has 70, alpha 30."}}

@@ -8,10 +8,12 @@ import prompts
 from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent
+PARTS = {"database", "alternatives"}
+"""Files that are parts of other prompts."""
 TEMPLATES = sorted(
     (path.stem, "standard" if path.parent == FOLDER else path.parent.name)
     for path in FOLDER.rglob("*.md")
-    if path.stem != "database"
+    if path.stem not in PARTS
 )
 ABOUT_A_QUESTION = {"generate_sql", "validate_sql", "review_ambiguity"}
 """The templates whose system part is that of `database.md`."""

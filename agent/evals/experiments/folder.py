@@ -20,6 +20,7 @@ from agent.services import Services
 _RECORDED_SETTINGS = (
     "llm_temperature",
     "llm_structured_output",
+    "effort",
     "enable_sql_validation",
     "sql_validation_max_retries",
     "max_sql_generations",

@@ -9,7 +9,8 @@ from typing import Any
 from agent.clarify.feedback import describe_option
 from agent.evals.options import FAILED, Failed
 from agent.evals.report import Outcome, Overlap
-from agent.llm.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
+from agent.llm.parse import read_answer
+from agent.llm.schemas import AmbiguityReview, GeneratedSQL, ReadingOption, SQLValidation
 from agent.record.events import Event
 from agent.record.step import add_costs
 from agent.types import ClarifyingQuestion
@@ -84,11 +85,22 @@ def generated_statements(events: Sequence[Event], choose: ChooseCall = last_call
 
 
 def ambiguity_review(events: Sequence[Event]) -> Exchange | None:
-    """Return the model's last ambiguity review; None if there was none."""
-    reviews = [
-        event.body for event in events if event.kind == "llm" and event.body["schema"] == AmbiguityReview.__name__
-    ]
+    """Return the model's last ambiguity review or answer with alternatives; None if there was none."""
+    calls = [event.body for event in events if event.kind == "llm"]
+    reviews = [call for call in calls if call["schema"] == AmbiguityReview.__name__ or proposed_options(call)]
     return _exchange(reviews[-1], reviews[-1]["output"]) if reviews else None
+
+
+def proposed_options(call: Body) -> list[ReadingOption]:
+    """Return the readings in the output of a recorded call: those of a review, or alternatives to a statement."""
+    try:
+        if call["schema"] == AmbiguityReview.__name__:
+            return read_answer(call["output"], AmbiguityReview).options
+        if call["schema"] == GeneratedSQL.__name__:
+            return read_answer(call["output"], GeneratedSQL).alternatives
+    except ValueError:
+        pass
+    return []
 
 
 def format_clarification(clarification: ClarifyingQuestion) -> str:

@@ -17,15 +17,13 @@ from agent.evals.experiments.log import (
     EventCapture,
     Exchange,
     Usage,
-    ambiguity_review,
     capture_events,
     format_clarification,
+    proposed_options,
 )
 from agent.evals.match import execution_match
 from agent.evals.options import MatchRule
 from agent.llm.client import ModelClient
-from agent.llm.parse import read_answer
-from agent.llm.schemas import AmbiguityReview
 from agent.llm.statement import holds_statement
 from agent.record.events import Event
 from agent.record.recorder import Recorder
@@ -73,12 +71,9 @@ class Oracle(Protocol):
 
 
 def option_statements(clarification: ClarifyingQuestion, events: Sequence[Event]) -> list[str | None]:
-    """Return the SQL of each option of `clarification`, from the ambiguity review among `events`."""
-    review = ambiguity_review(events)
-    try:
-        options = read_answer(review.output, AmbiguityReview).options if review else []
-    except ValueError:
-        options = []
+    """Return the SQL of each option of `clarification`, from the call among `events` that proposed them."""
+    calls = [event.body for event in events if event.kind == "llm"]
+    options = next(filter(None, map(proposed_options, reversed(calls))), [])
     by_reading: Mapping[tuple[str, str], str | None] = {
         (option.label, option.reading): option.sql for option in options
     }

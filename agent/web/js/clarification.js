@@ -38,6 +38,9 @@ function optionButton(option, number, once) {
 }
 
 function preview(found) {
+  if (found.rows === 0) {
+    return say(make("span", { class: "preview" }), "preview_nothing");
+  }
   const count = `${found.rows}${found.more ? "+" : ""}`;
   const first = found.first === null ? null
     : say(make("bdi"), "preview_first", { first: cellText(found.first) });

@@ -54,6 +54,7 @@ export const TEXTS = {
   refused: { en: "The server refused this ({status}).", ru: "Сервер отклонил запрос ({status}).", zh: "服务器拒绝了请求（{status}）。" },
   wait_s: { en: "Try again in {seconds} s.", ru: "Повторите через {seconds} с.", zh: "请在 {seconds} 秒后重试。" },
   options: { en: "What you may mean", ru: "Возможные варианты", zh: "可能的含义" },
+  preview_nothing: { en: "returns nothing", ru: "ничего не возвращает", zh: "无结果" },
   preview_rows: { en: "rows: {count}", ru: "строк: {count}", zh: "行数：{count}" },
   preview_first: { en: "first: {first}", ru: "первое значение: {first}", zh: "首个值：{first}" },
   own_words: { en: "Or in your own words", ru: "Или своими словами", zh: "或用自己的话回答" },

@@ -147,5 +147,5 @@ def test_evidence_meets_ambiguous_questions_and_hardly_a_clear_one() -> None:
     clear = measured.pop("clear")
 
     assert (sum(each.questions for each in measured.values()), clear.questions) == (60, 60)
-    assert sum(each.shown for each in measured.values()) >= 20
+    assert sum(each.shown for each in measured.values()) >= 15
     assert clear.shown <= 3

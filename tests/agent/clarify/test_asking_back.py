@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -18,15 +19,20 @@ BY_ORDERS = "SELECT customer_id FROM orders GROUP BY customer_id ORDER BY COUNT(
 BY_AMOUNT = "SELECT customer_id FROM orders GROUP BY customer_id ORDER BY SUM(total_amount) DESC LIMIT 3"
 ORDERS = {"label": "by orders", "reading": "those with the most orders", "sql": BY_ORDERS}
 AMOUNT = {"label": "by amount", "reading": "those who spent the most", "sql": BY_AMOUNT}
-ASKS = {
-    "summary": "The best customers are wanted.",
-    "no_ambiguity": False,
-    "ambiguity_type": "AmbQuestion",
-    "question": "What makes a customer the best?",
-    "options": [ORDERS, AMOUNT],
-}
-TWICE = {**ASKS, "ambiguity_type": "AmbOutput", "question": "How many of them?", "options": [
-    {"label": "three", "reading": "the first three"}, {"label": "ten", "reading": "the first ten"}]}  # fmt: skip
+QUESTION = {"ambiguity_type": "AmbQuestion", "question": "What makes a customer the best?"}
+ASKS = {"sql": "", **QUESTION, "alternatives": [ORDERS, AMOUNT]}
+SIZES = [{"label": "three", "reading": "the first three"}, {"label": "ten", "reading": "the first ten"}]
+TWICE = {"sql": "", "ambiguity_type": "AmbOutput", "question": "How many of them?", "alternatives": SIZES}
+
+
+def review_of(asks: dict[str, Any]) -> dict[str, Any]:
+    """Return the review that asks the same as an answer with alternatives."""
+    return {"summary": "The best are wanted.", "no_ambiguity": False, **asks, "options": asks["alternatives"]}
+
+
+def asks_about_best(messages: list[BaseMessage]) -> dict[str, Any]:
+    """Return alternatives for the question `BEST`, and for any other question the number of orders."""
+    return ASKS if BEST in str(messages) else COUNT
 
 
 class Talk:
@@ -51,9 +57,9 @@ class Talk:
 
 @pytest.fixture
 def talking(scripted: Scripted) -> Callable[..., Talk]:
-    """A maker of threads: reviews and statements as the model gives them."""
+    """A maker of threads: answers of generation and reviews as the model gives them."""
 
-    def make(reviews: Any = (), statements: Any = (), **overrides: Any) -> Talk:
+    def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
         answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
         return Talk(scripted(answers, enable_sql_validation=False, **overrides))
 
@@ -67,7 +73,7 @@ Talking = Callable[..., Talk]
 
 
 def test_a_clear_question_costs_no_review(talking: Talking) -> None:
-    talk = talking([], [COUNT])
+    talk = talking([COUNT])
 
     assert talk.ask(HOW_MANY)["error"] is None
     assert calls(talk.agent) == {"GeneratedSQL": 1}
@@ -89,23 +95,37 @@ def test_a_vague_question_is_put_back_with_previews(talking: Talking) -> None:
     assert output["__interrupt__"][0].value == asked
 
 
-def test_no_ambiguity_goes_straight_to_generation(talking: Talking) -> None:
-    talk = talking([NO_AMBIGUITY], [{"sql": BY_AMOUNT}])
+def test_a_statement_for_a_vague_question_costs_no_review_and_leaves_nothing_open(talking: Talking) -> None:
+    talk = talking([{"sql": BY_AMOUNT}])
+    output = talk.ask(BEST)
 
-    assert talk.ask(BEST)["sql"] == BY_AMOUNT
-    assert calls(talk.agent) == {"AmbiguityReview": 1, "GeneratedSQL": 1}
+    assert (output["sql"], output["audit"]["assumptions"]) == (BY_AMOUNT, [])
+    assert calls(talk.agent) == {"GeneratedSQL": 1}
+
+
+def test_a_stated_assumption_takes_the_place_of_a_question(talking: Talking) -> None:
+    output = talking([{"sql": BY_AMOUNT, "assumptions": ["the best are those who spent the most"]}]).ask(BEST)
+
+    assert output["answer"].endswith("Assumed: the best are those who spent the most")
 
 
 @pytest.mark.parametrize("mode", ["never", "always"])
 def test_mode_says_when_the_model_looks(talking: Talking, mode: str) -> None:
-    talk = talking([NO_AMBIGUITY], [COUNT, COUNT])
+    talk = talking([COUNT], [NO_AMBIGUITY])
     talk.ask(BEST if mode == "never" else HOW_MANY, clarify=mode)
 
     assert calls(talk.agent).get("AmbiguityReview", 0) == (mode == "always")
+    assert "alternatives" not in talk.prompts("GeneratedSQL")[0]
+
+
+def test_alternatives_that_were_not_offered_are_not_asked_about(talking: Talking) -> None:
+    output = talking([ASKS]).ask(BEST, clarify="never")
+
+    assert (output["sql"], output["clarification"]) == (BY_ORDERS, None)
 
 
 def test_nobody_being_asked_is_said_in_the_answer(talking: Talking) -> None:
-    output = talking([], [COUNT]).ask(BEST, clarify="never")
+    output = talking([COUNT]).ask(BEST, clarify="never")
 
     (assumed,) = output["audit"]["assumptions"]
     assert assumed.startswith("“best” can be read in several ways")
@@ -113,26 +133,27 @@ def test_nobody_being_asked_is_said_in_the_answer(talking: Talking) -> None:
 
 
 def test_mode_of_the_settings_holds_where_the_question_names_none(talking: Talking) -> None:
-    talk = talking([], [COUNT], clarify="never")
+    talk = talking([COUNT], clarify="never")
 
     assert talk.ask(BEST)["clarification"] is None
 
 
 def test_readings_with_equal_results_are_one_and_nobody_is_asked(talking: Talking) -> None:
     same = {**AMOUNT, "sql": BY_ORDERS.replace("customer_id FROM", "customer_id AS best FROM")}
-    talk = talking([{**ASKS, "options": [ORDERS, same]}], [{"sql": BY_ORDERS}])
+    talk = talking([{**ASKS, "alternatives": [ORDERS, same]}])
     output = talk.ask(BEST)
 
     assert output["clarification"] is None and output["sql"] == BY_ORDERS
     assert "no clarifying question: the readings do not differ in result" in output["audit"]["notes"]
-    assert sum(len(step["statements"]) for step in output["audit"]["steps"] if step["node"] == "ask_clarification") == 2
+    assert sum(len(step["statements"]) for step in output["audit"]["steps"] if step["node"] == "generate_sql") == 2
+    assert calls(talk.agent) == {"GeneratedSQL": 1}
 
 
 def test_equal_rows_in_another_order_are_one_reading_only_where_no_order_is_asked_for(talking: Talking) -> None:
     down = "SELECT name FROM regions ORDER BY name DESC"
     ordered = {
         **ASKS,
-        "options": [{**ORDERS, "sql": "SELECT name FROM regions ORDER BY name"}, {**AMOUNT, "sql": down}],
+        "alternatives": [{**ORDERS, "sql": "SELECT name FROM regions ORDER BY name"}, {**AMOUNT, "sql": down}],
     }
 
     assert talking([ordered]).ask(BEST)["clarification"]
@@ -144,17 +165,47 @@ def test_equal_rows_in_another_order_are_one_reading_only_where_no_order_is_aske
 )
 def test_a_reading_that_is_refused_is_no_option(talking: Talking, sql: str) -> None:
     third = {"label": "by returns", "reading": "those who return least", "sql": sql}
-    asked = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}]).ask(BEST)["clarification"]
+    asked = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}]).ask(BEST)["clarification"]
 
     assert [option["label"] for option in asked["options"]] == ["by orders", "by amount"]
 
 
+def test_the_only_reading_that_runs_is_the_answer(talking: Talking) -> None:
+    broken = {**ORDERS, "sql": "SELECT nothing FROM orders"}
+    output = talking([{**ASKS, "alternatives": [broken, AMOUNT]}]).ask(BEST)
+
+    assert (output["sql"], output["clarification"], output["error"]) == (BY_AMOUNT, None, None)
+
+
+def test_readings_of_which_none_runs_are_written_anew(talking: Talking) -> None:
+    broken = [{**option, "sql": "SELECT nothing FROM orders"} for option in (ORDERS, AMOUNT)]
+    talk = talking([{**ASKS, "alternatives": broken}, COUNT])
+
+    assert talk.ask(BEST)["sql"] == COUNT["sql"]
+    assert "alternatives" not in talk.prompts("GeneratedSQL")[1]
+
+
 def test_readings_without_statements_are_asked_as_they_are(talking: Talking) -> None:
     bare = [{"label": each["label"], "reading": each["reading"]} for each in (ORDERS, AMOUNT)]
-    output = talking([{**ASKS, "options": bare}]).ask(BEST)
+    output = talking([{**ASKS, "alternatives": bare}]).ask(BEST)
 
     assert [option["preview"] for option in output["clarification"]["options"]] == [None, None]
     assert "1. by orders\n2. by amount" in output["answer"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (BEST, "1. by orders (returns nothing)"),
+        ("Кто лучшие покупатели customers?", "1. by orders (ничего не возвращает)"),
+        ("最好的customers是谁？", "1. by orders (无结果)"),
+    ],
+)
+def test_an_option_that_returns_nothing_says_so(talking: Talking, question: str, text: str) -> None:
+    nothing = {**ORDERS, "sql": "SELECT customer_id FROM orders WHERE total_amount < 0"}
+    output = talking([{**ASKS, "alternatives": [nothing, AMOUNT]}]).ask(question)
+
+    assert text in output["answer"].splitlines()
 
 
 def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
@@ -162,7 +213,7 @@ def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
         {**ORDERS, "sql": "SELECT order_id FROM orders"},
         {**AMOUNT, "sql": "SELECT order_id FROM orders ORDER BY 1"},
     ]
-    output = talking([{**ASKS, "options": options}]).ask(BEST)
+    output = talking([{**ASKS, "alternatives": options}]).ask(BEST)
 
     assert [option["preview"] for option in output["clarification"]["options"]] == [
         {"rows": 200, "more": True, "first": 1}
@@ -171,39 +222,40 @@ def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
 
 
 @pytest.mark.parametrize(
-    "review",
+    "answer",
     [
         {**ASKS, "question": "Run SELECT name FROM customers?"},
-        {**ASKS, "options": [{**ORDERS, "label": "SELECT 1 FROM orders"}, AMOUNT]},
-        {**ASKS, "options": [ORDERS]},
-        {**ASKS, "options": [ORDERS, {**AMOUNT, "label": "By Orders"}]},
+        {**ASKS, "alternatives": [{**ORDERS, "label": "SELECT 1 FROM orders"}, AMOUNT]},
+        {**ASKS, "alternatives": [ORDERS]},
+        {**ASKS, "alternatives": [ORDERS, {**AMOUNT, "label": "By Orders"}]},
         {**ASKS, "question": "  "},
     ],
 )
-def test_a_review_that_no_user_can_be_asked_asks_nobody(talking: Talking, review: dict[str, Any]) -> None:
-    output = talking([review], [COUNT]).ask(BEST)
+def test_alternatives_that_no_user_can_be_asked_about_ask_nobody(talking: Talking, answer: dict[str, Any]) -> None:
+    output = talking([answer, COUNT]).ask(BEST)
 
-    assert output["clarification"] is None
+    assert (output["clarification"], output["error"]) == (None, None)
     assert any(note.startswith("no clarifying question") for note in output["audit"]["notes"])
 
 
 def test_an_unreadable_review_asks_nobody(talking: Talking) -> None:
-    assert talking(["no", "JSON"], [COUNT]).ask(BEST)["error"] is None
+    assert talking([COUNT], ["no", "JSON"]).ask(BEST, clarify="always")["error"] is None
 
 
 def test_more_options_than_three_are_left_out(talking: Talking) -> None:
     many = [{"label": f"option {n}", "reading": "?"} for n in range(5)]
 
-    assert len(talking([{**ASKS, "options": many}]).ask(BEST)["clarification"]["options"]) == 3
+    assert len(talking([{**ASKS, "alternatives": many}]).ask(BEST)["clarification"]["options"]) == 3
 
 
-def test_the_review_sees_schema_evidence_and_no_instruction_of_the_data(talking: Talking) -> None:
-    talk = talking([ASKS])
-    talk.ask(BEST)
-    (prompt,) = talk.prompts("AmbiguityReview")
+@pytest.mark.parametrize("mode", ["auto", "always"])
+def test_the_model_that_asks_sees_schema_evidence_and_no_instruction_of_the_data(talking: Talking, mode: str) -> None:
+    talk = talking([ASKS], [review_of(ASKS)])
+    talk.ask(BEST, clarify=mode)
+    ((prompt,),) = [talk.prompts(schema) for schema in ("GeneratedSQL", "AmbiguityReview") if talk.prompts(schema)]
 
     assert "table customers" in prompt and f"Question: {BEST}" in prompt
-    assert "It may be open what 'best' means" in prompt
+    assert "'best'" in prompt and "several measures or orders may be meant by it" in prompt
 
 
 # Answers
@@ -216,10 +268,10 @@ def test_the_chosen_reading_is_answered_with_its_statement_and_no_further_call(t
     output = talk.ask(clarification_answer=answer)
 
     assert (output["sql"], output["clarification"], output["error"]) == (BY_AMOUNT, None, None)
-    assert calls(talk.agent) == {"AmbiguityReview": 1}
+    assert calls(talk.agent) == {"GeneratedSQL": 1}
     assert talk.state()["clarifications"] == [
         {"question": ASKS["question"], "answer": "by amount: those who spent the most", "ambiguity_type": "AmbQuestion",
-         "options": ["by orders", "by amount"]}
+         "options": ["by orders", "by amount"], "results": talk.state()["clarifications"][0]["results"]}
     ]  # fmt: skip
 
 
@@ -232,16 +284,16 @@ def test_an_interrupt_is_resumed(talking: Talking, answer: Any) -> None:
 
 
 def test_own_words_go_to_generation(talking: Talking) -> None:
-    talk = talking([ASKS], [COUNT])
+    talk = talking([ASKS, COUNT])
     talk.ask(BEST)
     talk.ask(clarification_answer="those who signed up first")
 
-    assert f"Clarified: {ASKS['question']} - those who signed up first" in talk.prompts("GeneratedSQL")[0]
+    assert f"Clarified: {ASKS['question']} - those who signed up first" in talk.prompts("GeneratedSQL")[1]
 
 
 def test_a_reading_that_fails_in_the_database_is_no_option(talking: Talking) -> None:
     slow = {"label": "by id", "reading": "by id", "sql": "SELECT abs(-9223372036854775808) FROM customers"}
-    talk = talking([{**ASKS, "options": [ORDERS, AMOUNT, slow]}], [COUNT])
+    talk = talking([{**ASKS, "alternatives": [ORDERS, AMOUNT, slow]}])
 
     assert len(talk.ask(BEST)["clarification"]["options"]) == 2
 
@@ -263,7 +315,7 @@ def test_each_round_has_a_trace_of_its_own(talking: Talking) -> None:
 
 
 def test_always_asks_on_until_nothing_is_open_or_the_rounds_are_used_up(talking: Talking) -> None:
-    talk = talking([ASKS, TWICE, NO_AMBIGUITY], [COUNT])
+    talk = talking([COUNT], [review_of(ASKS), review_of(TWICE), NO_AMBIGUITY])
     talk.ask(BEST, clarify="always")
     second = talk.ask(clarification_answer="1")
     third = talk.ask(clarification_answer="ten")
@@ -272,24 +324,52 @@ def test_always_asks_on_until_nothing_is_open_or_the_rounds_are_used_up(talking:
     assert [said["question"] for said in second["clarification"]["earlier"]] == [ASKS["question"]]
     assert third["clarification"] is None
     assert talk.state()["clarification_count"] == 2
-    bounded = talking([ASKS, TWICE], [COUNT], max_clarifications=1)
+    bounded = talking([COUNT], [review_of(ASKS), review_of(TWICE)], max_clarifications=1)
     bounded.ask(BEST, clarify="always")
     assert bounded.ask(clarification_answer="1")["clarification"] is None
 
 
-def test_the_same_is_never_asked_twice(talking: Talking) -> None:
-    again = {**ASKS, "question": "What is best?"}
-    talk = talking([ASKS, again])
+AGAIN = {
+    "the question": {**ASKS, "alternatives": [ORDERS, {**AMOUNT, "label": "by money", "sql": "SELECT 1"}]},
+    "the options": {**ASKS, "question": "What is best?"},
+    "the results": {
+        **ASKS,
+        "question": "How is best measured?",
+        "alternatives": [{**AMOUNT, "label": "money"}, {**ORDERS, "label": "number", "sql": f"{BY_ORDERS} OFFSET 0"}],
+    },
+}
+
+
+@pytest.mark.parametrize("again", AGAIN.values(), ids=AGAIN)
+def test_the_same_is_never_asked_twice(talking: Talking, again: dict[str, Any]) -> None:
+    talk = talking([COUNT], [review_of(ASKS), review_of(again)])
     talk.ask(BEST, clarify="always")
 
-    assert talk.ask(clarification_answer="1")["sql"] == BY_ORDERS
+    assert talk.ask(clarification_answer="those who signed up first")["sql"] == COUNT["sql"]
+
+
+def test_the_same_results_are_not_asked_about_by_generation_after_own_words(talking: Talking) -> None:
+    talk = talking([ASKS, AGAIN["the results"]])
+    talk.ask(BEST)
+    output = talk.ask(clarification_answer="the usual ones")
+
+    assert (output["sql"], output["clarification"]) == (BY_AMOUNT, None)
+    assert "no clarifying question: it was asked before" in output["audit"]["notes"]
+
+
+def test_another_result_is_asked_about(talking: Talking) -> None:
+    third = {"label": "by id", "reading": "by id", "sql": "SELECT customer_id FROM customers ORDER BY 1 LIMIT 3"}
+    talk = talking([ASKS, {**ASKS, "question": "Orders or ids?", "alternatives": [ORDERS, third]}])
+    talk.ask(BEST)
+
+    assert talk.ask(clarification_answer="the usual ones")["clarification"]["question"] == "Orders or ids?"
 
 
 # Without a thread
 
 
 def test_without_a_thread_the_question_comes_back_with_the_answer(talking: Talking) -> None:
-    agent = talking([ASKS], [{"sql": BY_AMOUNT}]).agent
+    agent = talking([ASKS, {"sql": BY_AMOUNT}]).agent
     asked = agent.ask(BEST)
     assert "__interrupt__" not in asked
     output = agent.ask(BEST, clarification=asked["clarification"], clarification_answer="by amount")
@@ -301,14 +381,14 @@ def test_without_a_thread_the_question_comes_back_with_the_answer(talking: Talki
 
 
 def test_without_a_thread_the_question_itself_need_not_be_repeated(talking: Talking) -> None:
-    agent = talking([ASKS], [{"sql": BY_AMOUNT}]).agent
+    agent = talking([ASKS, {"sql": BY_AMOUNT}]).agent
     asked = agent.ask(BEST)["clarification"]
 
     assert agent.graph.invoke({"clarification": asked, "clarification_answer": "2"})["sql"] == BY_AMOUNT
 
 
 def test_an_answer_that_comes_alone_is_a_remark(talking: Talking) -> None:
-    agent = talking([], [{"sql": BY_AMOUNT}]).agent
+    agent = talking([{"sql": BY_AMOUNT}]).agent
     agent.ask(HOW_MANY, clarification_answer="those that were paid")
 
     assert "The user remarks: those that were paid" in agent.model.calls[-1].prompt
@@ -370,7 +450,7 @@ def test_an_answer_on_an_unknown_thread(talking: Talking) -> None:
 
 
 def test_a_dead_model_leaves_the_question_open(talking: Talking) -> None:
-    talk = talking([ASKS], [ConnectionError("gone"), COUNT])
+    talk = talking([ASKS, ConnectionError("gone"), COUNT])
     talk.ask(BEST)
 
     assert talk.ask(clarification_answer="the oldest")["error"]["code"] == "model_unreachable"
@@ -378,12 +458,12 @@ def test_a_dead_model_leaves_the_question_open(talking: Talking) -> None:
 
 
 def test_a_new_question_drops_the_open_one(talking: Talking) -> None:
-    talk = talking([ASKS], [COUNT])
+    talk = talking([ASKS, COUNT])
     talk.ask(BEST)
     output = talk.ask(HOW_MANY)
 
     assert (output["sql"], output["clarification"]) == (COUNT["sql"], None)
-    assert "Clarified" not in talk.prompts("GeneratedSQL")[0]
+    assert "Clarified" not in talk.prompts("GeneratedSQL")[1]
 
 
 # The way through the graph
@@ -392,5 +472,5 @@ def test_a_new_question_drops_the_open_one(talking: Talking) -> None:
 def test_steps_of_a_question_that_is_asked_back(talking: Talking) -> None:
     agent = talking([ASKS]).agent
 
-    assert nodes(walk(agent, BEST)) == ["retrieve_tables", "select_columns", "ask_clarification", "answer",
-                                        "await_clarification"]  # fmt: skip
+    assert nodes(walk(agent, BEST)) == ["retrieve_tables", "select_columns", "ask_clarification", "generate_sql",
+                                        "answer", "await_clarification"]  # fmt: skip

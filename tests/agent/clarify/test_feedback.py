@@ -22,31 +22,41 @@ SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped
 
 @pytest.fixture
 def talking(scripted: Scripted) -> Talking:
-    """A maker of threads: reviews and statements as the model gives them."""
+    """A maker of threads: answers of generation and reviews as the model gives them."""
 
-    def make(reviews: Any = (), statements: Any = (), **overrides: Any) -> Talk:
+    def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
         answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
         return Talk(scripted(answers, **{"enable_sql_validation": False, **overrides}))
 
     return make
 
 
-def test_a_rejected_answer_is_reviewed_and_written_anew(talking: Talking) -> None:
-    talk = talking([NO_AMBIGUITY], [COUNT, DELIVERED])
+def test_a_rejected_answer_is_written_anew(talking: Talking) -> None:
+    talk = talking([COUNT, DELIVERED])
     talk.ask(HOW_MANY)
     output = talk.ask(feedback={**REJECTED, "comment": "only those that arrived"})
 
     assert (output["sql"], output["error"]) == (DELIVERED["sql"], None)
-    assert calls(talk.agent) == {"GeneratedSQL": 2, "AmbiguityReview": 1}
-    for prompt in (talk.prompts("AmbiguityReview")[0], talk.prompts("GeneratedSQL")[1]):
-        assert f"The user rejected the answer of: {COUNT['sql']}" in prompt
-        assert "only those that arrived" in prompt
-        assert f"Question: {HOW_MANY}" in prompt
+    assert calls(talk.agent) == {"GeneratedSQL": 2}
+    prompt = talk.prompts("GeneratedSQL")[1]
+    assert f"The user rejected the answer of: {COUNT['sql']}" in prompt
+    assert "only those that arrived" in prompt
+    assert f"Question: {HOW_MANY}" in prompt
+
+
+def test_a_rejected_answer_is_reviewed_if_every_question_is(talking: Talking) -> None:
+    talk = talking([COUNT, DELIVERED], [NO_AMBIGUITY] * 2, clarify="always")
+    talk.ask(HOW_MANY)
+    talk.ask(feedback={**REJECTED, "comment": "only those that arrived"})
+
+    prompt = talk.prompts("AmbiguityReview")[1]
+    assert f"The user rejected the answer of: {COUNT['sql']}" in prompt
+    assert "only those that arrived" in prompt
 
 
 def test_a_rejected_answer_can_lead_to_a_question(talking: Talking) -> None:
     by_reviews = {"label": "by reviews", "reading": "by reviews", "sql": "SELECT customer_id FROM customers LIMIT 3"}
-    talk = talking([NO_AMBIGUITY, {**ASKS, "options": [*ASKS["options"], by_reviews]}], [{"sql": BY_ORDERS}])
+    talk = talking([{"sql": BY_ORDERS}, {**ASKS, "alternatives": [*ASKS["alternatives"], by_reviews]}])
     talk.ask(BEST)
     asked = talk.ask(feedback=REJECTED)["clarification"]
 
@@ -56,7 +66,7 @@ def test_a_rejected_answer_can_lead_to_a_question(talking: Talking) -> None:
 
 
 def test_every_rejected_statement_is_known_to_the_next_try(talking: Talking) -> None:
-    talk = talking([], [COUNT, DELIVERED, SHIPPED])
+    talk = talking([COUNT, DELIVERED, SHIPPED])
     talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
     output = talk.ask(feedback=REJECTED, clarify="never")
 
@@ -68,7 +78,7 @@ def test_every_rejected_statement_is_known_to_the_next_try(talking: Talking) -> 
 
 def test_the_rejected_statement_again_is_no_answer(talking: Talking) -> None:
     again = {"sql": "select count(*) as orders from orders"}
-    talk = talking([], [COUNT, again])
+    talk = talking([COUNT, again])
     talk.ask(HOW_MANY, clarify="never")
     output = talk.ask(feedback=REJECTED, clarify="never")
 
@@ -78,7 +88,7 @@ def test_the_rejected_statement_again_is_no_answer(talking: Talking) -> None:
 
 
 def test_what_was_rejected_is_known_after_a_try_that_failed(talking: Talking) -> None:
-    talk = talking([], [COUNT, DELIVERED, DELIVERED, SHIPPED])
+    talk = talking([COUNT, DELIVERED, DELIVERED, SHIPPED])
     talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
     assert talk.ask(feedback=REJECTED, clarify="never")["error"]["code"] == "sql_not_generated"
 
@@ -87,14 +97,14 @@ def test_what_was_rejected_is_known_after_a_try_that_failed(talking: Talking) ->
 
 
 def test_a_rejected_answer_is_no_turn_of_the_conversation(talking: Talking) -> None:
-    talk = talking([], [COUNT, DELIVERED])
+    talk = talking([COUNT, DELIVERED])
     talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
 
     assert [turn["sql"] for turn in talk.state()["turns"]] == [DELIVERED["sql"]]
 
 
 def test_feedback_is_on_the_last_answer_although_a_question_failed_since(talking: Talking) -> None:
-    talk = talking([NO_AMBIGUITY], [COUNT, DELIVERED])
+    talk = talking([COUNT, DELIVERED])
     talk.ask(HOW_MANY)
     assert talk.ask("Hello there!")["error"]["code"] == "off_topic"
 
@@ -103,11 +113,11 @@ def test_feedback_is_on_the_last_answer_although_a_question_failed_since(talking
 
 
 def test_a_new_question_forgets_what_was_rejected(talking: Talking) -> None:
-    talk = talking([], [COUNT, DELIVERED, COUNT])
+    talk = talking([COUNT, DELIVERED, COUNT])
     talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
     talk.ask("How many orders were placed in all the years?")
 
-    assert "rejected" not in talk.prompts("GeneratedSQL")[-1]
+    assert "The user rejected" not in talk.prompts("GeneratedSQL")[-1]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +125,7 @@ def test_a_new_question_forgets_what_was_rejected(talking: Talking) -> None:
     [{}, {"accepted": "perhaps?"}, {"accepted": False, "comment": 5}, {"accepted": False, "stars": 5}, "bad"],
 )
 def test_feedback_in_another_form_is_an_error(talking: Talking, feedback: Any) -> None:
-    talk = talking([], [COUNT])
+    talk = talking([COUNT])
     talk.ask(HOW_MANY)
 
     assert talk.ask(feedback=feedback)["error"]["code"] == "input_invalid"
@@ -127,7 +137,7 @@ def test_feedback_before_any_answer_is_an_error(talking: Talking, accepted: bool
 
 
 def test_feedback_while_a_question_is_open_is_an_error_and_leaves_it_open(talking: Talking) -> None:
-    talk = talking([ASKS], [COUNT])
+    talk = talking([COUNT, ASKS])
     talk.ask(HOW_MANY), talk.ask(BEST)
 
     assert talk.ask(feedback=REJECTED)["error"]["code"] == "nothing_answered"
@@ -136,7 +146,7 @@ def test_feedback_while_a_question_is_open_is_an_error_and_leaves_it_open(talkin
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_an_accepted_answer_is_kept_as_an_example_where_that_is_set(talking: Talking, keep: bool) -> None:
-    talk = talking([ASKS], [], keep_accepted_examples=keep)
+    talk = talking([ASKS], keep_accepted_examples=keep)
     talk.ask(BEST), talk.ask(clarification_answer="1")
     output = talk.ask(feedback={"accepted": True})
 
@@ -150,7 +160,7 @@ def test_an_accepted_answer_is_kept_as_an_example_where_that_is_set(talking: Tal
 def test_an_accepted_answer_is_never_kept_with_a_secret(talking: Talking, cache_dir: Path) -> None:
     shop = {"url": f"sqlite:///{shop_path(cache_dir)}", "secret_columns": ["customers.email"]}
     secret = {"sql": "SELECT COUNT(*) FROM customers WHERE email = 'ann@example.com'"}
-    talk = talking([], [secret], keep_accepted_examples=True, sources={"shop": shop})
+    talk = talking([secret], keep_accepted_examples=True, sources={"shop": shop})
     assert talk.ask("How many customers have the address ann@example.com?", clarify="never")["error"] is None
     output = talk.ask(feedback={"accepted": True})
 

@@ -9,9 +9,19 @@ import pytest
 from agent.record.store import open_store
 from agent.replay import replay
 from agent.sample.shop import shop_path
-from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talk
+from tests.agent.clarify.test_asking_back import (
+    AMOUNT,
+    ASKS,
+    BEST,
+    BY_AMOUNT,
+    BY_ORDERS,
+    ORDERS,
+    TWICE,
+    Talk,
+    review_of,
+)
 from tests.agent.walk import COUNT, HOW_MANY
-from tests.conftest import NO_AMBIGUITY, ScriptedAgent
+from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
 Talking = Callable[..., Talk]
@@ -23,9 +33,9 @@ REJECTED = {"accepted": False}
 
 @pytest.fixture
 def talking(scripted: Scripted) -> Talking:
-    """A maker of threads: reviews and statements as the model gives them."""
+    """A maker of threads: answers of generation and reviews as the model gives them."""
 
-    def make(reviews: Any = (), statements: Any = (), **overrides: Any) -> Talk:
+    def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
         answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
         return Talk(scripted(answers, **{"enable_sql_validation": False, **overrides}))
 
@@ -37,7 +47,7 @@ def talking(scripted: Scripted) -> Talking:
 
 @pytest.mark.parametrize("answer", ["²", "①", "１"])
 def test_a_digit_that_is_no_number_is_an_answer_in_own_words(talking: Talking, answer: str) -> None:
-    talk = talking([ASKS], [COUNT])
+    talk = talking([ASKS, COUNT])
     talk.ask(BEST)
 
     assert talk.ask(clarification_answer=answer)["error"] is None
@@ -56,7 +66,7 @@ def test_an_interrupt_that_is_resumed_with_no_answer_stays_open(talking: Talking
 
 @pytest.mark.parametrize("accepted", ["yes", 1, "true"])
 def test_feedback_is_accepted_or_not_and_nothing_like_it(talking: Talking, accepted: Any) -> None:
-    talk = talking([NO_AMBIGUITY], [COUNT, DELIVERED])
+    talk = talking([COUNT, DELIVERED])
     talk.ask(HOW_MANY)
 
     assert (talk.ask(feedback={"accepted": accepted})["error"] or {}).get("code") == "input_invalid"
@@ -64,14 +74,14 @@ def test_feedback_is_accepted_or_not_and_nothing_like_it(talking: Talking, accep
 
 @pytest.mark.parametrize("more", [{"comment": 5}, {"stars": 5}])
 def test_accepting_feedback_has_its_form_too(talking: Talking, more: dict[str, Any]) -> None:
-    talk = talking([], [COUNT])
+    talk = talking([COUNT])
     talk.ask(HOW_MANY)
 
     assert (talk.ask(feedback={"accepted": True, **more})["error"] or {}).get("code") == "input_invalid"
 
 
 def test_accepting_while_a_question_is_open_leaves_it_open(talking: Talking) -> None:
-    talk = talking([ASKS], [COUNT])
+    talk = talking([COUNT, ASKS])
     talk.ask(HOW_MANY), talk.ask(BEST)
 
     assert (talk.ask(feedback={"accepted": True})["error"] or {}).get("code") == "nothing_answered"
@@ -79,14 +89,14 @@ def test_accepting_while_a_question_is_open_leaves_it_open(talking: Talking) -> 
 
 
 def test_a_comment_of_spaces_is_none(talking: Talking) -> None:
-    talk = talking([], [COUNT, DELIVERED])
+    talk = talking([COUNT, DELIVERED])
     talk.ask(HOW_MANY, clarify="never")
 
     assert talk.ask(feedback={**REJECTED, "comment": "  "}, clarify="never")["sql"] == DELIVERED["sql"]
 
 
 def test_what_was_rejected_is_still_known_after_a_failure(talking: Talking) -> None:
-    talk = talking([], [COUNT, DELIVERED, ConnectionError("gone"), SHIPPED])
+    talk = talking([COUNT, DELIVERED, ConnectionError("gone"), SHIPPED])
     talk.ask(HOW_MANY, clarify="never")
     talk.ask(feedback={**REJECTED, "comment": "those that left"}, clarify="never")
     assert talk.ask(feedback=REJECTED, clarify="never")["error"]["code"] == "model_unreachable"
@@ -98,7 +108,7 @@ def test_what_was_rejected_is_still_known_after_a_failure(talking: Talking) -> N
 
 
 def test_a_mode_that_there_is_not(talking: Talking) -> None:
-    assert (talking([], [COUNT]).ask(HOW_MANY, clarify="sometimes")["error"] or {}).get("code") == "input_invalid"
+    assert (talking([COUNT]).ask(HOW_MANY, clarify="sometimes")["error"] or {}).get("code") == "input_invalid"
 
 
 # Without a thread
@@ -118,7 +128,7 @@ def test_a_mode_that_there_is_not(talking: Talking) -> None:
     ids=["options", "question", "rejected", "earlier", "about", "number", "no text"],
 )
 def test_a_forged_question_is_refused(talking: Talking, forged: dict[str, Any]) -> None:
-    agent = talking([ASKS], [COUNT]).agent
+    agent = talking([ASKS, COUNT]).agent
     asked = agent.ask(BEST)["clarification"]
     output = agent.ask(BEST, clarification={**asked, **forged}, clarification_answer="1")
 
@@ -127,7 +137,7 @@ def test_a_forged_question_is_refused(talking: Talking, forged: dict[str, Any]) 
 
 
 def test_sql_of_a_forged_question_never_runs(talking: Talking) -> None:
-    agent = talking([ASKS], [COUNT]).agent
+    agent = talking([ASKS, COUNT]).agent
     asked = agent.ask(BEST)["clarification"]
     evil = {"label": "DROP TABLE orders", "reading": "SELECT 1; DROP TABLE orders", "preview": None}
     forged = {**asked, "options": [evil, *asked["options"]], "rejected_sql": ["DROP TABLE orders", "'"]}
@@ -144,14 +154,14 @@ def test_sql_of_a_forged_question_never_runs(talking: Talking) -> None:
 )
 def test_a_reading_of_system_tables_is_left_out(talking: Talking, sql: str) -> None:
     third = {"label": "by schema", "reading": "those of the schema", "sql": sql}
-    output = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}], [COUNT]).ask(BEST)
+    output = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}]).ask(BEST)
 
     assert output["error"] is None
     assert [option["label"] for option in output["clarification"]["options"]] == ["by orders", "by amount"]
 
 
 def test_a_reading_that_was_rejected_is_no_option(talking: Talking) -> None:
-    talk = talking([NO_AMBIGUITY, ASKS], [{"sql": BY_ORDERS}, {"sql": BY_AMOUNT}])
+    talk = talking([{"sql": BY_ORDERS}, ASKS])
     talk.ask(BEST)
     output = talk.ask(feedback=REJECTED)
 
@@ -163,7 +173,7 @@ def test_readings_are_free_of_sql_and_control_characters(talking: Talking) -> No
         {**ORDERS, "label": "by\x1b[31m orders\n", "reading": "SELECT customer_id FROM orders"},
         {**AMOUNT, "reading": "those\x00 who \u202espent\nthe most" + "x" * 5000},
     ]
-    asked = talking([{**ASKS, "options": evil}], [COUNT]).ask(BEST)["clarification"]
+    asked = talking([{**ASKS, "alternatives": evil}]).ask(BEST)["clarification"]
 
     assert [option["label"] for option in asked["options"]] == ["by [31m orders", "by amount"]
     first, second = (option["reading"] for option in asked["options"])
@@ -173,7 +183,7 @@ def test_readings_are_free_of_sql_and_control_characters(talking: Talking) -> No
 
 def test_a_long_first_value_is_cut(talking: Talking) -> None:
     long = {**ORDERS, "sql": "SELECT printf('%.*c', 9000, 'x') FROM orders LIMIT 1"}
-    asked = talking([{**ASKS, "options": [long, AMOUNT]}]).ask(BEST)["clarification"]
+    asked = talking([{**ASKS, "alternatives": [long, AMOUNT]}]).ask(BEST)["clarification"]
 
     assert all(len(str(option["preview"]["first"])) <= 100 for option in asked["options"])
 
@@ -184,7 +194,7 @@ def test_a_reading_without_an_order_equals_one_with_any(talking: Talking, turned
         {**ORDERS, "sql": "SELECT name FROM regions ORDER BY name DESC"},
         {**AMOUNT, "sql": "SELECT name FROM regions"},
     ]
-    output = talking([{**ASKS, "options": two[::-1] if turned else two}], [COUNT]).ask(BEST)
+    output = talking([{**ASKS, "alternatives": two[::-1] if turned else two}]).ask(BEST)
 
     assert output["clarification"] is None
 
@@ -192,7 +202,7 @@ def test_a_reading_without_an_order_equals_one_with_any(talking: Talking, turned
 def test_a_reading_that_a_row_rule_closes_is_left_out(talking: Talking, cache_dir: Path) -> None:
     shop = {"url": f"sqlite:///{shop_path(cache_dir)}", "row_rules": {"regions": "deny"}}
     third = {"label": "by name", "reading": "by name", "sql": "SELECT name FROM regions"}
-    talk = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}], [COUNT], sources={"shop": shop})
+    talk = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}], sources={"shop": shop})
     output = talk.ask(BEST)
 
     assert output["error"] is None
@@ -202,7 +212,7 @@ def test_a_reading_that_a_row_rule_closes_is_left_out(talking: Talking, cache_di
 def test_a_slow_reading_is_asked_without_a_preview(talking: Talking) -> None:
     slow = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000000) SELECT MAX(x) FROM n"
     third = {"label": "slow", "reading": "slow", "sql": slow}
-    talk = talking([{**ASKS, "options": [ORDERS, third, AMOUNT]}], [COUNT], statement_timeout_s=0.5)
+    talk = talking([{**ASKS, "alternatives": [ORDERS, third, AMOUNT]}], statement_timeout_s=0.5)
     options = talk.ask(BEST)["clarification"]["options"]
 
     assert [option["preview"] is None for option in options] in ([False, True, False], [False, False])
@@ -210,7 +220,7 @@ def test_a_slow_reading_is_asked_without_a_preview(talking: Talking) -> None:
 
 @pytest.mark.parametrize("limit", [{"max_llm_calls": 1}, {"max_llm_tokens": 1}])
 def test_a_spent_budget_leaves_the_question_open(talking: Talking, limit: dict[str, int]) -> None:
-    talk = talking([ASKS, TWICE], [COUNT], **limit)
+    talk = talking([COUNT], [review_of(ASKS), review_of(TWICE)], **limit)
     output = talk.ask(BEST, clarify="always")
     if output["error"]:
         assert output["error"]["code"] == "budget_exceeded"
@@ -243,10 +253,19 @@ def test_a_question_back_is_in_the_language_of_the_question(talking: Talking, qu
 
 def test_rounds_end_at_the_limit(talking: Talking) -> None:
     reviews = [
-        {**ASKS, "question": f"Question {n}?", "options": [{**ORDERS, "label": f"a{n}"}, {**AMOUNT, "label": f"b{n}"}]}
+        review_of(
+            {
+                **ASKS,
+                "question": f"Question {n}?",
+                "alternatives": [
+                    {"label": f"a{n}", "reading": "one", "sql": f"SELECT {n}"},
+                    {"label": f"b{n}", "reading": "ten", "sql": f"SELECT {n + 10}"},
+                ],
+            }
+        )
         for n in range(6)
     ]
-    talk = talking(reviews, [COUNT], max_clarifications=3)
+    talk = talking([COUNT], reviews, max_clarifications=3)
     output, rounds = talk.ask(BEST, clarify="always"), 0
     while output["clarification"]:
         output, rounds = talk.ask(clarification_answer="own words"), rounds + 1
@@ -256,10 +275,19 @@ def test_rounds_end_at_the_limit(talking: Talking) -> None:
 
 def test_rounds_end_at_the_limit_without_a_thread(talking: Talking) -> None:
     reviews = [
-        {**ASKS, "question": f"Question {n}?", "options": [{**ORDERS, "label": f"a{n}"}, {**AMOUNT, "label": f"b{n}"}]}
+        review_of(
+            {
+                **ASKS,
+                "question": f"Question {n}?",
+                "alternatives": [
+                    {"label": f"a{n}", "reading": "one", "sql": f"SELECT {n}"},
+                    {"label": f"b{n}", "reading": "ten", "sql": f"SELECT {n + 10}"},
+                ],
+            }
+        )
         for n in range(6)
     ]
-    agent, rounds = talking(reviews, [COUNT], max_clarifications=3, clarify="always").agent, 0
+    agent, rounds = talking([COUNT], reviews, max_clarifications=3, clarify="always").agent, 0
     output = agent.ask(BEST)
     while asked := output["clarification"]:
         output = agent.graph.invoke({"clarification": asked, "clarification_answer": "own words"})

@@ -8,9 +8,9 @@ import pytest
 from agent.examples.store import ExampleStore
 from agent.record.store import open_store
 from agent.replay import replay
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, Talk
-from tests.agent.walk import COUNT, HOW_MANY
-from tests.conftest import NO_AMBIGUITY, ScriptedAgent
+from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, Talk, asks_about_best
+from tests.agent.walk import HOW_MANY
+from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
 ALONE = {"question": "How many orders were delivered?"}
@@ -20,11 +20,7 @@ BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY stat
 
 @pytest.fixture
 def talk(scripted: Scripted) -> Talk:
-    answers = {
-        "AmbiguityReview": [ASKS, NO_AMBIGUITY],
-        "GeneratedSQL": [COUNT, DELIVERED, BY_STATUS],
-        "StandaloneQuestion": [ALONE],
-    }
+    answers = {"GeneratedSQL": [asks_about_best, DELIVERED, BY_STATUS], "StandaloneQuestion": [ALONE]}
     return Talk(scripted(answers, enable_sql_validation=False, keep_accepted_examples=True))
 
 
@@ -63,6 +59,5 @@ def test_follow_up_form_and_feedback(talk: Talk) -> None:
 
 def test_an_answer_that_was_rejected(talk: Talk) -> None:
     talk.ask(HOW_MANY)
-    talk.agent.model._answers["AmbiguityReview"] = [NO_AMBIGUITY]
 
     assert is_the_same(talk, talk.ask(feedback={"accepted": False, "comment": "the delivered ones"}))

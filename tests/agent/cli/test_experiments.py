@@ -19,6 +19,7 @@ import pytest
 
 from agent import errors
 from tests import commands
+from tests.agent.clarify.test_asking_back import review_of
 from tests.fake_openai import FakeOpenAI, Reply
 
 COUNT = "SELECT COUNT(*) FROM books"
@@ -266,12 +267,10 @@ BEST = ("SELECT title FROM books ORDER BY book_id LIMIT 1", "SELECT title FROM b
 def reviewing(request: dict[str, Any]) -> Any:
     """An endpoint that sees two readings in whatever is best, and as the oracle means the second."""
     schema = request["response_format"]["json_schema"]["name"]
-    if schema == "AmbiguityReview":
+    prompt = str(request["messages"])
+    if schema == "AmbiguityReview" or "alternatives" in prompt and "best book" in prompt:
         readings = [{"label": label, "reading": label, "sql": sql} for label, sql in zip("ab", BEST, strict=True)]
-        return {"summary": "", "no_ambiguity": False, "ambiguity_type": "AmbQuestion"} | {
-            "question": "Best by what?",
-            "options": readings,
-        }
+        return review_of({"sql": "", "question": "Best by what?", "alternatives": readings})
     if schema == "OracleAnswer":
         return {"option": 2, "words": ""}
     return {"sql": COUNT} if schema == "GeneratedSQL" else VALID

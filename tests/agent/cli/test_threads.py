@@ -18,7 +18,7 @@ from agent import errors
 from agent.conversation.threads import open_threads
 from agent.settings import load_settings
 from tests.agent.analysis.conftest import BY_ACCOUNT
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE, review_of
 from tests.agent.cli.test_files import DONE, step
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import LANGSERVE_WARNING, serving
@@ -368,7 +368,7 @@ def test_on_a_terminal_the_question_back_is_a_menu(model: FakeOpenAI, on_termina
 
 
 def test_on_a_terminal_it_is_asked_until_nothing_is_open(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
-    model.answers = [ASKS, TWICE]
+    model.answers = [review_of(ASKS), review_of(TWICE)]
     terminal = on_terminal(BEST, "--clarify", "always")
     terminal.until("\n> ")
     terminal.type("those who signed up first\n")

@@ -22,11 +22,10 @@ ALONE = {"question": "How many orders are in the other shop?"}
 
 @pytest.fixture
 def talking(scripted: Scripted) -> Callable[..., Talk]:
-    def make(statements: Any = (), alone: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
+    def make(statements: Any = (), alone: Any = (), **overrides: Any) -> Talk:
         answers = {
             "GeneratedSQL": list(statements),
             "StandaloneQuestion": list(alone),
-            "AmbiguityReview": list(reviews),
         }
         return Talk(scripted(answers, **{"enable_sql_validation": False, "clarify": "never", **overrides}))
 
@@ -67,7 +66,7 @@ def test_rows_of_one_source_are_no_answer_of_another(talking: Talking, other: st
 
 
 def test_an_answer_goes_to_the_source_of_its_question(talking: Talking, other: str) -> None:
-    talk = talking([COUNT], reviews=[ASKS], clarify="auto")
+    talk = talking([ASKS, COUNT], clarify="auto")
     talk.ask(BEST)
     output = talk.ask(clarification_answer="by amount", source=other)
 
@@ -186,7 +185,7 @@ def test_what_is_no_question_is_read_with_the_one_before(talking: Talking, writt
 def test_a_source_that_is_gone_leaves_the_question_open(talking: Talking, tmp_path: Path, other: str) -> None:
     sql = "SELECT status FROM orders"
     options = [{"label": "a", "reading": "a", "sql": sql}, {"label": "b", "reading": "b", "sql": sql + " LIMIT 1"}]
-    talk = talking([], reviews=[{**ASKS, "options": options}], clarify="auto")
+    talk = talking([{**ASKS, "alternatives": options}], clarify="auto")
     asked = talk.ask("Which orders are the best?", source=other)["clarification"]
     file = Path(other.removeprefix("sqlite:///"))
     file.rename(tmp_path / "gone")

@@ -6,7 +6,7 @@ from agent.evals.report import Outcome, Overlap, Report, bootstrap_interval, pro
 def test_a_report_without_outcomes_has_a_share() -> None:
     assert Report().as_json() == {
         "match_rule": "project", "execution_match_interval": [0.0, 0.0], "cost_usd": 0,
-        "per_question": {"llm_calls": 0.0, "tokens": 0.0, "cost_usd": 0.0},
+        "per_question": {"llm_calls_median": 0.0, "llm_calls": 0.0, "tokens": 0.0, "cost_usd": 0.0},
         "tables": {"precision": None, "recall": None}, "columns": {"precision": None, "recall": None},
         "n": 0, "execution_match": 0.0, "refused": 0, "errors": 0, "llm_calls": 0, "asked_again": 0, "tokens": 0,
         "seconds": {"median": 0.0, "p95": 0.0}, "tokens_per_second": 0.0, "unanswered": [],
@@ -32,7 +32,7 @@ def test_costs_are_those_of_a_question_on_average_and_unknown_as_soon_as_one_is(
     known = [Outcome("a", llm_calls=1, tokens=100, cost_usd=0.01), Outcome("b", llm_calls=4, tokens=301, cost_usd=0.02)]
     priced, unpriced = Report(known).as_json(), Report([*known, Outcome("c", cost_usd=None)]).as_json()
 
-    assert priced["per_question"] == {"llm_calls": 2.5, "tokens": 200.5, "cost_usd": 0.015}
+    assert priced["per_question"] == {"llm_calls_median": 2.5, "llm_calls": 2.5, "tokens": 200.5, "cost_usd": 0.015}
     assert priced["cost_usd"] == 0.03
     assert (unpriced["cost_usd"], unpriced["per_question"]["cost_usd"]) == (None, None)
 

@@ -198,7 +198,7 @@ def test_a_statement_that_was_corrected_in_time_is_neither_refused_nor_an_error(
         {"sql": "SELECT name FROM product"},
     ]
     report = evaluated(databases, settings, "Which products?", *answers, sql="SELECT name FROM product")
-    assert (report.refused, report.errors, report.execution_match, report.llm_calls) == (0, 0, 1.0, 4)
+    assert (report.refused, report.errors, report.execution_match, report.llm_calls) == (0, 0, 1.0, 3)
 
 
 def test_a_model_that_does_not_answer_ends_the_question_alone(databases: Path, settings: Settings) -> None:
@@ -253,7 +253,7 @@ def test_run_asks_the_configured_model(
     line = {"id": "q", "db_id": "shop", "question": "How many products?", "sql": "SELECT 3"}
     report = run(Dataset(read_questions(write_lines("q.jsonl", line)), databases), settings, lambda *_: None)
     assert report.matched == 1
-    assert [call.schema_name for call in model.calls] == ["GeneratedSQL", "SQLValidation"]
+    assert [call.schema_name for call in model.calls] == ["GeneratedSQL"]
 
 
 def test_run_without_a_model_fails_before_the_first_question(

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tests.agent.clarify.test_asking_back import review_of
 from tests.conftest import NO_AMBIGUITY, VALID
 
 QUESTION = "Which customers are the best? Show a bar chart."
@@ -13,11 +14,10 @@ BY_ORDERS = f"SELECT c.name, COUNT(*) AS orders {_NAMED} ORDER BY orders DESC, c
 BY_AMOUNT = f"SELECT c.name, ROUND(SUM(o.total_amount), 2) AS spent {_NAMED} ORDER BY spent DESC LIMIT 5"
 FEWER = BY_AMOUNT.replace("LIMIT 5", "LIMIT 3")
 ASKS = {
-    "summary": "The best customers are wanted.",
-    "no_ambiguity": False,
+    "sql": "",
     "ambiguity_type": "AmbQuestion",
     "question": "What makes a customer the best?",
-    "options": [
+    "alternatives": [
         {"label": "by orders", "reading": "those with the most orders", "sql": BY_ORDERS},
         {"label": "by amount", "reading": "those who spent the most", "sql": BY_AMOUNT},
     ],
@@ -26,7 +26,7 @@ ASKS_AGAIN = {
     **ASKS,
     "ambiguity_type": "AmbOutput",
     "question": "How many customers do you want to see?",
-    "options": [{"label": "three", "reading": "the first three"}, {"label": "ten", "reading": "the first ten"}],
+    "alternatives": [{"label": "three", "reading": "the first three"}, {"label": "ten", "reading": "the first ten"}],
 }
 RETURNS = "Which accounts have the most returns? As a bar chart."
 _SPEC = {
@@ -40,7 +40,7 @@ _END = "海蓝服饰 has the most returns, 820; 优品数码 follows with 774 an
 
 
 class Model:
-    """Answers requests for a fake server: statements and reviews in turn, the last one again and again."""
+    """Answers requests for a fake server: first with `reviews`, as alternatives or in reviews, then with `sql`."""
 
     def __init__(self, sql: str = FEWER, reviews: tuple[dict[str, Any], ...] = (ASKS, ASKS_AGAIN)) -> None:
         self.calls = 0
@@ -52,10 +52,11 @@ class Model:
 
     def __call__(self, request: dict[str, Any]) -> dict[str, Any]:
         schema = request.get("response_format", {}).get("json_schema", {}).get("name")
+        may_ask = "alternatives" in str(request["messages"])
         answers: dict[str | None, Callable[[], dict[str, Any]]] = {
-            "AmbiguityReview": lambda: self.reviews.pop(0) if self.reviews else NO_AMBIGUITY,
+            "AmbiguityReview": lambda: review_of(self.reviews.pop(0)) if self.reviews else NO_AMBIGUITY,
             "SQLValidation": lambda: VALID,
-            "GeneratedSQL": self._statement,
+            "GeneratedSQL": lambda: self.reviews.pop(0) if self.reviews and may_ask else self._statement(),
             "NarratedAnswer": lambda: {"answer": "These are the rows.", "output_type": "dataframe"},
         }
         return answers[schema]() if schema in answers else self._call(request)

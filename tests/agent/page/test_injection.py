@@ -115,8 +115,10 @@ def test_no_saved_or_copied_cell_is_a_formula(visit: Visit, tmp_path: Path) -> N
 
 def test_a_question_back(visit: Visit) -> None:
     attack = " ".join(ATTACKS)
-    options = [{**option, "label": f"{at} {attack}", "reading": attack} for at, option in enumerate(ASKS["options"])]
-    asks = {**ASKS, "question": f"Which? {attack}", "options": options}
+    options = [
+        {**option, "label": f"{at} {attack}", "reading": attack} for at, option in enumerate(ASKS["alternatives"])
+    ]
+    asks = {**ASKS, "question": f"Which? {attack}", "alternatives": options}
     site = visit(Model(reviews=(asks,)), clarify="always")
     site.ask(f"Which customers are the best? {attack}")
     expect(site.page.locator(".option")).to_have_count(2)

@@ -16,7 +16,6 @@ from tests.agent.conftest import Keep
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.agent.sql.test_execute import ENDLESS
 from tests.agent.tools.conftest import RETURNS
-from tests.conftest import NO_AMBIGUITY
 from tests.eventually import eventually
 from tests.server_process import request_of, sending
 
@@ -118,8 +117,8 @@ def test_the_analyst_too(cache_dir: Path, keep: Keep, route: str) -> None:
 
 
 def test_feedback_too(cache_dir: Path) -> None:
-    held = Held(lambda _: NO_AMBIGUITY)
-    with serving(cache_dir, {"AmbiguityReview": [held]}) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [COUNT, held]}) as server:
         thread = server.invoke(**ASKED)["thread_id"]
         with client(server, f"/threads/{thread}/feedback", {"accepted": False, "comment": "only open ones"}):
             assert held.begun.wait(20)

@@ -24,7 +24,7 @@ def charted(cache_dir: Path) -> Iterator[Served]:
 
 
 def test_a_thread_shows_what_was_asked_and_answered(cache_dir: Path) -> None:
-    with serving(cache_dir, {"AmbiguityReview": [ASKS]}) as server:
+    with serving(cache_dir, {"GeneratedSQL": [ASKS, COUNT]}) as server:
         asked = server.invoke(question=BEST)
         path = f"/threads/{asked['thread_id']}"
         before = server.http.get(path).json()

@@ -64,7 +64,7 @@ def test_steps_arrive_while_the_question_runs(cache_dir: Path) -> None:
 
 
 def test_a_question_back_and_its_answer(cache_dir: Path) -> None:
-    with serving(cache_dir, {"AmbiguityReview": [ASKS]}) as server:
+    with serving(cache_dir, {"GeneratedSQL": [ASKS, COUNT]}) as server:
         *_, (_, asked) = stream(server, question=BEST)
         *_, (_, output) = stream(server, thread_id=asked["thread_id"], clarification_answer="1")
     assert (asked["status"], output["status"], asked["thread_id"]) == ("clarification", "ok", output["thread_id"])

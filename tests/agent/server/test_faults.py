@@ -125,7 +125,7 @@ def test_a_thread_goes_on_when_its_store_is_back(cache_dir: Path, tmp_path: Path
         return COUNT
 
     with fresh_url("postgres", tmp_path) as url:
-        answers = {"AmbiguityReview": [ASKS], "GeneratedSQL": [cut, COUNT]}
+        answers = {"GeneratedSQL": [ASKS, cut, COUNT]}
         with serving(cache_dir, answers, threads_url=by_way_of(proxy, url)) as server:
             thread = server.invoke(question=BEST)["thread_id"]
             answer = {"thread_id": thread, "clarification_answer": "the oldest"}

@@ -38,8 +38,7 @@ def model() -> Iterator[FakeOpenAI]:
     """A model that asks back what "the best" means, and else counts the orders."""
 
     def answer(request: dict[str, Any]) -> Any:
-        is_review = "AmbiguityReview" in str(request["response_format"])
-        return ASKS if is_review else COUNT
+        return ASKS if BEST in str(request["messages"]) else COUNT
 
     with FakeOpenAI(default=answer) as server:
         yield server

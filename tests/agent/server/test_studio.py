@@ -448,7 +448,7 @@ def test_a_question_back_interrupts_and_is_resumed(studio: Any, model: FakeOpenA
     model.answers.append(VALID)
     output = studio.runs.wait(thread, "agent", command={"resume": "1"})
     assert (output["error"], output["clarification"], output["sql"]) == (None, None, BY_ORDERS)
-    assert model.schemas == ["AmbiguityReview", "SQLValidation"]
+    assert model.schemas == ["GeneratedSQL", "SQLValidation"]
     assert studio.threads.get(thread)["status"] == "idle"
 
 

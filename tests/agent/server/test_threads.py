@@ -17,7 +17,7 @@ from agent.llm.scripted import ScriptedModel
 from agent.server.app import create_app, serve
 from agent.services import Services
 from agent.settings import load_settings
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.databases import make_table, url
@@ -44,7 +44,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
 @pytest.fixture
 def served(cache_dir: Path) -> Iterator[Served]:
     """A server whose model asks back what "the best" means, and else counts the orders."""
-    with serving(cache_dir, {"AmbiguityReview": [ASKS]}) as server:
+    with serving(cache_dir, {"GeneratedSQL": [asks_about_best]}) as server:
         yield server
 
 
@@ -116,7 +116,7 @@ def test_a_source_that_was_named_holds_until_another_is(cache_dir: Path, tmp_pat
 
 @ON_EVERY_STORE
 def test_a_thread_outlives_the_server(cache_dir: Path, store: dict[str, Any]) -> None:
-    answers = {"AmbiguityReview": [ASKS]}
+    answers = {"GeneratedSQL": [ASKS, COUNT]}
     with serving(cache_dir, answers, **store) as server:
         thread = server.invoke(question=BEST)["thread_id"]
     with serving(cache_dir, **store) as server:
@@ -145,7 +145,7 @@ def test_a_stream_ends_in_the_output_of_the_thread(served: Served) -> None:
     *steps, asked = served.agent.stream({"question": BEST})
     *more, output = served.agent.stream({"thread_id": asked["thread_id"], "clarification_answer": "1"})
 
-    assert [list(step) for step in steps][-2:] == [["ask_clarification"], ["answer"]]
+    assert [list(step) for step in steps][-2:] == [["generate_sql"], ["answer"]]
     assert [list(step) for step in more][0] == ["ask_clarification"]
     assert (output["sql"], output["thread_id"]) == (BY_ORDERS, asked["thread_id"])
 
@@ -201,7 +201,7 @@ def test_of_two_answers_at_once_one_runs(cache_dir: Path, store: dict[str, Any])
         assert go_on.wait(20)
         return COUNT
 
-    answers = {"AmbiguityReview": [ASKS], "GeneratedSQL": [wait]}
+    answers = {"GeneratedSQL": [ASKS, wait]}
     with serving(cache_dir, answers, **store) as one, serving(cache_dir, **store) as other:
         thread = one.invoke(question=BEST)["thread_id"]
         said = {"thread_id": thread, "clarification_answer": "the oldest"}
@@ -238,7 +238,7 @@ def test_a_run_that_is_broken_off_leaves_the_thread_as_it_was(cache_dir: Path) -
         assert go_on.wait(20)
         return COUNT
 
-    with serving(cache_dir, {"AmbiguityReview": [ASKS], "GeneratedSQL": [wait]}) as server:
+    with serving(cache_dir, {"GeneratedSQL": [ASKS, wait]}) as server:
         thread = server.invoke(question=BEST)["thread_id"]
         said = {"thread_id": thread, "clarification_answer": "the oldest"}
         with server.http.stream("POST", "/agent/stream", json={"input": said}) as response:
@@ -257,7 +257,7 @@ def test_a_run_that_is_broken_off_leaves_the_thread_as_it_was(cache_dir: Path) -
 
 
 def test_a_defect_leaves_the_thread_as_it_was(cache_dir: Path) -> None:
-    with serving(cache_dir, {"AmbiguityReview": [ASKS], "GeneratedSQL": [ConnectionError("gone"), COUNT]}) as server:
+    with serving(cache_dir, {"GeneratedSQL": [ASKS, ConnectionError("gone"), COUNT]}) as server:
         thread = server.invoke(question=BEST)["thread_id"]
         said = {"thread_id": thread, "clarification_answer": "the oldest"}
 
@@ -288,7 +288,7 @@ WRONG: list[dict[str, Any]] = [
 
 
 def test_what_does_not_go_together_is_refused(cache_dir: Path) -> None:
-    with serving(cache_dir, {"AmbiguityReview": [ASKS]}, sources={"sample": "sqlite:///none.db"}) as server:
+    with serving(cache_dir, {"GeneratedSQL": [ASKS, COUNT]}, sources={"sample": "sqlite:///none.db"}) as server:
         for given in WRONG:
             response = server.post("/agent/invoke", input=given)
             assert response.status_code == 422, given

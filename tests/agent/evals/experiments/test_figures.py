@@ -75,7 +75,7 @@ def test_the_figures_of_all_questions() -> None:
     assert figures["questions_asked"] == 7
     assert figures["perplexity"] == {"all": 2.0, "right": 1.5, "wrong": 9.0}
     assert figures["oracle"] == {"calls": 7, "tokens": 70, "cost_usd": 0.007}
-    assert figures["per_question"] == {"llm_calls": 2.75, "tokens": 100.0, "cost_usd": 0.01}
+    assert figures["per_question"] == {"llm_calls_median": 2.5, "llm_calls": 2.75, "tokens": 100.0, "cost_usd": 0.01}
 
 
 def test_perplexity_that_nobody_gave_is_not_known() -> None:

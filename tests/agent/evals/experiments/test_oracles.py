@@ -89,6 +89,8 @@ def test_statements_of_options_come_out_of_the_review() -> None:
     given = asked(("a", "one"), ("b", "another reading"), ("c", "three"), ("d", "four"))
 
     assert option_statements(given, [call("AmbiguityReview", review)]) == ["SELECT 1", "SELECT 2", None, None]
+    generated = json.dumps({"sql": "", "question": "?", "alternatives": options})
+    assert option_statements(given, [call("GeneratedSQL", generated)]) == ["SELECT 1", "SELECT 2", None, None]
     assert option_statements(given, [call("AmbiguityReview", "no JSON")]) == [None] * 4
     assert option_statements(given, []) == [None] * 4
 

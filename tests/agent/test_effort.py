@@ -1,0 +1,199 @@
+"""The effort of a question: which calls it costs, and when a statement is validated."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS
+from tests.agent.test_validation import correction
+from tests.agent.walk import COUNT, HOW_MANY, calls, nodes, prompts, walk
+from tests.conftest import VALID, ScriptedAgent
+from tests.databases import make_database, url
+
+Ask = Callable[..., ScriptedAgent]
+
+NO_ROWS = {"sql": "SELECT order_id FROM orders WHERE total_amount < 0"}
+NONE_COUNTED = {"sql": "SELECT COUNT(*) FROM orders WHERE total_amount < 0"}
+UNSTORED = {"sql": "SELECT name FROM regions WHERE name = 'Nowhere at all'"}
+DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
+SAME = {"sql": "SELECT COUNT(order_id) AS n FROM orders"}
+ALL_ORDERS = {"sql": "SELECT order_id, total_amount FROM orders LIMIT 100"}
+
+
+@pytest.fixture
+def asking(scripted: Callable[..., ScriptedAgent]) -> Ask:
+    """A maker of agents whose effort decides about validation."""
+
+    def make(*statements: Any, verdicts: Any = (VALID,), **overrides: Any) -> ScriptedAgent:
+        answers = {"GeneratedSQL": list(statements), "SQLValidation": list(verdicts)}
+        return scripted(answers, **{"enable_sql_validation": None, **overrides})
+
+    return make
+
+
+@pytest.mark.parametrize("effort", ["low", "medium"])
+def test_a_statement_without_doubt_costs_one_call(asking: Ask, effort: str) -> None:
+    agent = asking(COUNT)
+
+    assert agent.ask(HOW_MANY, effort=effort)["error"] is None
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+@pytest.mark.parametrize("statement", [NO_ROWS, NONE_COUNTED], ids=["no rows", "zero"])
+def test_an_empty_result_is_validated_once_and_not_run_again(asking: Ask, statement: dict[str, Any]) -> None:
+    agent = asking(statement)
+    steps = walk(agent, "Which orders have a negative amount?")
+
+    assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 1}
+    assert nodes(steps)[-5:] == ["check_stop_words", "validate_sql", "execute_sql", "validate_sql", "answer"]
+    assert "- this query returns " in prompts(agent, "SQLValidation")[0]
+
+
+def test_a_correction_after_an_empty_result_is_run(asking: Ask) -> None:
+    agent = asking(NO_ROWS, verdicts=[correction(ALL_ORDERS["sql"]), VALID])
+    output = agent.ask("Which orders have a negative amount?")
+
+    assert (output["sql"], len(output["tables"][0]["rows"])) == (ALL_ORDERS["sql"], 100)
+
+
+def test_an_objection_after_an_empty_result_goes_back_to_generation(asking: Ask) -> None:
+    objection = {**VALID, "is_valid": False, "reason": "amounts are positive", "corrected_sql": None}
+    agent = asking(NO_ROWS, COUNT, verdicts=[objection, VALID])
+
+    assert agent.ask("Which orders have a negative amount?")["sql"] == COUNT["sql"]
+    assert "It failed: amounts are positive" in prompts(agent, "GeneratedSQL")[1]
+
+
+def test_an_empty_result_at_low_effort_is_the_answer(asking: Ask) -> None:
+    agent = asking(UNSTORED, verdicts=[])
+
+    assert agent.ask("Which regions are nowhere?", effort="low")["error"] is None
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+def test_a_warning_is_a_doubt(asking: Ask) -> None:
+    agent = asking({"sql": "SELECT COUNT(*) FROM orders, products"})
+    agent.ask(HOW_MANY)
+
+    assert calls(agent)["SQLValidation"] == 1
+    assert "every row is paired with every row" in prompts(agent, "SQLValidation")[0]
+
+
+def test_a_statement_repaired_without_the_model_is_a_doubt(asking: Ask) -> None:
+    agent = asking({"sql": "SELECT COUNT(*) AS orders FROM order"})
+    output = agent.ask(HOW_MANY)
+
+    assert "repaired" in str(output["audit"]["notes"]) and calls(agent)["SQLValidation"] == 1
+
+
+def test_a_join_on_an_inferred_key_is_a_doubt_and_on_a_declared_key_is_none(asking: Ask, tmp_path: Path) -> None:
+    for reference, expected in (("", 1), (" REFERENCES clients (client_id)", 0)):
+        folder = tmp_path / str(expected)
+        folder.mkdir()
+        database = make_database(
+            folder,
+            "CREATE TABLE clients (client_id INTEGER PRIMARY KEY, name TEXT)",
+            f"CREATE TABLE invoices (invoice_id INTEGER PRIMARY KEY, client_id INTEGER{reference})",
+            "INSERT INTO clients VALUES (1, 'Ann'), (2, 'Bob')",
+            "INSERT INTO invoices VALUES (1, 1), (2, 1), (3, 2)",
+        )
+        sql = (
+            "SELECT c.name, COUNT(*) FROM clients AS c JOIN invoices AS i ON i.client_id = c.client_id GROUP BY c.name"
+        )
+        agent = asking({"sql": sql})
+        agent.ask("How many invoices does each client have?", source=url(database))
+
+        assert calls(agent).get("SQLValidation", 0) == expected
+        assert ("only an inferred key connects" in str(prompts(agent, "SQLValidation"))) == bool(expected)
+
+
+def test_readings_that_were_not_asked_about_are_a_doubt(asking: Ask) -> None:
+    agent = asking({**ASKS, "alternatives": [ORDERS, {**ORDERS, "label": "the same"}]})
+
+    assert agent.ask(BEST)["sql"] == BY_ORDERS
+    assert "the question may have several readings" in prompts(agent, "SQLValidation")[0]
+
+
+@pytest.mark.parametrize("effort", ["low", "medium", "high"])
+@pytest.mark.parametrize(("is_enabled", "validations"), [(True, 1), (False, 0)])
+def test_an_explicit_setting_decides_alone(asking: Ask, effort: str, is_enabled: bool, validations: int) -> None:
+    for agent, given in (
+        (asking(COUNT, COUNT, COUNT, effort=effort, enable_sql_validation=is_enabled), {}),
+        (asking(COUNT, COUNT, COUNT), {"effort": effort, "enable_sql_validation": is_enabled}),
+    ):
+        agent.ask(HOW_MANY, **given)
+
+        assert calls(agent).get("SQLValidation", 0) == validations
+
+
+# High effort
+
+
+def test_three_statements_that_agree_are_not_validated(asking: Ask) -> None:
+    agent = asking(COUNT, SAME, COUNT)
+    output = agent.ask(HOW_MANY, effort="high")
+
+    assert output["sql"] == COUNT["sql"]
+    assert calls(agent) == {"GeneratedSQL": 3}
+    assert len(set(prompts(agent, "GeneratedSQL"))) == 3
+
+
+def test_three_statements_that_differ_are_judged_with_their_results(asking: Ask) -> None:
+    agent = asking(DELIVERED, COUNT, SAME, verdicts=[VALID])
+    output = agent.ask(HOW_MANY, effort="high")
+
+    assert output["sql"] == COUNT["sql"]
+    (prompt,) = prompts(agent, "SQLValidation")
+    count, delivered = (scripted_value(agent, each) for each in (COUNT, DELIVERED))
+    assert f"this query returns 1 rows, the first: [{count}]" in prompt
+    assert f"another query returns 1 rows, the first: [{delivered}]: {DELIVERED['sql']}" in prompt
+
+
+def scripted_value(agent: ScriptedAgent, statement: dict[str, Any]) -> Any:
+    return agent.services.source("sample").execute(statement["sql"])["rows"][0][0]
+
+
+def test_the_validator_may_choose_the_statement_of_the_minority(asking: Ask) -> None:
+    agent = asking(DELIVERED, COUNT, COUNT, verdicts=[correction(DELIVERED["sql"]), VALID])
+
+    assert agent.ask(HOW_MANY, effort="high")["sql"] == DELIVERED["sql"]
+
+
+def test_a_failed_call_or_statement_leaves_the_others(asking: Ask) -> None:
+    agent = asking(COUNT, ConnectionError("gone"), {"sql": "SELECT nothing FROM orders"})
+    output = agent.ask(HOW_MANY, effort="high")
+
+    assert (output["error"], output["sql"]) == (None, COUNT["sql"])
+    assert any("was not written" in note for note in output["audit"]["notes"])
+
+
+def test_a_clarifying_question_costs_one_call_at_high_effort_too(asking: Ask) -> None:
+    agent = asking(ASKS)
+
+    assert agent.ask(BEST, effort="high")["clarification"]
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+# Low effort, and wrong values
+
+
+def test_a_long_result_is_not_narrated_at_low_effort(asking: Ask) -> None:
+    agent = asking(ALL_ORDERS)
+    output = agent.ask("What are the amounts of 100 orders?", effort="low")
+
+    assert output["error"] is None and calls(agent) == {"GeneratedSQL": 1}
+
+
+def test_an_effort_that_does_not_exist_is_an_error(asking: Ask) -> None:
+    assert asking(COUNT).ask(HOW_MANY, effort="huge")["error"]["code"] == "input_invalid"
+
+
+def test_the_chosen_reading_is_not_validated_at_medium_effort(asking: Ask) -> None:
+    agent = asking(ASKS)
+    asked = agent.ask(BEST)["clarification"]
+    again = asking({"sql": BY_AMOUNT})
+    output = again.ask(BEST, clarification=asked, clarification_answer="2")
+
+    assert output["sql"] == BY_AMOUNT and calls(again) == {"GeneratedSQL": 1}
