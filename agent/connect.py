@@ -1,6 +1,7 @@
 """Connections to the configured model and embedder, and the selection of the model-specific implementations."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from agent.linking import Linker, StandardLinker
 from agent.llm.client import ModelClient
 from agent.messages import Message
 from agent.retrieval.semantic import Embedder, packaged_embedder
-from agent.settings import Settings
+from agent.settings import ModelRole, Settings
 from agent.sql_attempt import SqlWriter, StandardSqlWriter
 from agent.types import EmbeddedOptions
 
@@ -22,6 +23,9 @@ _PLACEHOLDER_KEY = "not-needed"
 
 _MAX_STATEMENT_TOKENS = 192
 """Token limit for answers of the embedded model; the longest statements of its training set are shorter."""
+
+_MAX_RETRIES = 1
+"""Repetitions of a request after a timeout or while the endpoint is overloaded."""
 
 OPENAI_URL = "https://api.openai.com/v1"
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -34,31 +38,45 @@ class ModelRoles:
     linker: Linker
     sql_writer: SqlWriter
     ambiguity_reviewer: AmbiguityReviewer
+    planner: ModelClient
+    """The model that chooses the steps of an analysis."""
+    validator: ModelClient
+    """The model that checks statements, if `checks_sql`."""
     text_writer: ModelClient | None
-    """The model, if it can write texts: narrations and standalone questions."""
+    """The model that writes texts, narrations and standalone questions, if there is one that can."""
     checks_sql: bool = True
-    """Whether the model can check a statement against the question."""
+    """Whether the validator can check a statement against the question."""
     calls_tools: bool = True
-    """Whether the model can choose the tools of an analysis; otherwise it only writes query specs."""
+    """Whether the planner can choose the tools of an analysis; otherwise it only writes query specs."""
     caveat: str = ""
     """A note for every answer of the SQL agent."""
 
 
-def roles_of(model: ModelClient, settings: Settings) -> ModelRoles:
-    """Return the implementations for `model`: those of the embedded model, or the standard ones."""
-    if model.embedded is None:
-        linker = StandardLinker(model, settings.schema_token_budget)
-        return ModelRoles(linker, StandardSqlWriter(model), StandardAmbiguityReviewer(model), text_writer=model)
+def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -> ModelRoles:
+    """Return the implementations for the models of the roles: those of the embedded model, or the standard ones."""
+    generator, validator = model_of("generate"), model_of("validate")
+    narrator, reviewer = model_of("narrate"), model_of("review")
+    if generator.embedded is None:
+        return ModelRoles(
+            StandardLinker(generator, settings.schema_token_budget),
+            StandardSqlWriter(generator),
+            StandardAmbiguityReviewer(reviewer),
+            planner=generator,
+            validator=validator,
+            text_writer=narrator,
+        )
     from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
     from agent.embedded.linking import EmbeddedLinker
     from agent.embedded.sql_writer import EmbeddedSqlWriter
 
     return ModelRoles(
         EmbeddedLinker(),
-        EmbeddedSqlWriter(model, model.embedded),
-        EmbeddedAmbiguityReviewer(model, model.embedded),
-        text_writer=None,
-        checks_sql=False,
+        EmbeddedSqlWriter(generator, generator.embedded),
+        EmbeddedAmbiguityReviewer(generator, generator.embedded),
+        planner=generator,
+        validator=validator,
+        text_writer=narrator if narrator.embedded is None else None,
+        checks_sql=validator.embedded is None,
         calls_tools=False,
         caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",
     )
@@ -73,8 +91,10 @@ def connect_model(
     candidates as the settings say. With `logprobs`, the perplexity of answers is measured if the endpoint supports it.
 
     Raises:
-        ConfigurationError: an endpoint is configured without the name of a model.
-        DriverMissing, EmbeddedModelUnavailable: no endpoint is configured and the embedded model cannot be loaded.
+        ConfigurationError: an endpoint is configured without the name of a model, or a provider is not available.
+        DriverMissing: the package for providers or for the embedded model is not installed.
+        EmbeddedModelUnavailable: no endpoint is configured and the embedded model cannot be loaded.
+        ModelUnreachable, ModelRejected: the probe at the first use of the endpoint failed.
     """
     if settings.uses_embedded_model:
         from agent.embedded.server import EMBEDDED_MODEL_NAME, embedded_endpoint
@@ -87,15 +107,26 @@ def connect_model(
         return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
+    if settings.provider:
+        from agent.llm.provider import provider_chat
+
+        return ModelClient(provider_chat(settings, _MAX_RETRIES), settings, name=settings.llm_model, is_provider=True)
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
-    return ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+    client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
+    if settings.llm_profile == "auto":
+        from agent.llm.probe import probe_on_first_use
+
+        probe_on_first_use(client, settings.cache_dir)
+    return client
 
 
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
     from openai import DefaultHttpxClient
 
-    from agent.llm.endpoint import EndpointChat, prevent_retry
+    from agent.llm.capabilities import Capabilities
+    from agent.llm.endpoint import EndpointChat
+    from agent.llm.rejections import prevent_retry
 
     is_local = is_this_machine(url)
     # A proxy configured in the environment cannot reach a loopback address.
@@ -111,7 +142,8 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
         http_client=client,
         disable_streaming=True,
         use_responses_api=False,
-        **{"timeout": settings.llm_timeout_s, **options},
+        capabilities=Capabilities.of(settings.llm_structured_output),
+        **{"timeout": settings.llm_timeout_s, "max_retries": _MAX_RETRIES, **options},
     )
 
 

@@ -18,7 +18,7 @@
     └── Terminal                     the question ends with this error
         ├── InvalidQuestion          empty, without words, or not text        reason
         ├── QuestionTooLong          the question exceeds the character limit chars, limit
-        ├── OffTopic                 no table is related to the question
+        ├── OffTopic                 no table is related to the question    reason
         ├── InputInvalid             an input other than the question         name, reason
         ├── NothingAsked             no clarifying question is open
         ├── OptionUnknown            no option has this number                given, options
@@ -334,9 +334,10 @@ class QuestionTooLong(Terminal):
 
 @dataclass(eq=False)
 class OffTopic(Terminal):
-    """No table of the source is related to the question."""
+    """No table of the source is related to the question; `reason` says why, and what can be asked."""
 
     code = "off_topic"
+    reason: str = ""
 
 
 @dataclass(eq=False)

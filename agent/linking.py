@@ -1,25 +1,32 @@
 """Schema linking: selection of the source, tables and columns for a question, with few or no model calls."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import prompts
-from agent.errors import ModelAnswerUnreadable, Terminal
+from agent.errors import ModelAnswerUnreadable, ModelUnreachable, OffTopic, Terminal
 from agent.llm.client import ModelClient
+from agent.llm.parse import Answer
 from agent.llm.schemas import ColumnSelection, TableSelection
+from agent.messages import Message
 from agent.record.step import note
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.query import sum_frequencies
-from agent.schema.describe import describe, describe_compactly, estimate_tokens, quoted_key
+from agent.schema.catalog import ColumnKey
+from agent.schema.chosen_names import matching_column, matching_tables, unknown_names
+from agent.schema.describe import describe, describe_compactly, estimate_tokens, one_line
 from agent.schema.words import content_words, words
 from agent.sources.source import Source
 
 _CANDIDATES = 15
 _FALLBACK_TABLES = 5
 _FALLBACK_COLUMNS = 12
+_NAMED_TABLES = 10
+_MAX_REASON_CHARS = 300
 
 
 def link_source(question: str, names: Sequence[str], open_source: Callable[[str], Source]) -> str:
@@ -63,11 +70,31 @@ def choose_source(question: str, indexes: Mapping[str, SchemaIndex]) -> str:
     return max(best, key=best.__getitem__)
 
 
+def off_topic(reason: str, source: Source) -> OffTopic:
+    """Return the error with `reason`, or a general one if it is empty, and the names of some tables of `source`."""
+    tables = list(source.shown_catalog.tables)
+    names = ", ".join(tables[:_NAMED_TABLES]) + (", …" if len(tables) > _NAMED_TABLES else "")
+    sentence = reason if isinstance(reason, Message) else one_line(reason, _MAX_REASON_CHARS).rstrip(" .!。！")
+    return OffTopic(Message("off_topic_because", reason=sentence or Message("no_table_fits"), tables=names))
+
+
+@dataclass(frozen=True)
+class LinkedTables:
+    """The tables for a question, or the reason why there are none."""
+
+    keys: list[str]
+    """Empty if no table is related to the question."""
+    reason: str = ""
+    """What the tables lack, in the words of the model."""
+    is_final: bool = False
+    """Whether another attempt would give the same outcome, because the model saw all tables."""
+
+
 class Linker(Protocol):
     """Selects the tables and columns for a question."""
 
-    def link_tables(self, question: str, source: Source, attempt: int) -> list[str]:
-        """Return the keys of the tables that may answer `question`; empty if no table is related to it.
+    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
+        """Return the tables that may answer `question`.
 
         Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors. Tables that
         row rules deny are left out.
@@ -91,16 +118,16 @@ class StandardLinker:
     model: ModelClient
     schema_token_budget: int
 
-    def link_tables(self, question: str, source: Source, attempt: int) -> list[str]:
+    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
         """Return all tables of a schema within the token budget, otherwise a selection. See `Linker.link_tables`.
 
-        The model selects among the tables that the index ranks best; tables needed to join them are added. No table of
-        a small schema is returned if the question has no word in common with it.
+        The model selects among the tables that the index ranks best; tables needed to join them are added. Names that
+        match no table are returned to the model once.
         """
         tables, fuzzy = source.shown_catalog.tables, attempt - 1
         whole = ((key, table.column_names) for key, table in tables.items())
         if len(tables) == 1 or fits_budget(source, whole, self.schema_token_budget):
-            return list(tables) if source.index.may_concern(question, fuzzy=fuzzy) else []
+            return LinkedTables(list(tables))
         limit = _CANDIDATES * attempt
         ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=fuzzy)), limit))
         keys: list[str] = []
@@ -111,37 +138,61 @@ class StandardLinker:
                 break
             lines.append(line)
             keys.append(key)
-        messages = prompts.render(
-            "select_tables",
-            self.model.profile,
-            instructions=source.instructions,
-            tables="\n".join(lines),
-            question=question,
-        )
+        catalog = source.shown_catalog
+        variables = {"tables": "\n".join(lines), "question": question}
         try:
-            selected = {name.lower() for name in self.model.ask(TableSelection, messages).tables}
+            answer = self._select(TableSelection, "select_tables", source, variables)
+            matches = {name: matching_tables(name, catalog) for name in answer.tables}
+            unknown = {name: tables for name, found in matches.items() if not found}
         except ModelAnswerUnreadable:
-            return keys[:_FALLBACK_TABLES]
-        connected = source.index.connected([key for key in tables if key.lower() in selected])
-        return [key for key in connected if key in tables]
+            return LinkedTables(keys[:_FALLBACK_TABLES])
+        if unknown:
+            with suppress(ModelAnswerUnreadable, ModelUnreachable):
+                again = self._select(TableSelection, "select_tables", source, variables, unknown)
+                matches |= {name: matching_tables(name, catalog) for name in again.tables}
+        selected = {key for found in matches.values() for key in found}
+        connected = source.index.connected([key for key in tables if key in selected])
+        is_final = not selected and len(keys) == len(tables)
+        return LinkedTables([key for key in connected if key in tables], answer.reason, is_final)
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return all columns within the token budget, otherwise the model's selection. See `Linker.link_columns`.
 
-        If the model's answer cannot be read, columns are selected by common words.
+        Names that match no column are returned to the model once. If its answer cannot be read, columns are selected by
+        common words.
         """
         if fits_budget(source, tables.items(), self.schema_token_budget):
             return tables
-        schema = describe(source.shown_catalog, tables, source.database.quote, values=False)
-        messages = prompts.render(
-            "select_columns", self.model.profile, instructions=source.instructions, schema=schema, question=question
-        )
+        variables = {
+            "schema": describe(source.shown_catalog, tables, source.database.quote, values=False),
+            "question": question,
+        }
         try:
-            selection = self.model.ask(ColumnSelection, messages)
+            selection = _selected_columns(
+                self._select(ColumnSelection, "select_columns", source, variables), source, tables
+            )
         except ModelAnswerUnreadable:
             return _columns_by_words(question, source, tables)
-        names = {(table.table.lower(), name.lower()) for table in selection.tables for name in table.columns}
-        return _matching_columns(source, tables, names) or _columns_by_words(question, source, tables)
+        if selection.unknown:
+            with suppress(ModelAnswerUnreadable, ModelUnreachable):
+                again = self._select(ColumnSelection, "select_columns", source, variables, selection.unknown)
+                selection.columns.update(_selected_columns(again, source, tables).columns)
+        return _with_keys(selection.columns, source, tables) or _columns_by_words(question, source, tables)
+
+    def _select(
+        self,
+        schema: type[Answer],
+        prompt: str,
+        source: Source,
+        variables: Mapping[str, str],
+        unknown: Mapping[str, Iterable[str]] | None = None,
+    ) -> Answer:
+        """Return the model's selection; `unknown` has names of its last one that do not exist, with the candidates."""
+        correction = f"Your last answer named what does not exist: {unknown_names(unknown)}." if unknown else ""
+        messages = prompts.render(
+            prompt, self.model.profile, instructions=source.instructions, correction=correction, **variables
+        )
+        return self.model.ask(schema, messages)
 
 
 def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], budget: int) -> bool:
@@ -170,19 +221,34 @@ def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]
     return selection
 
 
-def _matching_columns(
-    source: Source, tables: dict[str, list[str]], names: set[tuple[str, str]]
-) -> dict[str, list[str]]:
-    """Return the columns in `names`, which may be quoted as in the prompt, and the join keys of their tables."""
-    quote = source.database.quote
+class _SelectedColumns(NamedTuple):
+    """Columns that the model selected, as keys of tables with names, and names that match nothing with candidates."""
+
+    columns: set[ColumnKey]
+    unknown: dict[str, list[str]]
+
+
+def _selected_columns(answer: ColumnSelection, source: Source, tables: dict[str, list[str]]) -> _SelectedColumns:
+    selected = _SelectedColumns(set(), {})
+    for table in answer.tables:
+        keys = [key for key in matching_tables(table.table, source.shown_catalog) if key in tables]
+        if not keys:
+            selected.unknown[table.table] = list(tables)
+        for name in table.columns:
+            matches = [(key, column) for key in keys if (column := matching_column(name, tables[key]))]
+            selected.columns.update(matches)
+            if keys and not matches:
+                selected.unknown[f"{table.table}.{name}"] = [
+                    f"{key}.{column}" for key in keys for column in tables[key]
+                ]
+    return selected
+
+
+def _with_keys(columns: set[ColumnKey], source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return `columns` by table, with the join keys of their tables, in the order of `tables`."""
+    selected_tables = {key for key, _ in columns}
     selection = {}
-    for key, columns in tables.items():
-        table = source.catalog.tables[key]
-        column_names = {
-            name for table_name, name in names if table_name in {key.lower(), quoted_key(table, quote).lower()}
-        }
-        matches = {column for column in columns if column_names & {column.lower(), quote(column).lower()}}
-        if matches:
-            subset = matches | set(table.key_columns)
-            selection[key] = [column for column in columns if column in subset]
+    for key in filter(selected_tables.__contains__, tables):
+        join_keys = source.catalog.tables[key].key_columns
+        selection[key] = [column for column in tables[key] if (key, column) in columns or column in join_keys]
     return selection

@@ -1,7 +1,7 @@
 """Replay of a logged question: recorded model outputs, statements executed on the current data."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.analyst import build_analyst
 from agent.conversation.conversations import run_recorded
-from agent.conversation.format_changes import shown_rows
+from agent.conversation.format_changes import asks_for_format
 from agent.core.redact import without_password
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
@@ -134,7 +134,7 @@ def _replay_question(
 ) -> Output:
     """Return the output of the SQL agent.
 
-    Rows that the run took over from its thread are not logged; their statement is executed again first.
+    Rows that a change of format took over from its thread are not logged; their statement is executed again first.
     """
     try:
         services.source(inputs.get("source"))
@@ -143,8 +143,12 @@ def _replay_question(
         if problem.code != error:
             raise
     conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
-    if conversation.get("turns") and not any(kind in ("statement", "llm") for kind, _ in recorded):
-        conversation["result"] = shown_rows(conversation["turns"][-1], services.source(inputs.get("source")))
+    turns = conversation.get("turns")
+    if turns and asks_for_format(str(inputs.get("question") or "")):
+        executed = [body["sql"] for kind, body in recorded if kind == "statement"]
+        if turns[-1]["sql"] not in executed:
+            with suppress(DatasphinxError):
+                conversation["result"] = services.source(inputs.get("source")).execute(turns[-1]["sql"])
     return run_recorded(build_graph(services, InMemorySaver()), inputs, conversation, error, last="answer")
 
 

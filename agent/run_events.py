@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import date
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from agent import state
 from agent.core.canonical import result_hashes, value_hash
 from agent.core.redact import without_password
+from agent.core.version import package_version
 from agent.record.step import Audit
 from agent.settings import Settings
 from agent.types import EmbeddedOptions, masked_rows
 
 REPLAYED_SETTINGS = (
     "llm_structured_output",
+    "llm_profile",
     "embedded_candidates",
     "instructions",
     "clarify",
@@ -97,7 +97,7 @@ def run_body(
         if source.instructions and run_input.get("source") in (None, name)
     }
     return {
-        "version": _version(),
+        "version": package_version(),
         "graph": graph,
         "date": today.isoformat(),
         "input": inputs,
@@ -156,11 +156,3 @@ def output_body(output: Mapping[str, Any], audit: Audit) -> dict[str, Any]:
 
 def _shows_secrets(output: Mapping[str, Any]) -> bool:
     return any(table.get("secret") for table in output.get("tables") or ())
-
-
-@cache
-def _version() -> str:
-    try:
-        return version("datasphinx")
-    except PackageNotFoundError:
-        return "unknown"

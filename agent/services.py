@@ -26,7 +26,7 @@ from agent.record.recorder import Recorder
 from agent.record.step import record_event
 from agent.record.store import Store, open_store
 from agent.retrieval.semantic import Embedder
-from agent.settings import Settings, SourceSettings, load_settings
+from agent.settings import ModelRole, Settings, SourceSettings, load_settings
 from agent.sources.names import SAMPLE, source_settings
 from agent.sources.reflect import Progress
 from agent.sources.source import Source, open_source
@@ -81,12 +81,13 @@ class Services:
         examples: ExampleSelector | None = None,
         validations: Mapping[str, Validation] | None = None,
         today: Callable[[], date] = date.today,
+        logprobs: bool = False,
     ) -> None:
         """Create services for `settings`, by default those of the environment.
 
         Args:
             settings: the settings.
-            model: used instead of the configured model.
+            model: used instead of the configured models of all roles.
             embedded: decoding options of the embedded model; with `model`, that model is treated as the embedded one.
             any_source: whether a question may name any database URL or file path.
             progress: called with the number of tables read and the total while a schema is read.
@@ -96,6 +97,7 @@ class Services:
             examples: for a replay, used instead of the stored examples.
             validations: for a replay, the initial cache of validations, by key.
             today: returns the current date; for a replay, that of the recorded run.
+            logprobs: measure the perplexity of answers if the endpoint supports it.
         """
         self._progress = progress
         self.loading = loading
@@ -110,6 +112,9 @@ class Services:
         self.validations = Validations(validations or {})
         self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
         self.today = today
+        self._logprobs = logprobs
+        self._model_lock = threading.RLock()
+        self._role_models: dict[ModelRole, ModelClient] = {}
 
     @cached_property
     def settings(self) -> Settings:
@@ -135,9 +140,30 @@ class Services:
 
     @property
     def model(self) -> ModelClient:
-        """The client of the model; connected at first use."""
-        with self._lock:
+        """The client of the model; connected at first use.
+
+        Raises:
+            ConfigurationError, DriverMissing, EmbeddedModelUnavailable: see `connect_model`.
+            ModelUnreachable, ModelRejected: the probe at the first use of an endpoint failed.
+        """
+        with self._model_lock:
             return self._client
+
+    def model_of(self, role: ModelRole) -> ModelClient:
+        """Return the client of the model for `role`, by default `model`; connected at first use.
+
+        Raises:
+            DatasphinxError: as for `model`.
+        """
+        if self._model_override is not None or role not in self.settings.llm_models:
+            return self.model
+        with self._model_lock:
+            if role not in self._role_models:
+                self._role_models[role] = self._connect(role)
+            return self._role_models[role]
+
+    def _connect(self, role: ModelRole) -> ModelClient:
+        return connect_model(self.settings.for_role(role), logprobs=self._logprobs)
 
     @cached_property
     def _client(self) -> ModelClient:
@@ -146,19 +172,23 @@ class Services:
         if self._model_override is not None:
             name = self._model_override._llm_type
             return ModelClient(self._model_override, self.settings, name=name, embedded=self._embedded)
-        return connect_model(self.settings, self.embedded)
+        return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
 
     @cached_property
     def roles(self) -> ModelRoles:
         """The implementations of the model's tasks."""
-        return roles_of(self.model, self.settings)
+        return roles_of(self.model_of, self.settings)
 
     @property
     def embedded(self) -> EmbeddedOptions | None:
         """Decoding options of the embedded model; None if another model is used."""
         if isinstance(self._model_override, ModelClient):
             return self._model_override.embedded
-        if self._embedded or self._model_override is not None or not self.settings.uses_embedded_model:
+        if (
+            self._embedded
+            or self._model_override is not None
+            or not self.settings.for_role("generate").uses_embedded_model
+        ):
             return self._embedded
         return EmbeddedOptions(candidates=self.settings.embedded_candidates)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -14,7 +15,6 @@ from pydantic import (
     SecretStr,
     StringConstraints,
     ValidationError,
-    field_validator,
     model_validator,
 )
 from pydantic_settings import (
@@ -35,6 +35,12 @@ TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
 CONFIG_FILE = "datasphinx.toml"
 """The configuration file: settings by lower-case name, and a table `[sources.NAME]` for each source."""
+_PROVIDERS = frozenset(
+    "anthropic anthropic_bedrock azure_ai azure_openai bedrock bedrock_converse cohere deepseek fireworks "
+    "google_anthropic_vertex google_genai google_vertexai groq huggingface ibm litellm mistralai nvidia ollama "
+    "openrouter perplexity together upstage xai".split()
+)
+"""Providers of langchain's `init_chat_model`, apart from OpenAI."""
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
     "llm_model": ("openai_model",),
@@ -51,6 +57,12 @@ Instructions = Annotated[str, StringConstraints(max_length=4000)]
 """Text for all prompts."""
 Shots = Annotated[Literal[0, 1, 3, 5], BeforeValidator(_as_number)]
 """The number of few-shot examples in a prompt."""
+
+
+def _with_scheme(url: str) -> str:
+    if not url.lower().startswith(("http://", "https://")):
+        raise ValueError(Message("url_scheme_missing"))
+    return url
 
 
 class SourceSettings(BaseModel):
@@ -83,6 +95,41 @@ class SourceSettings(BaseModel):
     @classmethod
     def _from_url(cls, value: Any) -> Any:
         return {"url": value} if isinstance(value, str) else value
+
+
+ModelRole = Literal["generate", "validate", "narrate", "review", "oracle"]
+"""A task of a model, which may have a model of its own."""
+
+
+class RoleModel(BaseModel):
+    """The model of a role; may be written as its name alone."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    model: str = Field(min_length=1, description="Name of the model.")
+    base_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
+        None, description="Base URL of its endpoint; by default DATASPHINX_LLM_BASE_URL."
+    )
+    api_key: SecretStr | None = Field(
+        None, description="Key of its endpoint; by default DATASPHINX_LLM_API_KEY, which no other endpoint gets."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"model": value} if isinstance(value, str) else value
+
+
+class ModelPrice(BaseModel):
+    """Prices of a model in US dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0, allow_inf_nan=False, description="Price of prompt tokens.")
+    output: float = Field(ge=0, allow_inf_nan=False, description="Price of completion tokens.")
+    cached_input: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Price of cached prompt tokens; by default that of `input`."
+    )
 
 
 TenantName = Annotated[str, StringConstraints(pattern=TENANT)]
@@ -161,17 +208,27 @@ class Settings(ServiceSettings):
         description="Allow questions to `langgraph dev` (LangGraph Studio) to use any database URL and file path; "
         "otherwise only configured sources and ids of stored files and datasets.",
     )
-    llm_base_url: str | None = Field(
+    llm_base_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
         None,
         description="Base URL of an OpenAI-compatible endpoint; without URL and key, the embedded model is used.",
     )
-    llm_model: str | None = Field(None, description="Name of the model at the endpoint.")
+    llm_model: str | None = Field(
+        None,
+        description="Name of the model at the endpoint; without endpoint, also `provider:name` of a provider with its "
+        "own package, such as `anthropic:claude-sonnet-4-5`.",
+    )
+    llm_models: dict[ModelRole, RoleModel] = Field(
+        {},
+        description="Other models for `generate` (tables, statements and steps of an analysis), `validate`, `narrate` "
+        "(answers and follow-ups), `review` (ambiguities) and `oracle` (`datasphinx eval`), each a name or an object "
+        "with `model`, `base_url` and `api_key`.",
+    )
     llm_api_key: SecretStr | None = Field(None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(
         60,
         gt=0,
         allow_inf_nan=False,
-        description="Timeout of the endpoint in seconds, for each of three attempts. "
+        description="Timeout of the endpoint in seconds, for each of two attempts. "
         "For the embedded model, the time limit of a question applies.",
     )
     llm_temperature: float | None = Field(
@@ -183,6 +240,16 @@ class Settings(ServiceSettings):
     llm_structured_output: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto",
         description="Format of structured answers: `json_schema`, `json_object`, `text`, or `auto` to detect it once.",
+    )
+    llm_profile: Literal["auto", "standard", "plain"] = Field(
+        "auto",
+        description="How requests adapt to the model: `auto`, by a short probe on the first use of an endpoint and "
+        "model; `standard`, without a probe; `plain`, fenced SQL instead of JSON, for small models.",
+    )
+    prices: dict[str, ModelPrice] = Field(
+        {},
+        description="Prices by model name in US dollars per million tokens: `input`, `output` and optionally "
+        "`cached_input`; by default list prices, which are unknown behind gateways.",
     )
     embedded_candidates: int = Field(
         3,
@@ -218,7 +285,11 @@ class Settings(ServiceSettings):
         3, ge=1, le=10, description="Attempts to retrieve tables before a question counts as off topic."
     )
     max_sql_generations: int = Field(
-        3, ge=1, le=10, description="Attempts to generate a statement before a question fails."
+        3,
+        ge=0,
+        le=10,
+        description="How often a statement is generated again after an error, before a question fails. "
+        "A statement with a forbidden operation does not count: the third one ends the question.",
     )
     clarify: Clarify = Field(
         "auto",
@@ -299,13 +370,6 @@ class Settings(ServiceSettings):
         description="Folder of the sample database and the embedded model.",
     )
 
-    @field_validator("llm_base_url")
-    @classmethod
-    def _names_a_server(cls, url: str | None) -> str | None:
-        if url is not None and not url.lower().startswith(("http://", "https://")):
-            raise ValueError(Message("url_scheme_missing"))
-        return url
-
     @classmethod
     def settings_customise_sources(
         cls,
@@ -349,8 +413,37 @@ class Settings(ServiceSettings):
 
     @property
     def uses_embedded_model(self) -> bool:
-        """Whether neither an endpoint nor a key is configured."""
-        return self.llm_base_url is None and self.llm_api_key is None
+        """Whether neither an endpoint, nor a key, nor a provider is configured."""
+        return self.llm_base_url is None and self.llm_api_key is None and self.provider is None
+
+    @property
+    def provider(self) -> str | None:
+        """The provider in `llm_model`, such as `anthropic`; None if the model is at an OpenAI-compatible endpoint."""
+        return provider_of(self.llm_model) if self.llm_model and self.llm_base_url is None else None
+
+    def for_role(self, role: ModelRole) -> "Settings":
+        """Return settings with the model of `role` as the only one."""
+        own = self.llm_models.get(role)
+        if own is None:
+            return self
+        update: dict[str, Any] = {"llm_model": own.model, "llm_models": {}}
+        is_elsewhere = own.base_url is not None or provider_of(own.model) is not None
+        if is_elsewhere:
+            update["llm_base_url"] = own.base_url
+        if is_elsewhere or own.api_key:
+            # A key is not sent to another endpoint.
+            update["llm_api_key"] = own.api_key
+        return self.model_copy(update=update)
+
+
+def provider_of(model: str) -> str | None:
+    """Return the provider in a name such as `anthropic:claude-sonnet-4-5`; None if there is none.
+
+    >>> provider_of("anthropic:claude-sonnet-4-5"), provider_of("qwen2.5-coder:7b")
+    ('anthropic', None)
+    """
+    name, colon, _ = model.partition(":")
+    return name if colon and name in _PROVIDERS else None
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -31,7 +31,7 @@ class WrittenSql:
     repair: str = ""
     """The repairs made without the model."""
     problem: str = ""
-    """The reason why there is no statement, for the next attempt."""
+    """The reason why there is no statement: for the next attempt, or for the user if the question is off topic."""
     is_off_topic: bool = False
     """Whether the model reports that the tables cannot answer the question."""
     is_final: bool = False
@@ -84,7 +84,8 @@ class StandardSqlWriter:
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
         if answer.off_topic:
-            return WrittenSql(is_off_topic=True, changes=changes)
+            saw_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
+            return WrittenSql(problem=answer.reason, is_off_topic=True, is_final=saw_all, changes=changes)
         repaired = repair(answer.sql, source.catalog)
         sql, repairs = (repaired.sql, repaired.description) if repaired else (answer.sql, "")
         return WrittenSql(sql, repairs, changes={**changes, "assumptions": answer.assumptions})

@@ -126,6 +126,8 @@ class State(Input, total=False):
     """The same as a compact statement, as written by the embedded model."""
     sql_generate_count: int
     """Number of attempts to generate a statement."""
+    sql_retry_count: int
+    """Number of those attempts that followed an error, including an objection of validation."""
     assumptions: list[str]
     """Assumptions of generation about the question."""
     tried_sql: list[str]
@@ -138,6 +140,8 @@ class State(Input, total=False):
     """Whether the statement contains a forbidden operation."""
     used_stop_words: list[str]
     """The forbidden operations, by name."""
+    refusal_count: int
+    """Number of statements refused for forbidden operations."""
     validation: Validation | None
     """The last validation of the statement."""
     sql_validation_count: int
@@ -184,12 +188,14 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "sql_request": "",
         "compact_sql": "",
         "sql_generate_count": 0,
+        "sql_retry_count": 0,
         "assumptions": [],
         "tried_sql": [],
         "sql_was_repaired": False,
         "schema_was_read_again": False,
         "stop_words": False,
         "used_stop_words": [],
+        "refusal_count": 0,
         "validation": None,
         "sql_validation_count": 0,
         "sql_request_is_valid": False,

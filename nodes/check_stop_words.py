@@ -11,9 +11,12 @@ from agent.sql.guard import check, stop_words
 from agent.sql.guard.tables import system_names
 from agent.state import State
 
+MAX_REFUSALS = 3
+"""Refused statements after which a question fails."""
+
 
 def check_stop_words(state: State, services: Services) -> dict[str, Any]:
-    """List the forbidden operations in the syntax tree by name; after the last attempt the question fails.
+    """List the forbidden operations in the syntax tree by name; after the third refusal the question fails.
 
     A statement that reads system tables fails at once, since no other statement would be permitted.
     """
@@ -24,8 +27,11 @@ def check_stop_words(state: State, services: Services) -> dict[str, Any]:
     if system:
         raise SystemCatalogRefused(", ".join(system))
     update: dict[str, Any] = {"stop_words": bool(words), "used_stop_words": words}
-    if words:
-        update["tried_sql"] = [*state.get("tried_sql", ()), canonical_sql(sql, catalog.dialect)]
-    if words and state["sql_generate_count"] >= services.settings.max_sql_generations:
+    if not words:
+        return update
+    count = state["refusal_count"] + 1
+    update["refusal_count"] = count
+    update["tried_sql"] = [*state.get("tried_sql", ()), canonical_sql(sql, catalog.dialect)]
+    if count >= MAX_REFUSALS:
         update["failure"] = failure_of(SqlNotGenerated(Message("operations_not_allowed", words=", ".join(words))))
     return update

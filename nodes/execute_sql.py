@@ -21,7 +21,7 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     name = state.get("source")
     source, writer = services.source(name), services.roles.sql_writer
     execution = execute_with_repair(state, source, lambda: services.refresh(name), may_repair=writer.may_repair)
-    may_generate = state["sql_generate_count"] < services.settings.max_sql_generations
+    may_generate = state["sql_retry_count"] < services.settings.max_sql_generations
     if execution.result is not None and may_generate and not state.get("form_was_corrected"):
         problem = output_type_problem(state["question"], execution.result, state.get("output_type"))
         if problem:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from agent.core.failure import failure_of
-from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, OffTopic, SqlNotGenerated
+from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, SqlNotGenerated
+from agent.linking import off_topic
 from agent.messages import Message
 from agent.record.step import note
 from agent.services import Services
@@ -34,15 +35,16 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         return {"sql_generate_count": state["sql_generate_count"] + 1, "sql_error_info": None}
     update: dict[str, Any] = {
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
+        "sql_retry_count": state["sql_retry_count"] + bool(state.get("sql_error_info")),
         "sql_request": attempt.sql,
         "judged_sql": [],
         "error": None,
         **attempt.changes,
     }
     if attempt.is_off_topic:
-        update["error"] = "the model finds the question off topic"
-        is_last = state["table_counter"] >= services.settings.max_table_retrievals
-        return {**update, "failure": failure_of(OffTopic())} if is_last else update
+        update["error"] = attempt.problem or Message("no_table_fits")
+        is_last = attempt.is_final or state["table_counter"] >= services.settings.max_table_retrievals
+        return {**update, "failure": failure_of(off_topic(update["error"], source))} if is_last else update
     if not attempt.sql and attempt.problem:
         failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
         return {**update, **failure, "sql_error_info": attempt.problem}

@@ -3,10 +3,12 @@
 from typing import Any
 
 from agent.clarify.feedback import feedback_of, keep_as_example
+from agent.conversation.format_changes import question_of
 from agent.examples.store import ExampleStore
 from agent.messages import language_of, render
 from agent.services import Services
 from agent.state import State
+from agent.types import Turn
 
 
 def keep_answer(state: State, services: Services) -> dict[str, Any]:
@@ -14,7 +16,8 @@ def keep_answer(state: State, services: Services) -> dict[str, Any]:
     feedback_of(state)
     last = state["turns"][-1]
     if services.settings.keep_accepted_examples:
-        keep_as_example(last, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
+        turn: Turn = {**last, "question": question_of(last)}
+        keep_as_example(turn, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
     text = render("answer_accepted", language_of(last["question"]))
     output = {"output_type": "string", "value": text, "sql": last["sql"], "tables": [], "charts": []}
     return {"answer": text, **output, "clarification": None, "error": None}

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from agent.conversation.greetings import is_greeting
 from agent.core.failure import failure_of
 from agent.core.text import clean_question
-from agent.errors import NotPermitted, OffTopic
-from agent.linking import link_source
+from agent.errors import NotPermitted
+from agent.linking import link_source, off_topic
+from agent.messages import Message
 from agent.services import Services
 from agent.state import State
 
@@ -13,8 +15,9 @@ from agent.state import State
 def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     """Select a source if the question names none, and tables of it.
 
-    If no table is relevant, `error` gives the reason; after the last attempt the question fails as off topic. Tables
-    that row rules deny are not relevant; the question fails as not permitted if the rules deny all tables.
+    If no table is relevant, `error` gives the reason; the question fails as off topic after the last attempt, or if
+    the model saw all tables. A greeting fails without a model call. Tables that row rules deny are not relevant; the
+    question fails as not permitted if the rules deny all tables.
 
     An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
     `relevant_tables` is left unchanged if nothing is found.
@@ -25,8 +28,11 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     source = services.source_with_tables(name)
     if not source.shown_catalog.tables:
         raise NotPermitted(next(iter(source.catalog.tables)))
+    if is_greeting(question):
+        raise off_topic(Message("not_about_data"), source)
     attempt = state.get("table_counter", 0) + 1
-    keys = services.roles.linker.link_tables(question, source, attempt)
+    linked = services.roles.linker.link_tables(question, source, attempt)
+    keys = linked.keys
     if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
         keys = []
     # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
@@ -36,6 +42,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if keys:
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "error": None}
-    if attempt >= settings.max_table_retrievals:
-        update["failure"] = failure_of(OffTopic())
-    return {**update, "error": "no table meets the question"}
+    reason = linked.reason or state.get("error") or Message("no_table_fits")
+    if linked.is_final or attempt >= settings.max_table_retrievals:
+        update["failure"] = failure_of(off_topic(reason, source))
+    return {**update, "error": reason}

@@ -3,9 +3,10 @@
 from typing import Any
 
 from agent.conversation.follow_ups import rewrite_standalone
-from agent.conversation.format_changes import asks_for_format, format_change, is_in_order, shown_rows
+from agent.conversation.format_changes import asks_for_format, format_change
 from agent.core.redact import without_password
 from agent.core.text import clean_question
+from agent.errors import StatementError
 from agent.record.step import note
 from agent.services import Services
 from agent.state import State
@@ -28,26 +29,35 @@ def rewrite_question(state: State, services: Services) -> dict[str, Any]:
 
 
 def _reformat_last_result(question: str, last: Turn, state: State, services: Services) -> dict[str, Any] | None:
-    """Return the last result in another form; its statement is executed again if the rows are no longer available.
+    """Return the last result in another form; None if that needs the model, or if another source is queried.
 
-    Return None if that form needs another statement, or if another source is queried.
+    Another order or number of rows is a change of the statement, which is executed. For another output type, the last
+    statement is executed again only if its rows are no longer available.
     """
     name = state.get("source")
     if not asks_for_format(question) or without_password(name or "") != last.get("source", ""):
         return None
     source = services.source(name)
-    result = state.get("result") or shown_rows(last, source)
-    change = format_change(question, result, is_ordered=is_in_order(last, source.catalog.dialect))
+    shown = result = state.get("result") or source.execute(last["sql"])
+    change = format_change(question, last["sql"], shown, source.catalog.dialect)
     if change is None:
         return None
+    if change.sql != last["sql"]:
+        try:
+            result = source.execute(change.sql)
+        except StatementError as error:
+            note(f"the statement could not be changed without the model: {error}")
+            return None
+        if result["columns"] != shown["columns"]:
+            return None
     inputs = {**(state.get("given") or state)}
     inputs["output_type"] = inputs.get("output_type") or change.output_type
     return {
         "question": last["question"],
-        "sql_request": last["sql"],
+        "sql_request": change.sql,
         "sql_request_is_valid": True,
         "forms": [*last.get("forms", ()), question],
-        "result": change.result,
+        "result": result,
         "given": inputs,
         "clarifications": last["clarifications"],
     }

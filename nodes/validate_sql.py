@@ -69,7 +69,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
         note(f"corrected: {verdict['reason']}")
         return {**update, "sql_request": correction}
-    if state["sql_generate_count"] >= settings.max_sql_generations:
+    if state["sql_retry_count"] >= settings.max_sql_generations:
         return update
     return {**update, "sql_error_info": "; ".join([verdict["reason"], *verdict["issues"]])}
 
@@ -125,7 +125,7 @@ def _judge(state: State, services: Services, source: Source, comparison: str = "
     )
 
     def ask() -> Validation:
-        answer = services.model.ask(SQLValidation, messages)
+        answer = services.roles.validator.ask(SQLValidation, messages)
         corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
         repaired = repair(corrected, source.catalog) if corrected else None
         corrected = repaired.sql if repaired else corrected

@@ -59,11 +59,15 @@ class ScriptedAgent(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting of the machine and no `.env` reaches a test, and no test the user's data directory."""
+    """No setting of the machine and no `.env` reaches a test, and no test the user's data directory.
+
+    Endpoints are not probed, so that a test counts the requests of a question only.
+    """
     for name in list(os.environ):
         if name.startswith(("DATASPHINX_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("DATASPHINX_LLM_PROFILE", "standard")
     monkeypatch.chdir(tmp_path)
 
 

@@ -17,6 +17,7 @@ from agent.queryspec.schema import json_schema
 from agent.settings import ServiceSettings, Settings
 from agent.tools.toolbox import TOOLS
 from tests.agent.llm.endpoint_behaviours import BEHAVIOURS
+from tests.agent.llm.probe_behaviours import PROBE_BEHAVIOURS
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
 from tests.test_architecture import LAYERS
 
@@ -36,6 +37,7 @@ _COMMANDS = (
     ("examples", "remove"),
     ("examples", "import"),
     ("key", "new"),
+    ("model", "check"),
     ("trace", "list"),
     ("trace", "show"),
     ("trace", "verify"),
@@ -120,6 +122,20 @@ def server_behaviours_table() -> str:
     return "\n".join(lines)
 
 
+def probe_table() -> str:
+    """Return the tested endpoints of the probe with its results as a Markdown table."""
+    lines = ["| endpoint | result |", "|---|---|"]
+    for behaviour in PROBE_BEHAVIOURS:
+        no = [f"`{name}`" for name, value in behaviour.values.items() if value is False]
+        unknown = [f"`{name}`" for name, value in behaviour.values.items() if value is None]
+        parts = [f"{', '.join(names)}: {text}" for names, text in ((no, "no"), (unknown, "unknown")) if names]
+        parts += [f"`reasoning`: {name}".replace("|", r"\|") for name in behaviour.values.get("reasoning", ())]
+        lines.append(
+            f"| {behaviour.name} | {'; '.join(parts) or ('one clear error' if behaviour.error else 'all yes')} |"
+        )
+    return "\n".join(lines)
+
+
 PARTS = {
     "readme-graph": (ROOT / "README.md", graph_picture),
     "layers": (ROOT / "docs/architecture.md", layer_table),
@@ -129,6 +145,7 @@ PARTS = {
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/analyst.md", tools_table),
     "behaviours": (ROOT / "docs/models.md", behaviours_table),
+    "probe": (ROOT / "docs/models.md", probe_table),
     "server-behaviours": (ROOT / "docs/models.md", server_behaviours_table),
 }
 """The generated parts by name: the file that contains the part between two markers, and its generator."""

@@ -16,6 +16,7 @@ from agent.run_events import LOGGED_ANSWER
 from agent.state import AnalystState, State
 from agent.types import AnswerChart, AnswerTable, ClarifyingQuestion, Option, OutputType, Result, answer_table, masked
 
+_WITH_REASON = ("sql_not_generated", "off_topic")
 _CLARIFICATION_KEYS = ("clarification", "clarifications", "clarification_count", "rejected_sql", "readings")
 
 
@@ -87,7 +88,7 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
     table = result and answer_table("result", result)
     return {
         "failure": failure,
-        "answer": full_text(failure, language) if failure["code"] == "sql_not_generated" else error["message"],
+        "answer": full_text(failure, language) if failure["code"] in _WITH_REASON else error["message"],
         "output_type": None,
         "value": None,
         "sql": state.get("sql_request") or None,

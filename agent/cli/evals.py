@@ -49,6 +49,8 @@ Oracle = Annotated[
     OracleName | None,
     typer.Option(help="Answers clarifying questions: the model, or a rule (the default for the embedded model)."),
 ]
+OracleModel = Annotated[str | None, typer.Option(help="Model name of the oracle; default: the model.")]
+OracleBaseUrl = Annotated[str | None, typer.Option(help="Base URL of the oracle's endpoint; with --oracle-model.")]
 Rounds = Annotated[
     int | None, typer.Option(min=1, max=MAX_ROUNDS, help=f"Rounds after the first answer; default: {MAX_ROUNDS}.")
 ]
@@ -102,6 +104,30 @@ def embedded_options_of(
     )
 
 
+def with_oracle(settings: "Settings", model: str | None, base_url: str | None) -> "Settings":
+    """Return `settings` with another model for the oracle; its configured key is used if its endpoint is the same.
+
+    Raises:
+        BadParameter: `base_url` is given without `model`.
+        ConfigurationError: `base_url` is no URL.
+    """
+    if model is None:
+        if base_url:
+            raise typer.BadParameter("needs --oracle-model", param_hint="--oracle-base-url")
+        return settings
+    from agent.settings import load_settings
+
+    configured = settings.llm_models.get("oracle")
+    is_same = configured is not None and base_url in (None, configured.base_url)
+    oracle = {
+        "model": model,
+        "base_url": configured.base_url if configured and is_same else base_url,
+        "api_key": configured.api_key if configured and is_same else None,
+    }
+    checked = load_settings(llm_models={"oracle": oracle}).llm_models
+    return settings.model_copy(update={"llm_models": {**settings.llm_models, **checked}})
+
+
 def plan_of(
     out: Path | None,
     method: Method,
@@ -110,6 +136,7 @@ def plan_of(
     parallel: int | None,
     match: MatchRule,
     embedded: EmbeddedOptions | None,
+    settings: "Settings",
 ) -> "Plan | None":
     """Return the plan of an experiment; None without `out`, for a report on the first answers only.
 
@@ -133,7 +160,7 @@ def plan_of(
         raise typer.BadParameter(f"{method} asks nothing", param_hint="--oracle")
     if embedded and (parallel or 1) > 1:
         raise typer.BadParameter("the embedded model takes one question at a time", param_hint="--parallel")
-    if embedded and oracle is OracleName.MODEL:
+    if embedded and oracle is OracleName.MODEL and "oracle" not in settings.llm_models:
         raise typer.BadParameter("the embedded model writes statements and nothing else", param_hint="--oracle")
     from agent.evals.experiments.run import Plan
 
@@ -190,6 +217,8 @@ def run_eval(
     ] = None,
     rounds: Rounds = None,
     oracle: Oracle = None,
+    oracle_model: OracleModel = None,
+    oracle_base_url: OracleBaseUrl = None,
     parallel: Parallel = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for logs, report and plot; an interrupted run continues there.")
@@ -211,8 +240,9 @@ def run_eval(
     # An experiment is zero-shot by default, regardless of the setting for questions.
     shots = 0 if out and shots is None else shots
     settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates, shots=shots)
+    settings = with_oracle(settings, oracle_model, oracle_base_url)
     embedded = embedded_options_of(settings, candidates, without or [], shots)
-    plan = plan_of(out, method, oracle, rounds, parallel, match, embedded)
+    plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
     selected = dataset_of(dataset, data, questions, databases, evidence).part(limit, seed)
     if plan is None:
         with evals.progress_bar() as advance:
@@ -234,6 +264,8 @@ def clarification(
     match: Match = MatchRule.PROJECT,
     rounds: Rounds = None,
     oracle: Oracle = None,
+    oracle_model: OracleModel = None,
+    oracle_base_url: OracleBaseUrl = None,
     parallel: Parallel = None,
     as_json: AsJson = False,
     model: ModelName = None,
@@ -247,8 +279,9 @@ def clarification(
     from agent.settings import load_settings
 
     settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates)
+    settings = with_oracle(settings, oracle_model, oracle_base_url)
     embedded = embedded_options_of(settings, candidates, [])
-    plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded)
+    plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded, settings)
     assert plan is not None, "--out is required"
     dataset = read_labeled_questions(questions)
     with progress_bar() as advance:

@@ -6,6 +6,7 @@ from typing import Any
 
 import prompts
 from agent.conversation.format_changes import asks_for_format
+from agent.conversation.greetings import is_greeting
 from agent.core.text import clean_question
 from agent.errors import InvalidQuestion, ModelAnswerUnreadable, QuestionTooLong
 from agent.llm.client import ModelClient
@@ -24,9 +25,10 @@ _HAN_CHARS_PER_WORD = 2
 _CONTINUATION_START = re.compile(
     r"(?:and|but|or|so|also|now|then|only|just|instead|what about|how about|why|same|again|"
     r"as (?:an? )?\w+$|in (?:an? )?\w+$|"
-    r"exclude|include|limit|"
-    r"а|и|но|или|только|лишь|теперь|тогда|ещё|еще|также|почему|в виде|покажи это)(?!\w)"
-    r"|那|再|还有|只|仅|改成|换成|为什么|以及|不含",
+    r"exclude|include|limit|round(?:ed)?|(?:show|give|use|display|with|in|to) (?:\w+ ){0,2}decimals?(?: places)?|"
+    r"а|и|но|или|только|лишь|теперь|тогда|ещё|еще|также|почему|в виде|покажи это|"
+    r"округли(?:те)?|(?:покажи |с )?(?:\w+ )?(?:знак\w*|цифр\w*) после запятой)(?!\w)"
+    r"|那|再|还有|只|仅|改成|换成|为什么|以及|不含|保留.{1,3}位小数|四舍五入",
     re.IGNORECASE,
 )
 _CLAUSE_START = re.compile(
@@ -67,7 +69,7 @@ def is_follow_up(question: Any) -> bool:
 
     True for a continuation ("and in 2024?"), a back reference ("of those"), a request for another format ("as a
     chart"), and for at most four words that do not begin like a question. A false positive costs one model call, which
-    returns the question unchanged.
+    returns the question unchanged. False for a greeting or thanks.
 
     >>> is_follow_up("And in 2024?"), is_follow_up("How many customers are there?")
     (True, False)
@@ -75,6 +77,8 @@ def is_follow_up(question: Any) -> bool:
     if not isinstance(question, str) or not question.strip():
         return False
     text = question.strip()
+    if is_greeting(text):
+        return False
     units = _WORD.findall(text)
     count = sum(1 / _HAN_CHARS_PER_WORD if "\u3400" <= unit <= "\u9fff" else 1 for unit in units)
     if asks_for_format(text) or text.rstrip("?？").endswith("呢"):

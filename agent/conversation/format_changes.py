@@ -1,13 +1,18 @@
-"""Follow-ups that change only the format of an answer: output type, order or number of rows. They need no model."""
+"""Follow-ups that change only the format of an answer: output type, order or number of rows. They need no model.
+
+Order and number of rows are changed in the statement, so that the statement of an answer always returns its rows.
+"""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from agent.schema.words import words
-from agent.sources.source import Source
 from agent.sql.compare import is_ordered
+from agent.sql.dialects import exact_dialect, print_statement
+from agent.sql.guard import parse
 from agent.types import OutputType, Result, Turn
 
 _NUMBERS = {
@@ -56,101 +61,94 @@ _NUMERIC = (int, float)
 
 @dataclass(frozen=True)
 class FormatChange:
-    """A change of format: the new output type, or None if it is unchanged, and the new result."""
+    """A change of format: the new output type, or None if it is unchanged, and the statement that returns the rows."""
 
     output_type: OutputType | None
-    result: Result
+    sql: str
 
 
 def asks_for_format(question: str) -> bool:
     """Return whether `question` asks only for another output type, another order or fewer rows."""
-    patterns = [f"{_SHOW}{_PREVIOUS}{pattern}" for _, pattern in _OUTPUT_TYPES] + _ROW_CHANGES
-    return any(_match(pattern, question.strip()) for pattern in patterns)
+    patterns = [f"{_SHOW}{_PREVIOUS}{pattern}" for _, pattern in _OUTPUT_TYPES]
+    return _changes_rows(question) or any(_match(pattern, question.strip()) for pattern in patterns)
 
 
-def is_sorting(question: str) -> bool:
-    """Return whether `question` asks only for another order."""
-    return any(_match(f"{_SHOW}{_PREVIOUS}{pattern}", question.strip()) for pattern in _SORT)
+def question_of(turn: Turn) -> str:
+    """Return the question of `turn`, followed by the follow-ups that changed the order or number of its rows."""
+    return " → ".join([turn["question"], *filter(_changes_rows, turn.get("forms", ()))])
 
 
-def format_change(question: str, result: Result, *, is_ordered: bool) -> FormatChange | None:
-    """Return the change that `question` makes to the last result; None if it asks for more than another format.
+def format_change(question: str, sql: str, result: Result, dialect: str) -> FormatChange | None:
+    """Return the change that `question` makes to the last answer; None if it asks for more than another format.
 
-    `is_ordered` states whether the rows of `result` are in a meaningful order. "The top three" are then the first three
-    rows, otherwise those with the highest values of the only numeric column. None as well if the result has fewer rows
-    than requested, or if it is truncated and would have to be sorted.
+    `sql` is the statement of the last answer and `result` its rows. "The top three" are the first three rows of an
+    ordered statement, otherwise those with the highest values of the only numeric column. None as well if there are
+    fewer rows than requested, or if the statement cannot be changed.
     """
     text = question.strip()
     for output_type, pattern in _OUTPUT_TYPES:
         if _match(f"{_SHOW}{_PREVIOUS}{pattern}", text):
-            return FormatChange(output_type, result)
+            return FormatChange(output_type, sql)
     match = next(filter(None, (_match(pattern, text) for pattern in _ROW_CHANGES)), None)
     if match is None:
         return None
-    groups = match.groupdict()
-    if groups.get("by"):
-        changed = _sort(result, groups["by"], descending=bool(groups["down"]))
-    else:
-        count = groups["count"]
-        changed = _top_rows(result, int(count) if count.isdigit() else _NUMBERS[count.lower()], is_ordered=is_ordered)
-    return changed and FormatChange(None, changed)
+    try:
+        changed = _with_changed_rows(sql, match.groupdict(), result, dialect)
+        return FormatChange(None, print_statement(changed, dialect)) if changed else None
+    except (ValueError, SqlglotError):
+        return None
+
+
+def _changes_rows(question: str) -> bool:
+    return any(_match(pattern, question.strip()) for pattern in _ROW_CHANGES)
 
 
 def _match(pattern: str, text: str) -> re.Match[str] | None:
     return re.fullmatch(f"{_PREFIX}{pattern}{_END}", text, re.IGNORECASE)
 
 
-def _top_rows(result: Result, count: int, *, is_ordered: bool) -> Result | None:
+def _with_changed_rows(sql: str, wanted: dict[str, str | None], result: Result, dialect: str) -> exp.Query | None:
+    """Return `sql` with the order or the number of rows in `wanted`, the groups of a match of `_ROW_CHANGES`."""
+    (query,) = parse(sql, dialect)
+    if not isinstance(query, exp.Query):
+        return None
+    if wanted.get("by"):
+        position = _named_column(result, wanted["by"] or "")
+        return None if position is None else _sorted(query, position, bool(wanted["down"]), dialect)
+    digits = (wanted["count"] or "").lower()
+    count = int(digits) if digits.isdigit() else _NUMBERS[digits]
     if not 0 < count <= len(result["rows"]):
         return None
-    if is_ordered:
-        return _with_rows(result, result["rows"][:count])
-    numeric = [column for column in range(len(result["columns"])) if _is_numeric(result["rows"], column)]
-    if result["truncated"] or len(numeric) != 1:
-        return None
-    return _with_rows(result, _sorted_rows(result["rows"], numeric[0], descending=True)[:count])
+    if not is_ordered(sql, dialect):
+        numeric = [column for column in range(len(result["columns"])) if _is_numeric(result, column)]
+        if len(numeric) != 1:
+            return None
+        query = _sorted(query, numeric[0], True, dialect)
+    query.set("limit", exp.Limit(expression=exp.Literal.number(count)))
+    return query
 
 
-def _sort(result: Result, column_name: str, *, descending: bool) -> Result | None:
-    name_words = words(column_name)
-    matching = [at for at, name in enumerate(result["columns"]) if name_words and name_words <= words(name)]
-    if result["truncated"] or len(matching) != 1:
-        return None
-    return _with_rows(result, _sorted_rows(result["rows"], matching[0], descending=descending))
+def _sorted(query: exp.Query, column: int, descending: bool, dialect: str) -> exp.Query:
+    """Return `query` ordered by the column at this position, from 0, with NULL last where the dialect can say so.
 
-
-def _sorted_rows(rows: Sequence[list[Any]], column: int, *, descending: bool) -> list[list[Any]]:
-    """Return the rows sorted by a column, NULL last."""
-    numeric = _is_numeric(rows, column)
-    with_value = [row for row in rows if row[column] is not None]
-    with_value.sort(key=lambda row: row[column] if numeric else str(row[column]), reverse=descending)
-    return [*with_value, *(row for row in rows if row[column] is None)]
-
-
-def _is_numeric(rows: Sequence[list[Any]], column: int) -> bool:
-    values = [row[column] for row in rows if row[column] is not None]
-    return bool(values) and all(isinstance(value, _NUMERIC) and not isinstance(value, bool) for value in values)
-
-
-def _with_rows(result: Result, rows: Sequence[list[Any]]) -> Result:
-    return {**result, "rows": list(rows), "truncated": False}
-
-
-def shown_rows(turn: Turn, source: Source) -> Result:
-    """Execute the statement of `turn` again and return its rows after the format changes of the turn.
-
-    Raises:
-        DatasphinxError: see `Source.execute`.
+    A query with a limit is sorted as a subquery: another order would select other rows.
     """
-    result, dialect = source.execute(turn["sql"]), source.catalog.dialect
-    questions = turn.get("forms", [])
-    for position, question in enumerate(questions):
-        before: Turn = {**turn, "forms": questions[:position]}
-        change = format_change(question, result, is_ordered=is_in_order(before, dialect))
-        result = change.result if change else result
-    return result
+    if any(query.args.get(name) for name in ("limit", "offset")):
+        query = exp.select("*").from_(query.subquery("result"))
+    can_place_nulls = exact_dialect(dialect).generator_class.NULL_ORDERING_SUPPORTED
+    nulls = {"nulls_first": False} if can_place_nulls else {}
+    position = exp.Literal.number(column + 1)
+    query.set("order", exp.Order(expressions=[exp.Ordered(this=position, desc=descending, **nulls)]))
+    return query
 
 
-def is_in_order(turn: Turn, dialect: str) -> bool:
-    """Return whether the rows of `turn` are ordered, by its statement or by a format change of the user."""
-    return is_ordered(turn["sql"], dialect) or any(map(is_sorting, turn.get("forms", ())))
+def _named_column(result: Result, name: str) -> int | None:
+    """Return the position of the only column whose name contains all words of `name`; None if there is none."""
+    name_words = words(name)
+    matching = [at for at, column in enumerate(result["columns"]) if name_words and name_words <= words(column)]
+    return matching[0] if len(matching) == 1 else None
+
+
+def _is_numeric(result: Result, column: int) -> bool:
+    values = [row[column] for row in result["rows"] if row[column] is not None]
+    return bool(values) and all(isinstance(value, _NUMERIC) and not isinstance(value, bool) for value in values)

@@ -7,6 +7,7 @@ caches.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from agent.linking import LinkedTables
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.linked_values import linked_values
 from agent.retrieval.value_index import ValueIndex
@@ -23,11 +24,11 @@ _MAX_COLUMNS = 16
 class EmbeddedLinker:
     """Selects tables and columns by words and stored values. See `agent.linking.Linker`."""
 
-    def link_tables(self, question: str, source: Source, attempt: int) -> list[str]:
-        """Return at most 10 tables; empty if the question has no word in common with the schema."""
+    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
+        """Return at most 10 tables; none if the question has no word in common with the schema."""
         if not source.index.may_concern(question, fuzzy=attempt - 1):
-            return []
-        return [key for key in embedded_tables(question, source, attempt) if source.is_readable(key)]
+            return LinkedTables([])
+        return LinkedTables([key for key in embedded_tables(question, source, attempt) if source.is_readable(key)])
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return at most 16 columns of each table."""

@@ -47,7 +47,7 @@ def evaluation_settings(settings: Settings, embedded: EmbeddedOptions | None = N
     If `embedded` runs without repair, the model gets only one attempt at a statement.
     """
     if embedded and not embedded.repair:
-        settings = settings.model_copy(update={"max_sql_generations": 1})
+        settings = settings.model_copy(update={"max_sql_generations": 0})
     limits = {"statement_timeout_s": STATEMENT_TIMEOUT_S, "row_limit": ROW_LIMIT}
     return settings.model_copy(update={**limits, "record": False})
 

@@ -11,22 +11,27 @@ from agent.core.canonical import digest, value_hash
 from agent.core.failure import failure_of
 from agent.errors import DatasphinxError, InternalError
 from agent.llm.formats import response_format
+from agent.llm.prices import TokenUsage
 from agent.messages import Message
 
-_CUT_OFF_REASONS = {"length": Message("answer_cut_by_tokens"), "content_filter": Message("answer_cut_by_filter")}
+_CUT_OFF_REASONS = {
+    **dict.fromkeys(("length", "max_tokens"), Message("answer_cut_by_tokens")),
+    **dict.fromkeys(("content_filter", "safety", "refusal"), Message("answer_cut_by_filter")),
+}
+"""Reasons of endpoints and providers."""
 
 
 @dataclass(frozen=True)
 class Reply:
     """The outcome of a call: a text and its problem (empty if complete), or an error.
 
-    `usage` is the number of prompt and completion tokens, None if unknown. `perplexity` is None unless requested and
+    `usage` is None if unknown. `perplexity` is None unless requested and
     supported by the endpoint.
     """
 
     text: str = ""
     problem: str = ""
-    usage: tuple[int, int] | None = None
+    usage: TokenUsage | None = None
     error: Exception | None = None
     perplexity: float | None = None
 
@@ -65,7 +70,8 @@ def problem_of(answer: AIMessage) -> str:
     refusal = answer.additional_kwargs.get("refusal")
     if refusal:
         return Message("answer_refused", text=str(refusal))
-    reason = answer.response_metadata.get("finish_reason")
+    names = ("finish_reason", "stop_reason", "stopReason")
+    reason = next((answer.response_metadata[name] for name in names if answer.response_metadata.get(name)), None)
     return _CUT_OFF_REASONS.get(str(reason).partition(":")[0].lower(), "")
 
 

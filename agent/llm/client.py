@@ -7,27 +7,18 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
-from agent.core.redact import SHORTEST_SECRET
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, problem_of, reply_body, request_body
-from agent.llm.endpoint import (
-    ErrorReply,
-    UnexpectedReply,
-    error_text,
-    lacks_version,
-    may_reject_format,
-    names_format,
-    quotation,
-)
+from agent.llm.capabilities import Capabilities
+from agent.llm.endpoint import EndpointChat, ErrorReply, UnexpectedReply
+from agent.llm.failures import EndpointFailures
 from agent.llm.formats import (
-    Formats,
     Tools,
     body_options,
     format_messages,
@@ -38,7 +29,10 @@ from agent.llm.formats import (
 )
 from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
+from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
+from agent.llm.probe_result import ProbeResult
 from agent.llm.reasoning import has_reasoning
+from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
 from agent.llm.schemas import GeneratedSQL
 from agent.llm.tool_calls import call_of
 from agent.messages import Message, message_of
@@ -52,22 +46,6 @@ _TOO_LONG = re.compile(
 )
 # Raised by langchain-openai for a truncated body, a body without choices, or one that is not a chat completion.
 _MALFORMED_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
-_TIMEOUT_STATUS = 408
-
-
-def cost_usd(model: str, base_url: str | None, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return the list price of a call in US dollars according to genai-prices; None for an unknown model.
-
-    The provider is derived from `base_url`; a model behind any other address has no known price. Prices may depend on
-    the length of the prompt, so each call is priced separately. Cached tokens count at full price.
-    """
-    from genai_prices import Usage, calc_price
-
-    try:
-        usage = Usage(input_tokens=prompt_tokens, output_tokens=completion_tokens)
-        return float(calc_price(usage, model, provider_api_url=base_url).total_price)
-    except (LookupError, ValueError):
-        return None
 
 
 class ModelClient:
@@ -86,22 +64,28 @@ class ModelClient:
         embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
         logprobs: bool = False,
+        is_provider: bool = False,
     ) -> None:
         """Wrap `chat`; `name` is the recorded model name, `endpoint` the URL named in errors.
 
-        With `logprobs`, the perplexity of each answer is recorded if the endpoint supports it.
+        With `logprobs`, the perplexity of each answer is recorded if the endpoint supports it. With `is_provider`,
+        `chat` is that of a provider's package, which raises errors of its own and is asked for JSON in the prompt only.
         """
         self.chat = chat
         self.name = name
         self.embedded = embedded
         self.profile: Literal["standard", "embedded"] = "embedded" if embedded else "standard"
+        self.probe_result: ProbeResult | None = None
+        """What the endpoint and the model support, if they were probed."""
         self._settings = settings
+        self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
-        # User, password and query may contain keys.
-        parts = urlsplit(endpoint or settings.llm_base_url or name)
-        self._endpoint = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-        self._logprobs = Logprobs(logprobs)
-        self.formats = Formats.of(settings.llm_structured_output)
+        self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
+        self._is_provider = is_provider
+        self._logprobs = Logprobs(logprobs and not is_provider)
+        setting = "text" if is_provider else settings.llm_structured_output
+        self.capabilities = chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(setting)
+        """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
         """Return a copy with the limits of `settings`; `on_call` is called after each model call."""
@@ -121,7 +105,7 @@ class ModelClient:
             ModelRejected: the endpoint rejected the request.
             BudgetExceeded: the question has reached its cost limit.
         """
-        text, problem = self._call(schema, messages, tools, with_schema=self.formats.schema_in_prompt)
+        text, problem = self._call(schema, messages, tools, with_schema=self.capabilities.schema_in_prompt)
         try:
             return _read(text, problem, schema, tools)
         except ValueError as error:
@@ -133,7 +117,7 @@ class ModelClient:
         except ValueError as error:
             raise self._unreadable(schema.__name__, text, message_of(error)) from error
         # Some endpoints accept a JSON schema but ignore it: put it into the prompt from now on.
-        self.formats.schema_in_prompt = self.formats.schema_in_prompt or not (follows_schema or tools)
+        self.capabilities.schema_in_prompt = self.capabilities.schema_in_prompt or not (follows_schema or tools)
         return answer
 
     def write(
@@ -169,14 +153,28 @@ class ModelClient:
             raise self._unreadable(name, text, problem)
         return text.strip()
 
+    def answer(self, options: dict[str, Any], messages: list[BaseMessage]) -> AIMessage:
+        """Return the reply to one request, which is neither recorded nor limited.
+
+        Raises:
+            ModelUnreachable, ModelRejected: the request to a provider failed.
+            Exception: any error of the request to an endpoint.
+        """
+        try:
+            return self._logprobs.answer(self.chat, options, messages)
+        except Exception as error:
+            if self._is_provider:
+                raise self.failures.of_provider(error) from error
+            raise
+
     def _call(
         self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
     ) -> tuple[str, str]:
         """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
-        modes = self.formats.candidates(with_tools=bool(tools))
+        modes = self.capabilities.candidates(with_tools=bool(tools))
         mode, rejection, is_repeated = modes[0], None, False
         while True:
-            returns_reasoning = self.formats.returns_reasoning
+            returns_reasoning = self.capabilities.returns_reasoning
             instructions = format_messages(
                 schema, mode, tools, with_schema=with_schema, returns_reasoning=returns_reasoning
             )
@@ -194,7 +192,7 @@ class ModelClient:
                 else:
                     raise self._failure(error) from error
             else:
-                self.formats.note_accepted(mode, modes, rejection)
+                self.capabilities.note_accepted(mode, modes, rejection)
                 return reply
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
@@ -221,9 +219,9 @@ class ModelClient:
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         try:
-            answer = self._logprobs.answer(self.chat, options, messages)
+            answer = self.answer(options, messages)
         except openai.APIStatusError as error:
-            return Reply(usage=(0, 0), error=error if may_reject_format(error) else self._failure(error))
+            return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:
             return Reply(error=self._failure(error))
         except _MALFORMED_BODY as error:
@@ -231,12 +229,12 @@ class ModelClient:
         except (openai.APIError, TimeoutError, ConnectionError) as error:
             failure = self._failure(error)
             failure.__cause__ = error
-            return Reply(usage=(0, 0) if isinstance(error, openai.APIStatusError) else None, error=failure)
+            return Reply(usage=NO_TOKENS if isinstance(error, openai.APIStatusError) else None, error=failure)
         except Exception as error:
             return Reply(error=error)
-        self.formats.returns_reasoning = self.formats.returns_reasoning or has_reasoning(answer)
-        tokens = answer.usage_metadata
-        usage = (tokens["input_tokens"], tokens["output_tokens"]) if tokens else None
+        if has_reasoning(answer):
+            self.capabilities.returns_reasoning = True
+        usage = _usage_of(answer)
         call = call_of(answer, tool_names(options.get("tools", ())))
         text = json.dumps(call, ensure_ascii=False) if call else answer.text
         return Reply(text, problem_of(answer), usage, perplexity=self._logprobs.perplexity(answer))
@@ -244,51 +242,21 @@ class ModelClient:
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
         if self.embedded and isinstance(error, openai.APITimeoutError):
             return EmbeddedModelSilent(self._settings.max_question_s)
-        if isinstance(error, ErrorReply):
-            return ModelRejected(self._endpoint, self._reason(error))
-        status = getattr(error, "status_code", None)
-        if isinstance(error, UnexpectedReply) or status in (404, 405):
-            reason: str = self._reason(error)
-            if status is None:
-                reason = Message("no_chat_completion", quotation=reason)
-            if lacks_version(self._endpoint):
-                reason = Message("path_without_version", reason=reason, path="/v1")
-            return (ModelUnreachable if status is None else ModelRejected)(self._endpoint, reason)
-        is_rejection = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
-        if isinstance(error, openai.RateLimitError):
-            # The same status means both a temporary rate limit and an exhausted quota, which is permanent.
-            is_rejection = error.code == "insufficient_quota"
-        elif status is not None:
-            is_rejection = status < 500 and status != _TIMEOUT_STATUS
-        return (ModelRejected if is_rejection else ModelUnreachable)(self._endpoint, self._reason(error))
+        return self.failures.of(error)
 
     def _unreadable(self, schema: str, text: str, problem: str) -> ModelAnswerUnreadable:
-        quote = self._redact(quotation(text)) if text.strip() else ""
+        quote = self.failures.redact(quotation(text)) if text.strip() else ""
         reason = Message("answer_quoted", reason=problem, quotation=quote) if quote else problem
         return ModelAnswerUnreadable(schema, text or problem, reason)
 
-    def _reason(self, error: Exception) -> str:
-        if isinstance(error, openai.APIStatusError):
-            text = f"Error code: {error.status_code} - {error_text(error)}".removesuffix(" - ")
-        else:
-            text = str(getattr(error, "message", "") or error)
-        text = valid_text(text).strip() or type(error).__name__
-        return self._redact(text).splitlines()[0][:300].rstrip(".")
-
-    def _redact(self, text: str) -> str:
-        key = self._settings.llm_api_key.get_secret_value() if self._settings.llm_api_key else ""
-        if len(key) >= SHORTEST_SECRET:
-            text = text.replace(key, "***")
-        return text
-
-    def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
-        prompt, completion = usage or (0, 0)
-        cost = cost_usd(self.name, self._settings.llm_base_url, prompt, completion) if usage else None
+    def _record(self, schema: str, usage: TokenUsage | None, seconds: float) -> ModelCall:
+        counts = usage or NO_TOKENS
+        cost = cost_usd(self.name, self._base_url, counts, self._settings.prices) if usage else None
         return ModelCall(
             schema=schema,
             model=self.name,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
+            prompt_tokens=counts.prompt,
+            completion_tokens=counts.completion,
             latency_ms=round(seconds * 1000, 1),
             cost_usd=0.0 if self.profile == "embedded" else cost,
         )
@@ -298,3 +266,11 @@ def _read(text: str, problem: str, schema: type[Answer], tools: Tools) -> Answer
     if problem:
         raise ValueError(problem)
     return read_answer(text, schema, tool_names(tools))
+
+
+def _usage_of(answer: AIMessage) -> TokenUsage | None:
+    tokens = answer.usage_metadata
+    if not tokens:
+        return None
+    cached = tokens.get("input_token_details", {}).get("cache_read") or 0
+    return TokenUsage(tokens["input_tokens"], tokens["output_tokens"], cached)

@@ -10,7 +10,8 @@ from langchain_openai import OpenAIEmbeddings
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from agent.errors import ModelRejected, ModelUnreachable
+from agent.errors import ModelUnreachable
+from agent.llm.failures import EndpointFailures
 from agent.messages import Message
 
 _BATCH = 256
@@ -23,13 +24,14 @@ class EndpointEmbedder:
 
     def __init__(self, *, base_url: str, model: str, api_key: SecretStr | None = None, timeout_s: float = 30.0) -> None:
         """Create a client for the endpoint at `base_url`, which ends with `/v1` as for chat models."""
-        self._endpoint = base_url
+        self._failures = EndpointFailures(base_url, api_key)
         self.identity = f"{base_url} {model}"
         self._client = OpenAIEmbeddings(
             openai_api_base=base_url,
             model=model,
             openai_api_key=api_key or SecretStr(_NO_KEY),
             request_timeout=timeout_s,
+            max_retries=1,
             chunk_size=_BATCH,
             # Token counting would download a tokenizer of OpenAI, and other servers accept only plain text.
             check_embedding_ctx_length=False,
@@ -56,14 +58,9 @@ class EndpointEmbedder:
     def _fetch(self, texts: list[str]) -> NDArray[np.float32]:
         try:
             vectors = np.asarray(self._client.embed_documents(texts), np.float32)
-        except openai.APIStatusError as error:
-            is_rejection = error.status_code < 500 and error.status_code not in (408, 429)
-            raise (ModelRejected if is_rejection else ModelUnreachable)(
-                self._endpoint, str(error.message)[:300]
-            ) from error
         except (openai.APIError, ValueError, TypeError, KeyError, AttributeError) as error:
-            reason = str(error).strip() or type(error).__name__
-            raise ModelUnreachable(self._endpoint, reason[:300]) from error
+            raise self._failures.of(error) from error
         if vectors.ndim != 2 or len(vectors) != len(texts):
-            raise ModelUnreachable(self._endpoint, Message("vectors_differ", texts=len(texts), vectors=len(vectors)))
+            reason = Message("vectors_differ", texts=len(texts), vectors=len(vectors))
+            raise ModelUnreachable(self._failures.url, reason)
         return vectors

@@ -2,63 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
-import openai
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_function
 from pydantic import BaseModel
 
-from agent.llm.endpoint import names_format
 from agent.llm.schemas import Lenient
 
 Tools = Sequence[dict[str, Any]]
 """Functions that a model may call, in the format of OpenAI."""
-
-MODES = ("json_schema", "json_object", "text")
-"""Response formats, strictest first."""
-
-
-@dataclass
-class Formats:
-    """The response formats that an endpoint accepts, learned from its rejections. Shared by copies of a client."""
-
-    modes: tuple[str, ...]
-    """The modes to try, strictest first."""
-    calls_tools: bool
-    """Whether to request tool calls in the endpoint's own format."""
-    schema_in_prompt: bool = False
-    """Whether the model follows a schema only if the prompt contains it."""
-    returns_reasoning: bool = False
-    """Whether the model has returned reasoning; it is then not asked for fields in which to reason."""
-    unexplained_errors: int = 0
-    """Server errors that were avoided by a plainer request, while the error text named no format."""
-
-    @classmethod
-    def of(cls, setting: str) -> "Formats":
-        """Return the initial formats for the setting `llm_structured_output`."""
-        return cls(MODES, calls_tools=True) if setting == "auto" else cls((setting,), calls_tools=False)
-
-    def candidates(self, *, with_tools: bool) -> tuple[str, ...]:
-        """Return the modes to try for one call, in order."""
-        return ("tools", *self.modes) if with_tools and self.calls_tools else self.modes
-
-    def note_accepted(self, mode: str, candidates: Sequence[str], rejection: openai.APIStatusError | None) -> None:
-        """Stop trying the modes before `mode`, which the endpoint rejected with `rejection`.
-
-        A server error that names no format may be a temporary failure, so it counts from the second time on.
-        """
-        if rejection is None:
-            return
-        if rejection.status_code >= 500 and not names_format(rejection):
-            self.unexplained_errors += 1
-            if self.unexplained_errors < 2:
-                return
-        self.calls_tools = self.calls_tools and (mode == "tools" or "tools" not in candidates)
-        if mode != "tools":
-            self.modes = (mode,)
 
 
 def function_schema(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +21,7 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
 
 
 def request_of(schema: type[BaseModel], mode: str, tools: Tools, *, returns_reasoning: bool = False) -> dict[str, Any]:
-    """Return the options of a request for `schema` in a mode of `MODES`, or in mode "tools" for a call of `tools`.
+    """Return the options of a request for `schema` in a mode of `MODES`, or for a call of `tools` in mode "tools".
 
     If the model `returns_reasoning`, the fields in which a model reasons are left out.
     """

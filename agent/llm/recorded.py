@@ -8,9 +8,11 @@ from langchain_core.messages import BaseMessage
 
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
+from agent.llm.capabilities import Capabilities
 from agent.llm.client import ModelClient
-from agent.llm.formats import Formats, Tools, format_messages
+from agent.llm.formats import Tools, format_messages
 from agent.llm.parse import Answer
+from agent.llm.prices import NO_TOKENS, TokenUsage
 from agent.llm.scripted import ScriptedModel
 from agent.messages import Message
 from agent.record.step import ModelCall, current_step
@@ -54,7 +56,7 @@ class RecordedModel(ModelClient):
                 step.event("llm", rejected_call)
         if queue:
             mode = queue[0]["mode"]
-            self.formats = Formats((mode,), calls_tools=mode == "tools")
+            self.capabilities = Capabilities((mode,), calls_tools=mode == "tools")
             last = queue[0]["messages"][-1:]
             with_schema = False
             for returns_reasoning in (False, True):
@@ -62,27 +64,27 @@ class RecordedModel(ModelClient):
                     schema, "json_schema", (), with_schema=True, returns_reasoning=returns_reasoning
                 )
                 if last == message_bodies(instructions):
-                    with_schema, self.formats.returns_reasoning = True, returns_reasoning
+                    with_schema, self.capabilities.returns_reasoning = True, returns_reasoning
         return super()._call(schema, messages, tools, with_schema=with_schema)
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         queue = self._queues.get(schema)
         if not queue:
             self._current = {}
-            return Reply(usage=(0, 0), error=ModelUnreachable("record", CALL_NOT_RECORDED))
+            return Reply(usage=NO_TOKENS, error=ModelUnreachable("record", CALL_NOT_RECORDED))
         self._current = queue.popleft()
         if self._current.get("error"):
             return Reply(error=_error(self._current))
         return Reply(self._current["output"], self._current["problem"])
 
-    def _record(self, schema: str, usage: tuple[int, int] | None, seconds: float) -> ModelCall:
+    def _record(self, schema: str, usage: TokenUsage | None, seconds: float) -> ModelCall:
         return self._recorded_call({"schema": schema, **self._current})
 
     def _recorded_call(self, call: Mapping[str, Any]) -> ModelCall:
         """Return the recorded tokens, latency and cost of a call, so that a replay reports those of the run."""
         return ModelCall(
             schema=call["schema"],
-            model=self.name,
+            model=call.get("model", self.name),
             prompt_tokens=call.get("prompt_tokens", 0),
             completion_tokens=call.get("completion_tokens", 0),
             latency_ms=call.get("latency_ms", 0.0),

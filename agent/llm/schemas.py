@@ -54,7 +54,7 @@ class TableSelection(Lenient):
     """Which tables are needed to answer; none when the question is not about this data."""
 
     tables: list[str] = Field(description="names of the tables, as given")
-    reason: str = Field("", description="one sentence")
+    reason: str = Field("", description="when empty: what they lack, one sentence in the language of the question")
 
 
 class TableColumns(Lenient):
@@ -81,6 +81,7 @@ class GeneratedSQL(Lenient):
         default_factory=list, description="what was assumed where the question leaves it open"
     )
     off_topic: bool = Field(False, description="true when the tables cannot answer the question at all")
+    reason: str = Field("", description="when off_topic: what the tables lack, one sentence in the question's language")
 
     @field_validator("plan", mode="before")
     @classmethod

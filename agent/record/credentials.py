@@ -9,11 +9,12 @@ from agent.settings import Settings
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """Return all keys and passwords in `settings`, longest first: the model's key, and passwords in database URLs."""
+    """Return all keys and passwords in `settings`, longest first: the models' keys, and passwords in database URLs."""
     urls = [source.url.get_secret_value() for source in settings.sources.values()]
     stores = [url.get_secret_value() for url in (settings.record_url, settings.threads_url) if url]
     urls += [settings.source, *stores]
-    secrets = {settings.llm_api_key.get_secret_value()} if settings.llm_api_key else set()
+    keys = [settings.llm_api_key, *(model.api_key for model in settings.llm_models.values())]
+    secrets = {key.get_secret_value() for key in keys if key}
     for url in urls:
         secrets |= _passwords(url)
     return tuple(sorted(secrets - {""}, key=len, reverse=True))

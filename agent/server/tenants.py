@@ -23,7 +23,7 @@ from agent.retrieval.semantic import Embedder
 from agent.server.keys import hash_of
 from agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
 from agent.services import Services
-from agent.settings import Settings, TenantSettings
+from agent.settings import ModelRole, Settings, TenantSettings
 from agent.storage.database import SharedDatabase
 from agent.types import EmbeddedOptions
 
@@ -105,6 +105,9 @@ class TenantServices(Services):
     @cached_property
     def _client(self) -> ModelClient:
         return self._server.model.within(self.settings, self.quota.spend)
+
+    def _connect(self, role: ModelRole) -> ModelClient:
+        return self._server.model_of(role).within(self.settings, self.quota.spend)
 
     @property
     def embedded(self) -> EmbeddedOptions | None:

@@ -92,6 +92,9 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
             allow_partial_qualification=True,
         )
         return ResolvedQuery(catalog, tuple(traverse_scope(qualified)))
+    except AssertionError:
+        # sqlglot cannot resolve ORDER BY 1 where the first output is a star.
+        return None if expand_stars else qualify_names(tree, catalog, expand_stars=True)
     except (OptimizeError, SqlglotError, RecursionError):
         return None
 

@@ -32,9 +32,9 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         return _next_pending({"pending": state["pending"]})
     bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
     if not services.roles.calls_tools:
-        return embedded_step(state, bench, services.model, services.today())
+        return embedded_step(state, bench, services.roles.planner, services.today())
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, services.settings)]
-    step = services.model.ask(
+    step = services.roles.planner.ask(
         AnalystStep,
         step_messages(state, services.settings, services.instructions(state.get("source")), services.today()),
         tools,

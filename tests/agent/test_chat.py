@@ -28,7 +28,7 @@ from agent.errors import (
 )
 from agent.llm.scripted import ScriptedModel
 from agent.settings import Settings, load_settings
-from tests.agent.walk import COUNT, HOW_MANY, JOKE
+from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
 
@@ -159,9 +159,9 @@ def test_forced_form_that_cannot_be_had_is_a_typed_error(asking: Asking) -> None
 
 
 def test_error_of_the_graph_is_raised_by_its_class(asking: Asking) -> None:
-    agent = asking(COUNT, max_table_retrievals=1)
+    agent = asking({**OFF_TOPIC, "reason": "no table has jokes"}, COUNT)
 
-    with pytest.raises(OffTopic):
+    with pytest.raises(OffTopic, match="no table has jokes.* customers, "):
         agent.chat(JOKE)
     with pytest.raises(InvalidQuestion):
         agent.chat("  ")
@@ -248,7 +248,7 @@ def test_form_alone_takes_the_last_rows_again(asking: Asking) -> None:
 
     assert isinstance(fewer, DataFrameResponse) and len(fewer.value) == 2 < len(table.value)
     assert isinstance(drawn, ChartResponse)
-    assert (len(agent.model.calls), agent.last_sql) == (2, BY_STATUS["sql"])
+    assert (len(agent.model.calls), agent.last_sql) == (2, f"{BY_STATUS['sql']} LIMIT 2")
 
 
 def test_each_first_question_begins_a_thread_of_its_own(asking: Asking) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.walk import COUNT, HOW_MANY, JOKE, calls
+from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC, calls
 from tests.conftest import ScriptedAgent
 from tests.databases import make_table, url
 
@@ -60,8 +60,8 @@ def test_length_of_a_short_table_is_a_setting(scripted: Scripted, limit: int) ->
     assert "NarratedAnswer" in ask(limit + 1)
 
 
-def test_question_that_is_not_about_the_data_costs_nothing(scripted: Scripted) -> None:
-    assert scripted().ask(JOKE)["audit"]["llm_calls"] == 0
+def test_question_that_is_not_about_the_data_costs_one_call(scripted: Scripted) -> None:
+    assert scripted({"GeneratedSQL": [OFF_TOPIC]}).ask(JOKE)["audit"]["llm_calls"] == 1
 
 
 def test_unknown_column_costs_no_check(scripted: Scripted) -> None:

@@ -29,12 +29,26 @@ def source(tmp_path: Path) -> Source:
     return open_url(f"sqlite:///{path}")
 
 
-def linked(source: Source, question: str, chosen: list[str], attempt: int = 1) -> tuple[list[str], str]:
-    """Return the tables that are linked, and the prompt that the model chose from."""
-    model = ScriptedModel({"TableSelection": [{"tables": chosen}]})
+def linked(source: Source, question: str, *chosen: list[str], attempt: int = 1) -> tuple[list[str], str]:
+    """Return the tables that are linked, and the last prompt that the model chose from."""
+    model = ScriptedModel({"TableSelection": [{"tables": tables} for tables in chosen]})
     services = Services(load_settings(schema_token_budget=400), model=model)
-    tables = services.roles.linker.link_tables(question, source, attempt)
-    return tables, str(model.calls[0]) if model.calls else ""
+    tables = services.roles.linker.link_tables(question, source, attempt).keys
+    return tables, str(model.calls[-1]) if model.calls else ""
+
+
+@pytest.mark.parametrize(
+    "name", ['"student"', "`Student`", "[student]", "main.student", " student ", "student(id, first)", 'main."student"']
+)
+def test_a_table_is_chosen_however_its_name_is_written(source: Source, name: str) -> None:
+    assert linked(source, "students with an allergy", [name])[0] == ["student"]
+
+
+def test_unknown_names_are_returned_once_with_the_nearest_and_then_dropped(source: Source) -> None:
+    tables, prompt = linked(source, "students with an allergy", ["student", "alergies"], ["allergy", "nonsense"])
+
+    assert set(tables) == {"student", "allergy", "has"}
+    assert "alergies (nearest: allergy" in prompt
 
 
 def test_tables_that_are_needed_for_a_join_come_along(source: Source) -> None:

@@ -73,7 +73,8 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "worker_memory_mb": "777", "embeddings_base_url": "http://1/",
         "record": "false", "log_json": "true", "log_level": "debug", "shots": "1",
         "clarify": "never", "keep_accepted_examples": "true",
-        "studio_any_source": "true",
+        "studio_any_source": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
+        "prices": '{"m": {"input": 1, "output": 2}}',
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',
     }.get(name, "7")  # fmt: skip
     env(monkeypatch, **{f"DATASPHINX_{name.upper()}": value})

@@ -27,6 +27,9 @@ COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders"}
 
 HOW_MANY = "How many orders are there?"
 
+OFF_TOPIC = {"sql": "", "off_topic": True}
+"""The model's answer to a question that the tables cannot answer."""
+
 JOKE = "Tell me a joke about penguins"
 """A question that no word of the sample shop meets."""
 

@@ -52,6 +52,7 @@ def settings_of(
         "oracle": oracle,
         "match": rule.value,
         "model": services.model.name,
+        **({"models": {role: own.model for role, own in settings.llm_models.items()}} if settings.llm_models else {}),
         "shots": 0 if embedded else settings.shots,
         "embedded": asdict(embedded) if embedded else None,
         **{name: getattr(settings, name) for name in _RECORDED_SETTINGS},

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL
 
-from agent.connect import connect_model
 from agent.embedded.candidates import read_candidate
 from agent.errors import UNREACHABLE, DatasphinxError, InternalError, exit_code_of
 from agent.evals.datasets import Dataset, LabeledQuestion, Question, find_databases
@@ -239,8 +238,10 @@ def run_with(
     """
     files = find_databases(dataset)
     uses_oracle = name not in (Method.BASELINE, Method.SIMPLE_FEEDBACK)
-    kind = plan.oracle or (OracleName.RULE if services.embedded else OracleName.MODEL)
-    oracle: Oracle = RuleOracle(plan.rule) if kind is OracleName.RULE else ModelOracle(services.model)
+    is_embedded = services.embedded and "oracle" not in services.settings.llm_models
+    kind = plan.oracle or (OracleName.RULE if is_embedded else OracleName.MODEL)
+    uses_model = uses_oracle and kind is OracleName.MODEL
+    oracle: Oracle = ModelOracle(services.model_of("oracle")) if uses_model else RuleOracle(plan.rule)
     settings = settings_of(
         services,
         dataset.questions,
@@ -261,5 +262,7 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
         ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
     """
     experiment_settings = evaluation_settings(settings, embedded).model_copy(update={"max_clarifications": MAX_ROUNDS})
-    model = connect_model(experiment_settings, embedded, logprobs=True)
-    return Services(experiment_settings, model=model, recorder=Recorder(EventCapture()))
+    services = Services(experiment_settings, embedded=embedded, recorder=Recorder(EventCapture()), logprobs=True)
+    # Fail once at the start if the model is unavailable, not for each question.
+    _ = services.model
+    return services

@@ -83,13 +83,18 @@ def _query(name: str, services_of_source: Iterable[Services]) -> None:
 
 
 def _reach_model(settings: Settings) -> None:
-    """Raise an error if the embedded model is not installed, or the endpoint does not respond or has server errors."""
+    """Raise an error if the embedded model is not installed, or the endpoint does not respond or has server errors.
+
+    Providers with their own package are not checked.
+    """
     if settings.uses_embedded_model:
         if find_spec("xllamacpp") is None:
             raise EmbeddedModelUnavailable(Message("embedded_model_not_installed"))
         return
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("setting_missing"))
+    if settings.provider:
+        return
     import httpx
 
     from agent.connect import OPENAI_URL, is_this_machine

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
-from time import monotonic
+from time import thread_time
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -45,7 +45,7 @@ class GuardTimeout(Exception):
 
 @dataclass(frozen=True)
 class Statement:
-    """A parsed statement and the names that it may use; `deadline` is a time of the monotonic clock."""
+    """A parsed statement and the names that it may use; `deadline` is a CPU time of the thread, in seconds."""
 
     trees: tuple[exp.Expr, ...]
     names: ReadableNames
@@ -61,7 +61,7 @@ class Statement:
         """
         for tree in self.trees:
             for index, node in enumerate(tree.walk()):
-                if index % _NODES_PER_CLOCK == 0 and monotonic() > self.deadline:
+                if index % _NODES_PER_CLOCK == 0 and thread_time() > self.deadline:
                     raise GuardTimeout()
                 yield node
 

@@ -222,7 +222,7 @@ def test_a_spent_budget_leaves_the_question_open(talking: Talking, limit: dict[s
 
 def test_a_failed_first_question_and_an_answer_to_it_are_replayed(talking: Talking) -> None:
     talk = talking([])
-    outputs = [talk.ask("Tell me a joke about penguins"), talk.ask(clarification_answer="1")]
+    outputs = [talk.ask("Hello there!"), talk.ask(clarification_answer="1")]
     settings = talk.agent.services.settings
 
     assert [output["error"]["code"] for output in outputs] == ["off_topic", "nothing_asked"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent.examples.store import ExampleStore
 from agent.record.store import open_store
 from agent.replay import replay
 from tests.agent.clarify.test_asking_back import ASKS, BEST, Talk
@@ -96,6 +97,8 @@ def test_forms_follow_each_other_and_are_replayed(talking: Talking) -> None:
 
     assert calls(talk.agent) == {"GeneratedSQL": 1}
     assert [len(rows(output)) for output in outputs] == [2, 2, 2, 2]
+    source = talk.agent.services.source("sample")
+    assert [source.execute(output["sql"])["rows"] for output in outputs] == [rows(output) for output in outputs]
     for output in outputs:
         done = replay(open_store(settings), output["audit"]["trace_id"], settings)
         assert done.differences == []
@@ -108,10 +111,38 @@ def test_the_form_is_that_of_the_last_rows_also_after_they_were_accepted(talking
     assert len(rows(talk.ask("as a table"))) == 2
 
 
+@pytest.mark.parametrize("text", ["only the top two", "sort by orders descending"])
+def test_the_statement_shown_returns_the_rows_shown_also_after_a_failure(talking: Talking, text: str) -> None:
+    talk = talking([{"sql": f"{BY_STATUS['sql']} LIMIT 4"}])
+    talk.ask(STATUSES), talk.ask("Hello there!")
+    output = talk.ask(text)
+    settings = talk.agent.services.settings
+
+    assert talk.agent.services.source("sample").execute(output["sql"])["rows"] == rows(output)
+    assert len(rows(output)) == (2 if "two" in text else 4)
+    assert replay(open_store(settings), output["audit"]["trace_id"], settings).differences == []
+
+
+def test_columns_that_a_subquery_would_rename_are_left_to_the_model(talking: Talking) -> None:
+    twice = {"sql": "SELECT a.name, b.name FROM regions a JOIN regions b ON a.region_id = b.region_id LIMIT 3"}
+    talk = talking([twice, COUNT], [{"question": HOW_MANY}])
+    talk.ask("List the regions twice")
+
+    assert talk.ask("only the top two")["sql"] == COUNT["sql"]
+
+
+def test_an_accepted_answer_with_fewer_rows_is_an_example_of_the_whole_question(talking: Talking) -> None:
+    talk = talking([BY_STATUS], keep_accepted_examples=True)
+    talk.ask(STATUSES), talk.ask("only the top two"), talk.ask("as a chart"), talk.ask(feedback={"accepted": True})
+    (example,) = ExampleStore(talk.agent.services.settings.data_dir).examples()
+
+    assert (example.question, example.sql) == (f"{STATUSES} → only the top two", f"{BY_STATUS['sql']} LIMIT 2")
+
+
 def test_a_form_after_a_failure_is_that_of_the_last_answer(talking: Talking) -> None:
     talk = talking([BY_STATUS])
     talk.ask(STATUSES)
-    assert talk.ask("Tell me a joke about penguins")["error"]["code"] == "off_topic"
+    assert talk.ask("Hello there!")["error"]["code"] == "off_topic"
 
     assert talk.ask("as a chart")["output_type"] == "plot"
 

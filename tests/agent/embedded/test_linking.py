@@ -85,7 +85,7 @@ def test_of_a_wide_table_keys_and_what_the_question_names_are_shown(wide: Source
 def test_the_agent_links_as_the_builder_of_training_sets_does(wide: Source, large: Source) -> None:
     services = Services(Settings(), model=ScriptedModel(), embedded=EmbeddedOptions())
     for source, question in ((wide, "wind speed on foggy days"), (large, "students with an allergy")):
-        keys = services.roles.linker.link_tables(question, source, 1)
+        keys = services.roles.linker.link_tables(question, source, 1).keys
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
 
         assert services.roles.linker.link_columns(question, source, tables) == embedded_selection(question, source)
@@ -94,4 +94,4 @@ def test_the_agent_links_as_the_builder_of_training_sets_does(wide: Source, larg
 def test_a_question_off_topic_gets_no_table(large: Source) -> None:
     services = Services(Settings(), model=ScriptedModel(), embedded=EmbeddedOptions())
 
-    assert services.roles.linker.link_tables("Tell me a joke about penguins", large, 1) == []
+    assert services.roles.linker.link_tables("Tell me a joke about penguins", large, 1).keys == []

@@ -104,11 +104,11 @@ def test_the_same_failure_again_ends_the_question(embedded: Agent, text: str) ->
 
 
 def test_no_more_generations_than_the_settings_allow(embedded: Agent) -> None:
-    texts = [f"FROM orders SELECT missing_{number}" for number in range(9)]
+    texts = [f"FROM orders SELECT missing_{number}" for number in range(12)]
     agent = embedded(*texts)
 
     assert agent.ask("How many orders are there?")["error"]["code"] == "sql_not_generated"
-    assert len(agent.model.calls) == 9
+    assert len(agent.model.calls) == 12
 
 
 def test_a_budget_that_ends_leaves_the_candidates_so_far(embedded: Agent) -> None:
@@ -118,7 +118,7 @@ def test_a_budget_that_ends_leaves_the_candidates_so_far(embedded: Agent) -> Non
 def test_without_repair_nothing_is_mended(embedded: Agent) -> None:
     misspelt = "FROM orders SELECT COUNT(orderid)"
     mended = embedded(misspelt, misspelt).ask("How many orders are there?")
-    plain = embedded(misspelt, options=EmbeddedOptions(candidates=1, repair=False), max_sql_generations=1)
+    plain = embedded(misspelt, options=EmbeddedOptions(candidates=1, repair=False), max_sql_generations=0)
 
     assert mended["value"] == 10127
     assert plain.ask("How many orders are there?")["error"]["code"] == "sql_not_generated"

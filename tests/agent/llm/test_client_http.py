@@ -77,8 +77,12 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "type": "boolean",
                         "description": "true when the tables cannot answer the question at all",
                     },
+                    "reason": {
+                        "type": "string",
+                        "description": "when off_topic: what the tables lack, one sentence in the question's language",
+                    },
                 },
-                "required": ["plan", "sql", "assumptions", "off_topic"],
+                "required": ["plan", "sql", "assumptions", "off_topic", "reason"],
                 "additionalProperties": False,
             },
         },

@@ -96,7 +96,7 @@ def test_rules_stop_at_their_time_limit(monkeypatch: pytest.MonkeyPatch) -> None
 
     (finding,) = check("SELECT id FROM orders WHERE id = 4711", "sqlite", TABLES)
 
-    assert finding.rule == "length" and "takes longer" in finding.explanation
+    assert finding.rule == "length" and "CPU time" in finding.explanation
 
 
 def test_a_statement_is_parsed_once_as_written_and_once_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,75 @@
+"""What an endpoint accepts: assumed at first, measured by a probe, and learned from its rejections."""
+
+import threading
+from collections.abc import Sequence
+
+import openai
+
+from agent.llm.probe_result import ProbeResult
+from agent.llm.rejections import PARTS, names_format
+
+MODES = ("json_schema", "json_object", "text")
+"""Response formats, strictest first."""
+
+
+class Capabilities:
+    """What an endpoint and a model accept. Shared by the chat model and all copies of a client. Thread-safe."""
+
+    def __init__(self, modes: Sequence[str] = MODES, *, calls_tools: bool = True) -> None:
+        """Assume that the endpoint accepts all parts of a request.
+
+        Args:
+            modes: the response formats to try, strictest first.
+            calls_tools: whether to request tool calls in the endpoint's own format.
+        """
+        self.modes = tuple(modes)
+        self.calls_tools = calls_tools
+        self.schema_in_prompt = False
+        """Whether the model follows a schema only if the prompt contains it."""
+        self.returns_reasoning = False
+        """Whether the model has returned reasoning; it is then not asked for fields in which to reason."""
+        self.rejections: dict[str, str] = {}
+        """By part of a request (see `PARTS`) that the endpoint rejected, the text of the error."""
+        self._unexplained_errors = 0
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, setting: str) -> "Capabilities":
+        """Return the initial capabilities for the setting `llm_structured_output`."""
+        return cls() if setting == "auto" else cls((setting,), calls_tools=False)
+
+    def apply(self, result: ProbeResult) -> None:
+        """Leave out what the probe found to be rejected; a response format that a setting fixed is kept."""
+        with self._lock:
+            rejected = {part: result.observations.get(part, "") for part in PARTS if getattr(result, part) is False}
+            self.rejections = {**self.rejections, **rejected}
+            if len(self.modes) > 1:
+                self.modes = tuple(mode for mode in self.modes if getattr(result, mode, None) is not False)
+            self.calls_tools = self.calls_tools and result.tools is not False
+            self.schema_in_prompt = self.schema_in_prompt or result.follows_schema is False
+            self.returns_reasoning = self.returns_reasoning or bool(result.reasoning)
+
+    def note_rejected_part(self, part: str, text: str) -> None:
+        """Leave `part` out of requests from now on; `text` is the text of the error."""
+        with self._lock:
+            self.rejections = {**self.rejections, part: text}
+
+    def candidates(self, *, with_tools: bool) -> tuple[str, ...]:
+        """Return the modes to try for one call, in order."""
+        return ("tools", *self.modes) if with_tools and self.calls_tools else self.modes
+
+    def note_accepted(self, mode: str, candidates: Sequence[str], rejection: openai.APIStatusError | None) -> None:
+        """Stop trying the modes before `mode`, which the endpoint rejected with `rejection`.
+
+        A server error that names no format may be a temporary failure, so it counts from the second time on.
+        """
+        if rejection is None:
+            return
+        with self._lock:
+            if rejection.status_code >= 500 and not names_format(rejection):
+                self._unexplained_errors += 1
+                if self._unexplained_errors < 2:
+                    return
+            self.calls_tools = self.calls_tools and (mode == "tools" or "tools" not in candidates)
+            if mode != "tools":
+                self.modes = (mode,)
