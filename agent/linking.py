@@ -140,16 +140,16 @@ class StandardLinker:
             lines.append(line)
             keys.append(key)
         catalog = source.shown_catalog
-        variables = {"instructions": source.instructions, "tables": "\n".join(lines), "question": question}
+        variables = {"tables": "\n".join(lines), "question": question}
         try:
-            answer = self._select(TableSelection, "select_tables", variables)
+            answer = self._select(TableSelection, "select_tables", source, variables)
             matches = {name: matching_tables(name, catalog) for name in answer.tables}
             unknown = {name: tables for name, found in matches.items() if not found}
         except ModelAnswerUnreadable:
             return LinkedTables(keys[:_FALLBACK_TABLES])
         if unknown:
             with suppress(ModelAnswerUnreadable, ModelUnreachable):
-                again = self._select(TableSelection, "select_tables", variables, unknown)
+                again = self._select(TableSelection, "select_tables", source, variables, unknown)
                 matches |= {name: matching_tables(name, catalog) for name in again.tables}
         selected = {key for found in matches.values() for key in found}
         connected = source.index.connected([key for key in tables if key in selected])
@@ -165,17 +165,18 @@ class StandardLinker:
         if fits_budget(source, tables.items(), self.schema_token_budget):
             return tables
         variables = {
-            "instructions": source.instructions,
             "schema": describe(source.shown_catalog, tables, source.database.quote, values=False),
             "question": question,
         }
         try:
-            selection = _selected_columns(self._select(ColumnSelection, "select_columns", variables), source, tables)
+            selection = _selected_columns(
+                self._select(ColumnSelection, "select_columns", source, variables), source, tables
+            )
         except ModelAnswerUnreadable:
             return _columns_by_words(question, source, tables)
         if selection.unknown:
             with suppress(ModelAnswerUnreadable, ModelUnreachable):
-                again = self._select(ColumnSelection, "select_columns", variables, selection.unknown)
+                again = self._select(ColumnSelection, "select_columns", source, variables, selection.unknown)
                 selection.columns.update(_selected_columns(again, source, tables).columns)
         return _with_keys(selection.columns, source, tables) or _columns_by_words(question, source, tables)
 
@@ -183,12 +184,15 @@ class StandardLinker:
         self,
         schema: type[Answer],
         prompt: str,
+        source: Source,
         variables: Mapping[str, str],
         unknown: Mapping[str, Iterable[str]] | None = None,
     ) -> Answer:
         """Return the model's selection; `unknown` has names of its last one that do not exist, with the candidates."""
         correction = f"Your last answer named what does not exist: {unknown_names(unknown)}." if unknown else ""
-        messages = prompts.render(prompt, self.model.profile, correction=correction, **variables)
+        messages = prompts.render(
+            prompt, self.model.profile, instructions=source.instructions, correction=correction, **variables
+        )
         return self.model.ask(schema, messages)
 
 

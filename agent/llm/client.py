@@ -254,7 +254,8 @@ class ModelClient:
             return Reply(usage=NO_TOKENS if isinstance(error, openai.APIStatusError) else None, error=failure)
         except Exception as error:
             return Reply(error=error)
-        self.capabilities.returns_reasoning = self.capabilities.returns_reasoning or has_reasoning(answer)
+        if has_reasoning(answer):
+            self.capabilities.returns_reasoning = True
         usage = _usage_of(answer)
         call = call_of(answer, tool_names(options.get("tools", ())))
         text = json.dumps(call, ensure_ascii=False) if call else answer.text

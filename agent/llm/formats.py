@@ -21,7 +21,7 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
 
 
 def request_of(schema: type[BaseModel], mode: str, tools: Tools, *, returns_reasoning: bool = False) -> dict[str, Any]:
-    """Return the options of a request for `schema` in a mode of `MODES`, or in mode "tools" for a call of `tools`.
+    """Return the options of a request for `schema` in a mode of `MODES`, or for a call of `tools` in mode "tools".
 
     If the model `returns_reasoning`, the fields in which a model reasons are left out.
     """

@@ -20,8 +20,8 @@ ABOUT_A_QUESTION = {"generate_sql", "validate_sql", "review_ambiguity"}
 VARIABLES = {
     "generate_sql": {"dialect", "today", "schema", "examples", "question", "context"},
     "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "findings"},
-    "select_tables": {"tables", "question"},
-    "select_columns": {"schema", "question"},
+    "select_tables": {"tables", "question", "correction"},
+    "select_columns": {"schema", "question", "correction"},
     "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context"},
     "rewrite_question": {"turns", "question"},
