@@ -9,6 +9,7 @@ import pytest
 
 from agent.errors import ConfigurationError
 from agent.graph import build_graph
+from agent.llm.probe_result import ProbeResult, store_probe
 from agent.record.credentials import secrets_of
 from agent.record.step import ModelCall
 from agent.server.tenants import TenantServices
@@ -133,6 +134,8 @@ def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
 ) -> None:
     monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
     server.default = lambda request: answer(request) if has_question(request) else model()(request)
+    able = ProbeResult(measured_at="2026-11-22T10:00:00+00:00", handles_json=True, validates=True, observations={})
+    store_probe(tmp_path, server.base_url, "m", able)
     closed = {"model": "v", "base_url": "http://127.0.0.1:9/v1"}
     output = ask(services(llm_models={"validate": closed}, llm_profile="auto", cache_dir=tmp_path))
     assert output["answer"].startswith("There are many orders.")
