@@ -17,13 +17,15 @@ from agent.record.step import note
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.query import sum_frequencies
 from agent.retrieval.selection import select_columns, select_tables
-from agent.schema.catalog import ColumnKey
+from agent.schema.catalog import Catalog, ColumnKey
 from agent.schema.chosen_names import matching_column, matching_tables, unknown_names
 from agent.schema.describe import describe, describe_compactly, estimate_tokens, one_line
 from agent.schema.words import content_words, words
 from agent.sources.source import Source
 
 _CANDIDATES = 15
+_COMPACT = 2
+"""Share of the token budget that a compact list of all tables may use."""
 _FALLBACK_TABLES = 5
 _FALLBACK_COLUMNS = 12
 _NAMED_TABLES = 10
@@ -122,25 +124,24 @@ class StandardLinker:
     def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
         """Return all tables of a schema within the token budget, otherwise a selection. See `Linker.link_tables`.
 
-        The model selects among the tables that the index ranks best; tables needed to join them are added. Names that
-        match no table are returned to the model once.
+        The model selects among all tables if their compact list fits into twice the token budget, otherwise among those
+        that the index ranks best. Tables needed to join them are added. Names that match no table are returned to the
+        model once.
         """
-        tables, fuzzy = source.shown_catalog.tables, attempt - 1
+        catalog = source.shown_catalog
+        tables, fuzzy = catalog.tables, attempt - 1
         whole = ((key, table.column_names) for key, table in tables.items())
         if len(tables) == 1 or fits_budget(source, whole, self.schema_token_budget):
             return LinkedTables(list(tables))
         limit = _CANDIDATES * attempt
         ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=fuzzy)), limit))
-        keys: list[str] = []
-        lines: list[str] = []
-        for key in filter(tables.__contains__, source.index.with_neighbours(ranked or list(islice(tables, limit)))):
-            line = describe_compactly(source.shown_catalog, {key: tables[key].column_names}, str)
-            if lines and estimate_tokens("\n".join([*lines, line])) > self.schema_token_budget * attempt:
-                break
-            lines.append(line)
-            keys.append(key)
-        catalog = source.shown_catalog
-        variables = {"tables": "\n".join(lines), "question": question}
+        related = source.index.with_neighbours(ranked or list(islice(tables, limit)))
+        candidates = list(filter(tables.__contains__, related))
+        lines = _compact_lines(catalog, dict.fromkeys([*candidates, *tables]), _COMPACT * self.schema_token_budget)
+        if len(lines) < len(tables):
+            lines = _compact_lines(catalog, candidates, self.schema_token_budget * attempt)
+        keys = list(lines)
+        variables = {"tables": "\n".join(lines.values()), "question": question}
         try:
             answer = self._select(TableSelection, "select_tables", source, variables)
             matches = {name: matching_tables(name, catalog) for name in answer.tables}
@@ -234,6 +235,19 @@ def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], 
         if tokens > budget:
             return False
     return True
+
+
+def _compact_lines(catalog: Catalog, keys: Iterable[str], budget: int) -> dict[str, str]:
+    """Return a line with the columns of each table, until `budget` tokens are used; always one for the first table."""
+    lines: dict[str, str] = {}
+    tokens = 0
+    for key in keys:
+        line = describe_compactly(catalog, {key: catalog.tables[key].column_names}, str)
+        tokens += estimate_tokens(line)
+        if lines and tokens > budget:
+            break
+        lines[key] = line
+    return lines
 
 
 def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -487,7 +487,7 @@ def test_tables_chosen_at_the_second_try(scripted: Scripted, tmp_path: Path) -> 
         **SMALL_BUDGET,
     )
 
-    assert agent.ask("How many moons do planets have?", source=url(many_tables(tmp_path, 20)))["value"] == 97
+    assert agent.ask("How many moons do planets have?", source=url(many_tables(tmp_path, 50)))["value"] == 97
     assert calls(agent)["TableSelection"] == 2
 
 
@@ -499,7 +499,7 @@ def test_unreadable_choice_of_tables_takes_the_best_ranked(scripted: Scripted, t
         },
         **SMALL_BUDGET,
     )
-    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 20)))
+    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 50)))
 
     assert final(steps)["value"] == 97
     assert list(updates_of(steps, "retrieve_tables")[0]["relevant_tables"])[0] == "planets"
@@ -514,7 +514,7 @@ def test_off_topic_after_a_choice_widens_the_choice(scripted: Scripted, tmp_path
         },
         **SMALL_BUDGET,
     )
-    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 20)))
+    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 50)))
 
     assert final(steps)["value"] == 97
     assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2]
@@ -528,10 +528,20 @@ def test_off_topic_after_every_choice_retrieves_three_times_at_most(scripted: Sc
         },
         **SMALL_BUDGET,
     )
-    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 20)))
+    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 50)))
 
     assert final(steps)["error"]["code"] == "off_topic"
     assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2, 3]
+
+
+def test_the_choice_is_among_all_tables_where_their_list_is_short(scripted: Scripted, tmp_path: Path) -> None:
+    agent = scripted({"TableSelection": [{"tables": [], "reason": "no jokes"}]}, **SMALL_BUDGET)
+    steps = walk(agent, "jokes", source=url(many_tables(tmp_path, 25)))
+
+    assert prompts(agent, "TableSelection")[0].count("archive_") == 25
+    assert nodes(steps) == ["retrieve_tables", "answer"]
+    assert "no jokes" in final(steps)["answer"]
+    assert calls(agent) == {"TableSelection": 1}
 
 
 # Names and values

@@ -17,8 +17,8 @@ from tests.databases import make_database, open_url
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Students, allergies and the table between them, among sixty tables that have nothing to do with it."""
-    machines = [f"CREATE TABLE machine_{n:02} (id INTEGER PRIMARY KEY, voltage REAL, weight REAL)" for n in range(60)]
+    """Students, allergies and the table between them, among 150 tables that have nothing to do with it."""
+    machines = [f"CREATE TABLE machine_{n:02} (id INTEGER PRIMARY KEY, voltage REAL, weight REAL)" for n in range(150)]
     path = make_database(
         tmp_path,
         *machines,
