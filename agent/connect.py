@@ -1,5 +1,6 @@
 """Connections to the configured model and embedder, and the selection of the model-specific implementations."""
 
+import ssl
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -134,7 +135,7 @@ def connect_model(
 
 
 def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
-    from openai import DefaultHttpxClient
+    from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
     from agent.llm.capabilities import Capabilities
     from agent.llm.endpoint import EndpointChat
@@ -142,9 +143,14 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
 
     is_local = is_this_machine(url)
     # A proxy configured in the environment cannot reach a loopback address.
-    client = DefaultHttpxClient(trust_env=not is_local, event_hooks={"response": [prevent_retry]})
+    http: dict[str, Any] = {"trust_env": not is_local}
     if is_local:
         options = {"openai_proxy": None, "http_socket_options": (), **options}
+    if is_local and urlsplit(url).scheme == "http":
+        # No certificate is checked. Each of the two clients would read those of all authorities, which takes long.
+        http["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        options = {"http_async_client": DefaultAsyncHttpxClient(**http), **options}
+    client = DefaultHttpxClient(event_hooks={"response": [prevent_retry]}, **http)
     # If an endpoint refuses a schema, ModelClient uses another format, so the advice in this warning does not apply.
     warnings.filterwarnings("ignore", message=r"(This model does not support|Invalid schema for) OpenAI's structured")
     return EndpointChat(

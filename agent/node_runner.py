@@ -4,6 +4,7 @@ import logging
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, get_args, get_type_hints
 
 from langchain_core.runnables.config import var_child_runnable_config
@@ -71,7 +72,8 @@ def add_node(
     `router` is the name of the next node if there is only one.
     """
     name = node.__name__
-    builder.add_node(name, run_as_node(node, services, flow))
+    # LangGraph disassembles functions in search of subgraphs, which takes a millisecond for each; not partial objects.
+    builder.add_node(name, partial(run_as_node(node, services, flow)))
     targets = [router] if isinstance(router, str) else get_args(get_type_hints(router)["return"])
     is_exit = name == flow.answer_node
 

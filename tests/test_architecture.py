@@ -13,14 +13,16 @@ import pytest
 import agent.errors
 from agent.errors import DatasphinxError, Retryable, Terminal
 from agent.messages import LANGUAGES, TEXTS, render
+from tests.source_files import nodes, trees
 
-ROOT = Path(__file__).resolve().parents[1]
-FILES = sorted(path for folder in ("agent", "nodes", "prompts", "training") for path in (ROOT / folder).rglob("*.py"))
-TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+def project() -> dict[str, ast.Module]:
+    """Return the syntax trees of the modules that the rules are for, by path."""
+    return trees("agent", "nodes", "prompts", "training")
 
 
 def test_source_is_found() -> None:
-    assert {"agent/graph.py", "nodes/answer.py", "prompts/__init__.py", "agent/sql/execute.py"} <= set(TREES)
+    assert {"agent/graph.py", "nodes/answer.py", "prompts/__init__.py", "agent/sql/execute.py"} <= set(project())
 
 
 # Layers
@@ -62,7 +64,7 @@ def unit_of(module: str) -> str:
 
 def imports(tree: ast.AST) -> Iterator[str]:
     """Yield every module of this project that `tree` imports, also inside functions and for type checkers alone."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -83,7 +85,7 @@ def upward_imports(name: str, tree: ast.AST) -> Iterator[str]:
 
 
 def test_each_package_imports_only_from_lower_layers() -> None:
-    files = {name: tree for name, tree in TREES.items() if name != "agent/__init__.py"}
+    files = {name: tree for name, tree in project().items() if name != "agent/__init__.py"}
 
     assert [found for name, tree in files.items() for found in upward_imports(name, tree)] == []
 
@@ -137,7 +139,7 @@ few-shot examples, threads, and what processes share beside them."""
 
 def statement_calls(tree: ast.AST) -> Iterator[str]:
     """Every call that could run a statement, but for `Source.execute`, which goes through the choke point."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.Call):
             continue
         function = node.func
@@ -150,19 +152,19 @@ def statement_calls(tree: ast.AST) -> Iterator[str]:
 
 
 def test_only_the_choke_point_runs_statements() -> None:
-    others = {name: tree for name, tree in TREES.items() if not name.startswith(MAY_RUN_STATEMENTS)}
+    others = {name: tree for name, tree in project().items() if not name.startswith(MAY_RUN_STATEMENTS)}
 
     assert [(name, call) for name, tree in others.items() for call in statement_calls(tree)] == []
 
 
 def test_the_choke_point_is_where_statements_run() -> None:
-    assert list(statement_calls(TREES["agent/sql/execute.py"]))
+    assert list(statement_calls(project()["agent/sql/execute.py"]))
 
 
 def test_only_the_choke_point_hands_statements_on() -> None:
     """The pool of workers and the sessions of servers are reached through it alone."""
     workers = {"agent.sql.workers.shared_workers", "agent.sql.workers.Workers", "agent.sql.workers.Worker"}
-    others = {name: set(imports(tree)) for name, tree in TREES.items() if name != "agent/sql/execute.py"}
+    others = {name: set(imports(tree)) for name, tree in project().items() if name != "agent/sql/execute.py"}
 
     assert {name for name, modules in others.items() if modules & workers} == set()
     assert {
@@ -202,11 +204,10 @@ MAKE_ENGINES = {"agent/sql/database.py", "agent/record/store.py", "agent/example
 
 def connections(name: str, tree: ast.AST) -> Iterator[str]:
     """Yield what the file `name` uses to reach a database and may not."""
-    nodes = list(ast.walk(tree))
-    attributes = {
-        node.func.attr for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    }
-    imported = {alias.name for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}
+    calls = [node.func for node in nodes(tree) if isinstance(node, ast.Call)]
+    attributes = {function.attr for function in calls if isinstance(function, ast.Attribute)}
+    statements = [node for node in nodes(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = {alias.name for node in statements for alias in node.names}
     yield from imported & DRIVERS - MAY_CONNECT.get(name, set())
     if name not in MAKE_ENGINES:
         yield from imported & {"create_engine", "create_async_engine"}
@@ -216,13 +217,13 @@ def connections(name: str, tree: ast.AST) -> Iterator[str]:
 
 def test_only_the_database_module_opens_databases() -> None:
     """Without a connection there is no cursor, whatever its method is called."""
-    assert [(name, used) for name, tree in TREES.items() for used in connections(name, tree)] == []
+    assert [(name, used) for name, tree in project().items() for used in connections(name, tree)] == []
 
 
 def test_every_file_with_a_permission_exists() -> None:
     permitted = {*MAY_RUN_STATEMENTS, *MAY_CONNECT, *MAKE_ENGINES}
 
-    assert [name for name in sorted(permitted) if not any(path.startswith(name) for path in TREES)] == []
+    assert [name for name in sorted(permitted) if not any(path.startswith(name) for path in project())] == []
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ FORBIDDEN_ATTRIBUTES = {
 
 def code_runs(tree: ast.AST) -> Iterator[str]:
     """Every call that makes code of data, or hands a line to a shell."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func)
@@ -265,7 +266,7 @@ def code_runs(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_code_is_made_of_data() -> None:
-    assert [(name, call) for name, tree in TREES.items() for call in code_runs(tree)] == []
+    assert [(name, call) for name, tree in project().items() for call in code_runs(tree)] == []
 
 
 @pytest.mark.parametrize(
@@ -360,8 +361,8 @@ def test_text_of_an_exception_includes_the_reason_once() -> None:
 
 
 def test_each_node_file_has_one_public_function_named_as_the_file() -> None:
-    for name in (name for name in TREES if name.startswith("nodes/") and "__init__" not in name):
-        functions = [node for node in TREES[name].body if isinstance(node, ast.FunctionDef)]
+    for name in (name for name in project() if name.startswith("nodes/") and "__init__" not in name):
+        functions = [node for node in project()[name].body if isinstance(node, ast.FunctionDef)]
         public = [function for function in functions if not function.name.startswith("_")]
 
         assert [function.name for function in public] == [Path(name).stem], name

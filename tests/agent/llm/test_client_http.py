@@ -1,6 +1,7 @@
 """The model client through the real ChatOpenAI, against a server that answers well and badly."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -38,6 +39,25 @@ def refusing(*types: str, status: int = 400, message: str = "response_format is 
         return Reply(status=status, body=json.dumps({"error": {"message": message, "code": None, "type": "invalid"}}))
 
     return answer
+
+
+@pytest.mark.parametrize(
+    ("url", "reads"),
+    [
+        ("http://127.0.0.1:8080/v1", False),
+        ("https://127.0.0.1:8080/v1", True),
+        ("http://models.example/v1", True),
+        ("https://models.example/v1", True),
+    ],
+)
+def test_certificates_are_read_unless_the_endpoint_is_plain_http_on_this_machine(
+    url: str, reads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *given, **named: read.append(given))
+    connect_model(load_settings(llm_base_url=url, llm_model="gpt-4o"))
+
+    assert bool(read) is reads
 
 
 def modes(server: FakeOpenAI) -> list[str]:

@@ -15,9 +15,8 @@ from agent.core.failure import client_failure, error_info, error_of, failure_of,
 from agent.errors import BY_CODE, DatasphinxError, ExampleInvalid, FileUnreadable, SqlNotGenerated, StatementFailed
 from agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from agent.settings import Settings
+from tests.source_files import nodes, trees
 
-ROOT = Path(__file__).parents[3]
-SOURCES = [path for folder in ("agent", "nodes", "prompts", "datasphinx") for path in (ROOT / folder).rglob("*.py")]
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
 """Facts of errors that are texts, not names or numbers."""
 
@@ -48,10 +47,10 @@ def facts_of(code: str, **known: object) -> dict[str, object]:
 
 def calls(name: str | None = None) -> Iterator[tuple[ast.Call, str, str]]:
     """Calls of a plain name in the source, with the name and the place."""
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees("agent", "nodes", "prompts", "datasphinx").items():
+        for node in nodes(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and name in (None, node.func.id):
-                yield node, node.func.id, f"{path.relative_to(ROOT)}:{node.lineno}"
+                yield node, node.func.id, f"{path}:{node.lineno}"
 
 
 REASONS = [code for code in TEXTS["en"] if code not in BY_CODE]

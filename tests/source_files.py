@@ -1,0 +1,20 @@
+"""Syntax trees of the project's modules. Each is parsed and walked once."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
+
+
+@cache
+def trees(*folders: str) -> dict[str, ast.Module]:
+    """Return the syntax trees of all modules in `folders`, by path from the root of the project."""
+    files = sorted(path for folder in folders for path in (_ROOT / folder).rglob("*.py"))
+    return {path.relative_to(_ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+
+
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Return `tree` and all nodes below it."""
+    return tuple(ast.walk(tree))
