@@ -111,7 +111,13 @@ class StandardLinker:
                 break
             lines.append(line)
             keys.append(key)
-        messages = prompts.render("select_tables", self.model.profile, tables="\n".join(lines), question=question)
+        messages = prompts.render(
+            "select_tables",
+            self.model.profile,
+            instructions=source.instructions,
+            tables="\n".join(lines),
+            question=question,
+        )
         try:
             selected = {name.lower() for name in self.model.ask(TableSelection, messages).tables}
         except ModelAnswerUnreadable:
@@ -127,7 +133,9 @@ class StandardLinker:
         if fits_budget(source, tables.items(), self.schema_token_budget):
             return tables
         schema = describe(source.shown_catalog, tables, source.database.quote, values=False)
-        messages = prompts.render("select_columns", self.model.profile, schema=schema, question=question)
+        messages = prompts.render(
+            "select_columns", self.model.profile, instructions=source.instructions, schema=schema, question=question
+        )
         try:
             selection = self.model.ask(ColumnSelection, messages)
         except ModelAnswerUnreadable:

@@ -10,7 +10,10 @@ from datetime import date
 from langchain_core.messages import BaseMessage
 
 import prompts
-from agent.schema.describe import describe
+from agent.retrieval.linked_values import LinkedValue, linked_values
+from agent.schema.describe import Selection, describe, literal, quoted_key
+from agent.schema.personal import personal_kind
+from agent.schema.words import normal_form
 from agent.sources.source import Source
 from agent.state import State
 
@@ -29,9 +32,10 @@ def question_messages(
     """
     columns = state["relevant_tables_with_rel_columns"]
     selection = {key: columns[key] for key in sorted(columns)}
-    paragraphs = [*_question_context(state), *context]
+    paragraphs = [*_stored_values(state, source, selection), *_question_context(state), *context]
     return prompts.render(
         name,
+        instructions=source.instructions,
         dialect=source.catalog.dialect,
         schema=describe(source.shown_catalog, selection, source.database.quote),
         today=today.isoformat(),
@@ -39,6 +43,28 @@ def question_messages(
         context="".join(f"\n\n{paragraph}" for paragraph in paragraphs),
         **variables,
     )
+
+
+def _stored_values(state: State, source: Source, selection: Selection) -> list[str]:
+    """Return a line with the stored values that words of the question or of the user's answers refer to.
+
+    A value that looks personal is shown only if the user wrote all of it.
+    """
+    said = [state["question"], *(clarification["answer"] for clarification in state.get("clarifications") or ())]
+    links = linked_values("\n".join(said), source.values, selection)
+    conditions = [_condition(link, source) for link in links if _may_be_shown(link, source)]
+    return [f"Stored values that the question mentions: {'; '.join(conditions)}"] if conditions else []
+
+
+def _condition(link: LinkedValue, source: Source) -> str:
+    table, quote = source.catalog.tables[link.table], source.database.quote
+    return f"{quoted_key(table, quote)}.{quote(link.column)} = {literal(link.value)}"
+
+
+def _may_be_shown(link: LinkedValue, source: Source) -> bool:
+    samples = source.catalog.values.get((link.table, link.column), ())
+    is_exact = normal_form(link.phrase) == normal_form(link.value)
+    return is_exact or not personal_kind(source.catalog.tables[link.table].name, link.column, samples)
 
 
 def _question_context(state: State) -> list[str]:

@@ -88,7 +88,7 @@ def replay(
         inputs = _replace_source(inputs, source or _with_password(inputs["source"], settings))
     elif is_analyst and source:
         raise SourceNotFound(without_password(source), Message("replayed_on_datasets"))
-    replay_settings = _settings(start["settings"], settings)
+    replay_settings = _settings(start["settings"], start.get("source_instructions") or {}, settings)
     if not is_analyst:
         default_source = source or _with_password(start["settings"]["source"], settings)
         replay_settings = replay_settings.model_copy(update={"source": default_source})
@@ -111,13 +111,22 @@ def replay(
     return Replay(trace_id, steps_of(replayed), output, compare(contents, replayed))
 
 
-def _settings(recorded: dict[str, Any], settings: Settings) -> Settings:
-    """Return the settings that affected the run, without budgets, which the recorded run already met."""
+def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], settings: Settings) -> Settings:
+    """Return the settings that affected the run, without budgets, which the recorded run already met.
+
+    `instructions` are those of the sources at that time.
+    """
+    # Runs of earlier versions had no instructions.
+    recorded = {"instructions": "", **recorded}
     recorded_settings = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
     unlimited = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
     # A replay has no side effects: accepted examples were stored by the recorded run.
     disabled = {"embeddings_model": None, "keep_accepted_examples": False}
-    return settings.model_copy(update={**recorded_settings, **unlimited, **disabled})
+    sources = {
+        name: source.model_copy(update={"instructions": instructions.get(name, "")})
+        for name, source in settings.sources.items()
+    }
+    return settings.model_copy(update={"sources": sources, **recorded_settings, **unlimited, **disabled})
 
 
 def _replay_question(

@@ -17,6 +17,7 @@ from agent.types import EmbeddedOptions, masked_rows
 REPLAYED_SETTINGS = (
     "llm_structured_output",
     "embedded_candidates",
+    "instructions",
     "clarify",
     "max_clarifications",
     "memory_size",
@@ -92,12 +93,18 @@ def run_body(
     if isinstance(inputs.get("source"), str):
         inputs["source"] = without_password(inputs["source"])
     setting_values = {name: getattr(settings, name) for name in (*REPLAYED_SETTINGS, *_OTHER_SETTINGS)}
+    instructions = {
+        name: source.instructions
+        for name, source in settings.sources.items()
+        if source.instructions and run_input.get("source") in (None, name)
+    }
     return {
         "version": _version(),
         "graph": graph,
         "date": today.isoformat(),
         "input": inputs,
         "settings": {**setting_values, "source": without_password(settings.source)},
+        "source_instructions": instructions,
         "embedded": asdict(embedded) if embedded else None,
     }
 

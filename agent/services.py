@@ -255,9 +255,23 @@ class Services:
             return SourceSettings(url=SecretStr(self.sample_url()))
         return source_settings(name, self.settings, any_source=self.any_source)
 
+    def instructions(self, name: str | None) -> str:
+        """Return the operator's text for prompts about this source; without a name, that for all sources.
+
+        Raises:
+            SourceNotFound: see `settings_of`.
+        """
+        own_text = self.settings_of(name).instructions if name else ""
+        return "\n\n".join(filter(None, (self.settings.instructions, own_text)))
+
     def _open(self, key: str, settings: SourceSettings) -> Source:
         source = open_source(
-            settings, self.limits, cache_dir=self.settings.cache_dir, embedder=self.embedder, progress=self._progress
+            settings,
+            self.limits,
+            cache_dir=self.settings.cache_dir,
+            embedder=self.embedder,
+            progress=self._progress,
+            instructions=self.instructions(key),
         )
         with self._lock:
             self._sources[key] = source

@@ -47,6 +47,8 @@ def _as_number(value: Any) -> Any:
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
+Instructions = Annotated[str, StringConstraints(max_length=4000)]
+"""Text for all prompts."""
 Shots = Annotated[Literal[0, 1, 3, 5], BeforeValidator(_as_number)]
 """The number of few-shot examples in a prompt."""
 
@@ -63,6 +65,9 @@ class SourceSettings(BaseModel):
     )
     schemas: tuple[str, ...] | None = Field(
         None, description="Schemas to read; by default all, on MySQL and MariaDB the database of the URL."
+    )
+    instructions: Instructions = Field(
+        "", description="Definitions and preferences for all prompts about the source, at most 4,000 characters."
     )
     row_rules: dict[str, str] = Field({}, description="By table, a predicate that limits the visible rows.")
     shots: Shots | None = Field(None, description="Number of few-shot examples; by default DATASPHINX_SHOTS.")
@@ -192,6 +197,11 @@ class Settings(ServiceSettings):
     )
     embeddings_base_url: str | None = Field(
         None, description="Base URL of the embeddings endpoint; by default that of the model."
+    )
+    instructions: Instructions = Field(
+        "",
+        description="Definitions and preferences for all prompts, such as the start of the fiscal year, at most 4,000 "
+        "characters. Sources may have their own, which follow them. The embedded model does not get them.",
     )
     shots: Shots = Field(
         3,

@@ -32,6 +32,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     roles, max_rows = services.roles, services.settings.short_table_rows
     is_low = effort_of(state, services.settings) == "low"
+    source = services.source(state.get("source"))
     output = compose_answer(
         state["question"],
         {"result": result},
@@ -40,12 +41,15 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         requested=requested,
         sql=sql,
         charts=[chart] if chart else [],
+        instructions=source.instructions,
     )
     if roles.caveat:
         note(roles.caveat)
-    catalog, language = services.source(state.get("source")).catalog, language_of(state["question"])
+    language = language_of(state["question"])
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
-    assumptions = assumptions_of(state.get("assumptions") or (), ambiguities, clarifications, sql, catalog, language)
+    assumptions = assumptions_of(
+        state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
+    )
     for assumption in assumptions:
         assume(assumption)
     if assumptions:

@@ -21,7 +21,9 @@ def rewrite_question(state: State, services: Services) -> dict[str, Any]:
     if update:
         note("the last result was reformatted without the model")
         return update
-    standalone = rewrite_standalone(question, turns, services.roles.text_writer, max_chars)
+    only_choice = services.choices[0] if len(services.choices) == 1 else None
+    instructions = services.instructions(state.get("source") or only_choice)
+    standalone = rewrite_standalone(question, turns, services.roles.text_writer, max_chars, instructions)
     return {"question": standalone, "result": None, "follows": turns[-1] if standalone != question else None}
 
 

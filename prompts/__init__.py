@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "\n---\n"
+_INSTRUCTIONS = "The operator of this system adds the following about the data and the answers:"
 
 
 @cache
@@ -33,11 +34,14 @@ def load(name: str, profile: str = "standard") -> tuple[Template, Template]:
     return Template(parts[0].strip()), Template(parts[1].strip())
 
 
-def render(name: str, profile: str = "standard", **variables: str) -> list[BaseMessage]:
+def render(name: str, profile: str = "standard", *, instructions: str = "", **variables: str) -> list[BaseMessage]:
     """Return the system and user message of a template; the values of `variables` are inserted verbatim.
+
+    The system message ends with the `instructions` of the operator, if there are any.
 
     Raises:
         KeyError: a variable of the template is missing.
     """
     system, user = load(name, profile)
-    return [SystemMessage(system.substitute(variables)), HumanMessage(user.substitute(variables))]
+    added = f"\n\n{_INSTRUCTIONS}\n{instructions}" if instructions else ""
+    return [SystemMessage(system.substitute(variables) + added), HumanMessage(user.substitute(variables))]

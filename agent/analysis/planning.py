@@ -140,11 +140,12 @@ _OUTPUT_INSTRUCTIONS = {
 }
 
 
-def step_messages(state: AnalystState, settings: Settings, today: date) -> list[BaseMessage]:
-    """Return the messages that request the next call from the model."""
+def step_messages(state: AnalystState, settings: Settings, instructions: str, today: date) -> list[BaseMessage]:
+    """Return the messages that request the next call from the model; `instructions` are those of the operator."""
     clarify = state.get("clarify") or settings.clarify
     return prompts.render(
         "analyse",
+        instructions=instructions,
         today=today.isoformat(),
         language=LANGUAGES[language_of(state["question"])],
         clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask(state, settings) else _NO_CLARIFY_INSTRUCTION,

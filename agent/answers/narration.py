@@ -28,15 +28,18 @@ def narrate(
     language: Language,
     model: ModelClient,
     draft: str = "",
+    instructions: str = "",
 ) -> str | None:
     """Return a few sentences about `results`, the main result first; `draft` is a text the model has already written.
+
+    `instructions` is the operator's text for prompts.
 
     Values of secret columns are masked first, so that no prompt contains them. If the rows do not support a figure or
     claim, the model gets these claims with the reasons and rewrites the text once. Returns None if the model fails or
     the second text has an unsupported claim too.
     """
     results = {name: masked(result) for name, result in results.items()}
-    messages = _messages(question, results, output_type, language, model)
+    messages = _messages(question, results, output_type, language, model, instructions)
     try:
         text = draft or _ask(model, messages)
         objections = _objections(text, results, question)
@@ -73,7 +76,12 @@ def _correction(objections: list[Objection]) -> BaseMessage:
 
 
 def _messages(
-    question: str, results: Mapping[str, Result], output_type: OutputType, language: Language, model: ModelClient
+    question: str,
+    results: Mapping[str, Result],
+    output_type: OutputType,
+    language: Language,
+    model: ModelClient,
+    instructions: str,
 ) -> list[BaseMessage]:
     main = next(iter(results.values()))
     lines = []
@@ -85,6 +93,7 @@ def _messages(
     return prompts.render(
         "narrate",
         model.profile,
+        instructions=instructions,
         language=LANGUAGES[language],
         output_type=output_type,
         question=question,

@@ -29,12 +29,14 @@ def compose_answer(
     sql: str,
     charts: Sequence[AnswerChart] = (),
     draft: str = "",
+    instructions: str = "",
 ) -> dict[str, Any]:
     """Return the output for `results`, which maps table names to results, the main result first.
 
     `requested` is the output type the user asked for. `charts` are existing charts; without them a chart is derived
     from the main result. `draft` is an answer already written by a model; without it, `model` narrates only results of
-    more than `max_rows` rows, which are too long to show in full. Without a model there is no narration. The output
+    more than `max_rows` rows, which are too long to show in full; its prompt ends with the `instructions` of the
+    operator. Without a model there is no narration. The output
     contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER`, which the record and the
     thread store, do not.
 
@@ -48,7 +50,7 @@ def compose_answer(
     output_type = choose_output_type(question, main, requested, chart)
     text = None
     if model and (draft or len(main["rows"]) > max_rows):
-        text = narrate(question, results, output_type, language, model, draft)
+        text = narrate(question, results, output_type, language, model, draft, instructions)
     logged = _with_truncation_notice(text or plain_text(masked(main), language, max_rows), main, language)
     text = _with_truncation_notice(text or plain_text(main, language, max_rows), main, language)
     return {

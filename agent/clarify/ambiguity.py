@@ -24,8 +24,8 @@ _UNMENTIONED_WORD_PENALTY = 0.5
 _SEARCH_LIMIT = 20
 _VAGUE = re.compile(
     r"\b(?:best|worst|better|good|great(?:est)?|big(?:gest|ger)?|large(?:st|r)?|small(?:est|er)?|top|first|last|recent(?:ly)?|latest|"
-    r"newest|active|popular|(?:most |more )?(?:success\w+|important|valuable|loyal|relevant|significant)|main|major|leading|"
-    r"лучш\w+|худш\w+|хорош\w+|крупн\w+|больш(?:ой|ая|ие|ое|их)|перв\w+|последн\w+|недавн\w+|активн\w+|популярн\w+|"
+    r"newest|active|popular|(?:most |more )?(?:success\w+|important|valuable|loyal|relevant|significant)|main|major|"
+    r"leading|лучш\w+|худш\w+|хорош\w+|крупн\w+|больш(?:ой|ая|ие|ое|их)|перв\w+|последн\w+|недавн\w+|активн\w+|популярн\w+|"
     r"успешн\w+|важн\w+|главн\w+)\b|最好|最差|最佳|最大|最小|最近|最新|首个|第一|活跃|热门|受欢迎|成功|重要|主要",
     re.IGNORECASE,
 )

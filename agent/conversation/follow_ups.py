@@ -86,26 +86,30 @@ def is_follow_up(question: Any) -> bool:
     return any((_CONTINUATION_START.match(text), _BACK_REFERENCE.search(text), _PRONOUN.match(text)))
 
 
-def rewrite_standalone(question: str, turns: Sequence[Turn], model: ModelClient | None, max_chars: int) -> str:
+def rewrite_standalone(
+    question: str, turns: Sequence[Turn], model: ModelClient | None, max_chars: int, instructions: str
+) -> str:
     """Return `question` rewritten so that it can be understood without `turns`, by one model call.
 
-    Without a model, or if it returns no usable question, the last question and the new one are joined; if they have
-    more than `max_chars` characters together, `question` is returned.
+    `instructions` is the operator's text for prompts. Without a model, or if it returns no usable question, the last
+    question and the new one are joined; if they have more than `max_chars` characters together, `question` is returned.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.ask`.
     """
     both_questions = f"{turns[-1]['question']}{_SEPARATOR}{question}"
-    standalone = _rewrite_with_model(question, turns, model, max_chars) if model else None
+    standalone = _rewrite_with_model(question, turns, model, max_chars, instructions) if model else None
     standalone = standalone or (both_questions if len(both_questions) <= max_chars else question)
     if standalone != question:
         note(f"read as: {standalone}")
     return standalone
 
 
-def _rewrite_with_model(question: str, turns: Sequence[Turn], model: ModelClient, max_chars: int) -> str | None:
+def _rewrite_with_model(
+    question: str, turns: Sequence[Turn], model: ModelClient, max_chars: int, instructions: str
+) -> str | None:
     history = "\n".join(f"- {turn['question']}\n  {one_line(turn['sql'], _PROMPT_SQL_CHARS)}" for turn in turns)
-    messages = prompts.render("rewrite_question", turns=history, question=question)
+    messages = prompts.render("rewrite_question", instructions=instructions, turns=history, question=question)
     try:
         rewritten = model.ask(StandaloneQuestion, messages).question
         return clean_question(rewritten, max_chars)

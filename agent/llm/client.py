@@ -38,6 +38,7 @@ from agent.llm.formats import (
 )
 from agent.llm.logprobs import Logprobs
 from agent.llm.parse import Answer, read_answer
+from agent.llm.reasoning import has_reasoning
 from agent.llm.schemas import GeneratedSQL
 from agent.llm.tool_calls import call_of
 from agent.messages import Message, message_of
@@ -175,9 +176,13 @@ class ModelClient:
         modes = self.formats.candidates(with_tools=bool(tools))
         mode, rejection, is_repeated = modes[0], None, False
         while True:
-            prompt = [*messages, *format_messages(schema, mode, tools, with_schema=with_schema)]
+            returns_reasoning = self.formats.returns_reasoning
+            instructions = format_messages(
+                schema, mode, tools, with_schema=with_schema, returns_reasoning=returns_reasoning
+            )
+            options = request_of(schema, mode, tools, returns_reasoning=returns_reasoning)
             try:
-                reply = self._invoke(schema.__name__, request_of(schema, mode, tools), prompt)
+                reply = self._invoke(schema.__name__, options, [*messages, *instructions])
             except openai.APIStatusError as error:
                 plainer_modes = modes[modes.index(mode) + 1 :]
                 is_too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
@@ -229,6 +234,7 @@ class ModelClient:
             return Reply(usage=(0, 0) if isinstance(error, openai.APIStatusError) else None, error=failure)
         except Exception as error:
             return Reply(error=error)
+        self.formats.returns_reasoning = self.formats.returns_reasoning or has_reasoning(answer)
         tokens = answer.usage_metadata
         usage = (tokens["input_tokens"], tokens["output_tokens"]) if tokens else None
         call = call_of(answer, tool_names(options.get("tools", ())))

@@ -35,6 +35,7 @@ _FORMAT = re.compile(
     r"function.?call|functions?\b|requested parameters",
     re.I,
 )
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _STREAMED_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
 _QUOTE_CHARS = 160
 _ERROR_CHARS = 280
@@ -168,8 +169,10 @@ class EndpointChat(ChatOpenAI):
     ) -> ChatResult:
         completion = _completion(response)
         result = super()._create_chat_result(completion, generation_info)
-        if refusal := completion["choices"][0]["message"].get("refusal"):
-            result.generations[0].message.additional_kwargs["refusal"] = str(refusal)
+        received, message = completion["choices"][0]["message"], result.generations[0].message
+        if refusal := received.get("refusal"):
+            message.additional_kwargs["refusal"] = str(refusal)
+        message.response_metadata["reasoning_fields"] = [name for name in _REASONING_FIELDS if received.get(name)]
         return result
 
 

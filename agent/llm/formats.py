@@ -12,6 +12,7 @@ from langchain_core.utils.function_calling import convert_to_openai_function
 from pydantic import BaseModel
 
 from agent.llm.endpoint import names_format
+from agent.llm.schemas import Lenient
 
 Tools = Sequence[dict[str, Any]]
 """Functions that a model may call, in the format of OpenAI."""
@@ -30,6 +31,8 @@ class Formats:
     """Whether to request tool calls in the endpoint's own format."""
     schema_in_prompt: bool = False
     """Whether the model follows a schema only if the prompt contains it."""
+    returns_reasoning: bool = False
+    """Whether the model has returned reasoning; it is then not asked for fields in which to reason."""
     unexplained_errors: int = 0
     """Server errors that were avoided by a plainer request, while the error text named no format."""
 
@@ -63,15 +66,18 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-def request_of(schema: type[BaseModel], mode: str, tools: Tools) -> dict[str, Any]:
-    """Return the options of a request for `schema` in a mode of `MODES`, or in mode "tools" for a call of `tools`."""
+def request_of(schema: type[BaseModel], mode: str, tools: Tools, *, returns_reasoning: bool = False) -> dict[str, Any]:
+    """Return the options of a request for `schema` in a mode of `MODES`, or in mode "tools" for a call of `tools`.
+
+    If the model `returns_reasoning`, the fields in which a model reasons are left out.
+    """
     if mode == "tools":
         return {"tools": list(tools), "tool_choice": "required"}
     if mode == "json_object":
         return body_options({"response_format": {"type": "json_object"}})
     if mode == "text":
         return {}
-    return json_schema_options(schema.__name__, _strict_schema(schema))
+    return json_schema_options(schema.__name__, _strict_schema(schema, returns_reasoning))
 
 
 def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -96,20 +102,38 @@ def response_format(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    function = convert_to_openai_function(schema, strict=True)
-    return cast(dict[str, Any], _without_defaults(function["parameters"]))
+def _strict_schema(schema: type[BaseModel], returns_reasoning: bool) -> dict[str, Any]:
+    parameters = convert_to_openai_function(schema, strict=True)["parameters"]
+    strict_schema = cast(dict[str, Any], _without_defaults(parameters))
+    return _without_reasoning_fields(strict_schema, schema) if returns_reasoning else strict_schema
 
 
-def format_messages(schema: type[BaseModel], mode: str, tools: Tools, *, with_schema: bool) -> list[BaseMessage]:
-    """Return the messages that describe the format: the tools, and the schema if requested or needed in `mode`."""
+def _without_reasoning_fields(json_schema: dict[str, Any], schema: type[BaseModel]) -> dict[str, Any]:
+    names = schema.reasoning_fields if issubclass(schema, Lenient) else ()
+    return {
+        **json_schema,
+        "properties": {name: field for name, field in json_schema["properties"].items() if name not in names},
+        "required": [name for name in json_schema.get("required", ()) if name not in names],
+    }
+
+
+def format_messages(
+    schema: type[BaseModel], mode: str, tools: Tools, *, with_schema: bool, returns_reasoning: bool = False
+) -> list[BaseMessage]:
+    """Return the messages that describe the format: the tools, and the schema if requested or needed in `mode`.
+
+    If the model `returns_reasoning`, the fields in which a model reasons are left out.
+    """
     messages: list[BaseMessage] = []
     if tools and mode != "tools":
         functions = [tool["function"] for tool in tools]
         messages.append(HumanMessage(f"The tools, each with the JSON schema of its arguments: {json.dumps(functions)}"))
     if with_schema or mode not in {"json_schema", "tools"}:
         text = "Answer with one JSON object and nothing else. Its JSON schema: "
-        messages.append(HumanMessage(f"{text}{json.dumps(schema.model_json_schema())}"))
+        json_schema = schema.model_json_schema()
+        if returns_reasoning:
+            json_schema = _without_reasoning_fields(json_schema, schema)
+        messages.append(HumanMessage(f"{text}{json.dumps(json_schema)}"))
     return messages
 
 

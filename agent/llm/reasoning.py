@@ -2,6 +2,8 @@
 
 import re
 
+from langchain_core.messages import AIMessage
+
 from agent.llm.json_text import parse_or_none
 
 _TAG_NAMES = (
@@ -62,3 +64,13 @@ def without_reasoning(text: str) -> str:
             answer = ""
         end = tag.end()
     return answer if open_tags else answer + text[end:]
+
+
+def has_reasoning(answer: AIMessage) -> bool:
+    """Return whether a reply has reasoning in its text or in a field of its own, or tokens that count as reasoning."""
+    usage = answer.usage_metadata
+    if answer.response_metadata.get("reasoning_fields") or (
+        usage and usage.get("output_token_details", {}).get("reasoning")
+    ):
+        return True
+    return without_reasoning(answer.text) != _SPECIAL_TOKEN.sub("", answer.text)

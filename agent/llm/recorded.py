@@ -55,8 +55,14 @@ class RecordedModel(ModelClient):
         if queue:
             mode = queue[0]["mode"]
             self.formats = Formats((mode,), calls_tools=mode == "tools")
-            instructions = format_messages(schema, "json_schema", (), with_schema=True)
-            with_schema = queue[0]["messages"][-1:] == message_bodies(instructions)
+            last = queue[0]["messages"][-1:]
+            with_schema = False
+            for returns_reasoning in (False, True):
+                instructions = format_messages(
+                    schema, "json_schema", (), with_schema=True, returns_reasoning=returns_reasoning
+                )
+                if last == message_bodies(instructions):
+                    with_schema, self.formats.returns_reasoning = True, returns_reasoning
         return super()._call(schema, messages, tools, with_schema=with_schema)
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:

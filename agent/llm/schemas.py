@@ -6,7 +6,7 @@ Docstrings and descriptions are part of the prompts.
 
 import json
 import re
-from typing import Any, Literal, get_origin
+from typing import Any, ClassVar, Literal, get_origin
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -23,6 +23,9 @@ _OTHER_NAMES = {
 
 class Lenient(BaseModel):
     """Base of the answers: accepts other names of fields, null for a default, and one string for a list of strings."""
+
+    reasoning_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields in which a model reasons before it answers; a model that returns reasoning is not asked for them."""
 
     @model_validator(mode="before")
     @classmethod
@@ -81,6 +84,9 @@ AmbiguityType = Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"
 class GeneratedSQL(Lenient):
     """A statement that answers the question, or alternatives where the task allows them."""
 
+    reasoning_fields = ("plan",)
+
+    plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
     sql: str = Field(description="one SELECT statement; empty when off_topic or with alternatives")
     assumptions: list[str] = Field(
         default_factory=list, description="what was assumed where the question leaves it open"
@@ -99,13 +105,21 @@ class GeneratedSQL(Lenient):
         may_lack_statement = isinstance(value, dict) and (value.get("alternatives") or value.get("off_topic"))
         return {**value, "sql": value.get("sql") or ""} if may_lack_statement else value
 
+    @field_validator("plan", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        """Accept a plan in any form, such as a list of steps."""
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
 
 class SQLValidation(Lenient):
     """A judgement of a statement against the question."""
 
+    reasoning_fields = ("issues",)
+
+    issues: list[str] = Field(default_factory=list, description="what is wrong, an item each; empty if nothing is")
     is_valid: bool = Field(description="true when the statement answers the question as it stands")
     reason: str = Field("", description="one sentence")
-    issues: list[str] = Field(default_factory=list, description="what is wrong, an item each")
     corrected_sql: str | None = Field(None, description="the whole corrected statement, or null")
 
 

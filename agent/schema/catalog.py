@@ -7,6 +7,9 @@ from functools import cached_property, lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+COUNTED_ROWS = 1_000_000
+"""Rows of a table are counted up to this number."""
+
 TypeClass = Literal["number", "text", "date", "datetime", "time", "boolean", "binary", "json", "array", "other"]
 ColumnKey = tuple[str, str]
 """The key of a table and the name of one of its columns."""
@@ -41,8 +44,9 @@ def type_class(name: str) -> TypeClass:
 class Column(NamedTuple):
     """A column. `type` is the database's own name for its type.
 
-    A named tuple, because loading a cached catalog creates hundreds of thousands of columns. `null_share`, `distinct`
-    and `examples` come from a sample of rows and are unset if the column was not sampled; secret columns never are.
+    A named tuple, because loading a cached catalog creates hundreds of thousands of columns. `null_share`, `distinct`,
+    `examples`, `minimum` and `maximum` come from rows and are unset if the column was not sampled; secret columns never
+    are.
     """
 
     name: str
@@ -57,6 +61,10 @@ class Column(NamedTuple):
     """A few values as text, the most frequent of the sample first."""
     secret: bool = False
     """Marked as secret: its values are never sampled and are masked for models and logs."""
+    minimum: str | None = None
+    """Smallest value as text, for numbers and dates, except keys; None if it is not known."""
+    maximum: str | None = None
+    """Largest value as text; None if it is not known."""
 
     @property
     def type_class(self) -> TypeClass:
@@ -73,6 +81,8 @@ class ForeignKey:
     target_columns: tuple[str, ...]
     inferred: bool = False
     """True if the key was inferred from names, types and primary keys, not declared in the database."""
+    likely: bool = True
+    """False for an inferred key whose names agree only in part; prompts leave it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,7 @@ class Table:
     computes_columns: bool = False
     """True for a table with generated columns, or with partitions or children that may have them."""
     rows: int | None = None
-    """Approximate number of rows; None if no cheap estimate is available."""
+    """Approximate number of rows, at least `COUNTED_ROWS` if equal to it; None if no cheap estimate is available."""
 
     @property
     def key(self) -> str:

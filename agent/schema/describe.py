@@ -1,47 +1,61 @@
 """Rendering of a schema as text for a prompt.
 
-Names are quoted for the dialect. Text from the database is truncated and kept on one line.
+Names are quoted for the dialect. Text from the database stays on its line; values are shown whole or not at all.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ForeignKey, Table
+from agent.schema.personal import personal_kind
 
 Selection = Mapping[str, Sequence[str]]
 """Selected columns by table key."""
+Quote = Callable[[str], str]
+"""Quotes a name for the dialect."""
 
 _CHARS_PER_TOKEN = 3.5
 _MAX_CHARS = 60
-_MAX_VALUES = 5
+_MAX_COMMENT_CHARS = 500
+_FEW_VALUES = 5
+_MAX_VALUES, _MAX_VALUES_CHARS = 30, 300
+"""Limits of a list of all values of a column."""
+_TYPICAL_VALUES = 3
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def describe(catalog: Catalog, selection: Selection, quote: Callable[[str], str], *, values: bool = True) -> str:
-    """Return the tables and columns of `selection`, one column a line, with types, keys, comments and a few values.
+def describe(catalog: Catalog, selection: Selection, quote: Quote, *, values: bool = True) -> str:
+    """Return the tables and columns of `selection`, one column a line, with types, keys and comments.
 
-    Tables that no longer exist are left out.
+    With `values`, row counts, ranges and stored values are included. Tables that no longer exist are left out.
     """
     blocks = []
     for key, names in selection.items():
         table = catalog.tables.get(key)
         if table is None:
             continue
-        columns = [column for column in table.columns if column.name in set(names)]
-        lines = [_column_line(catalog, table, column, quote, values) for column in columns]
-        blocks.append("\n".join([f"table {quoted_key(table, quote)}{_comment(table.comment)}", *lines]))
+        heading = f"table {quoted_key(table, quote)}{_rows(table.rows) if values else ''}{_comment(table.comment)}"
+        lines = [
+            _column_line(catalog, table, column, quote, values and not _refers_to(selection, table, column))
+            for column in table.columns
+            if column.name in set(names)
+        ]
+        blocks.append("\n".join([heading, *lines]))
     return "\n\n".join(blocks)
 
 
-def describe_compactly(catalog: Catalog, selection: Selection, quote: Callable[[str], str]) -> str:
+def describe_compactly(catalog: Catalog, selection: Selection, quote: Quote) -> str:
     """Return the tables and columns of `selection`, one table a line, followed by the joins between them."""
     lines, joins = [], []
     for key, names in selection.items():
         table = catalog.tables.get(key)
         if table is None:
             continue
-        lines.append(f"{quoted_key(table, quote)}({', '.join(quote(name) for name in names)})")
-        for foreign_key in table.foreign_keys:
+        own_name = quoted_key(table, quote)
+        lines.append(f"{own_name}({', '.join(quote(name) for name in names)})")
+        for foreign_key in filter(_is_shown, table.foreign_keys):
             pairs = zip(foreign_key.columns, foreign_key.target_columns, strict=False)
-            joins += [f"{quote(key)}.{quote(a)} = {quote(foreign_key.target)}.{quote(b)}" for a, b in pairs]
+            target = _target(catalog, foreign_key, quote)
+            joins += [f"{own_name}.{quote(a)} = {target}.{quote(b)}" for a, b in pairs]
     return "\n".join([*lines, *joins])
 
 
@@ -50,7 +64,7 @@ def estimate_tokens(text: str) -> int:
     return int(len(text) / _CHARS_PER_TOKEN) + 1
 
 
-def quoted_key(table: Table, quote: Callable[[str], str]) -> str:
+def quoted_key(table: Table, quote: Quote) -> str:
     """Return the quoted name of `table`, including its schema if it has one."""
     return ".".join(quote(part) for part in (table.schema, table.name) if part)
 
@@ -62,20 +76,103 @@ def one_line(text: str, limit: int = _MAX_CHARS) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def _column_line(catalog: Catalog, table: Table, column: Column, quote: Callable[[str], str], values: bool) -> str:
+def literal(value: str) -> str:
+    r"""Return a stored text in quotes, with its white space; tabs, line breaks and invisible characters are escaped.
+
+    >>> print(literal("April\t "), literal("it's"))
+    'April\t ' 'it''s'
+    """
+    shown = "".join(char if char.isprintable() else _escaped(char) for char in value)
+    return "'" + shown.replace("'", "''") + "'"
+
+
+def _escaped(char: str) -> str:
+    return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
+
+
+def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, values: bool) -> str:
     parts = [f"  {quote(column.name)} {column.type}"]
     if column.name in table.primary_key:
         parts.append("primary key")
-    for foreign_key in table.foreign_keys:
+    for foreign_key in filter(_is_shown, table.foreign_keys):
         if column.name in foreign_key.columns:
             target = foreign_key.target_columns[foreign_key.columns.index(column.name)]
-            parts.append(f"references {quote(foreign_key.target)}.{quote(target)}")
-    samples = catalog.values.get((table.key, column.name), ()) if values else ()
-    if samples:
-        examples = ", ".join("'" + one_line(value).replace("'", "''") + "'" for value in samples[:_MAX_VALUES])
-        parts.append(f"values {examples}{', ...' if len(samples) > _MAX_VALUES else ''}")
+            verb = "probably references" if foreign_key.inferred else "references"
+            parts.append(f"{verb} {_target(catalog, foreign_key, quote)}.{quote(target)}")
+    if values and not column.secret:
+        parts += _content(table, column, catalog.values.get((table.key, column.name), ()))
     return ", ".join(parts) + _comment(column.comment)
 
 
+def _refers_to(selection: Selection, table: Table, column: Column) -> bool:
+    """Return whether `column` refers to a column of `selection`, whose values are then shown there."""
+    return any(
+        (column.name, target) in zip(key.columns, key.target_columns, strict=False)
+        for key in filter(_is_shown, table.foreign_keys)
+        for target in selection.get(key.target, ())
+    )
+
+
+def _is_shown(foreign_key: ForeignKey) -> bool:
+    return foreign_key.likely
+
+
+def _target(catalog: Catalog, foreign_key: ForeignKey, quote: Quote) -> str:
+    full = catalog.full_names.get(foreign_key.target, (None, foreign_key.target))
+    return ".".join(quote(part) for part in full if part)
+
+
+def _content(table: Table, column: Column, samples: tuple[str, ...]) -> Iterator[str]:
+    """Yield the range or values of a column; for values that look personal, only what they look like."""
+    kind = personal_kind(table.name, column.name, samples or column.examples)
+    if kind:
+        yield f"values like {kind}"
+    elif column.type_class == "number":
+        if column.name not in table.key_columns and 0 < (column.distinct or 0) <= len(column.examples):
+            yield f"values {', '.join(sorted(column.examples, key=_number))}"
+        elif column.minimum is not None:
+            yield f"from {column.minimum} to {column.maximum}"
+    elif column.minimum is not None and column.maximum is not None:
+        yield f"from {literal(column.minimum)} to {literal(column.maximum)}"
+    elif samples:
+        yield _text_values(table, column, samples)
+
+
+def _text_values(table: Table, column: Column, samples: tuple[str, ...]) -> str:
+    """Return all values of a column with few of them, else some typical ones. Long texts are left out."""
+    rows = (table.rows or 0) * (1 - (column.null_share or 0))
+    is_complete = (column.distinct or 0) <= len(samples) <= _MAX_VALUES
+    if is_complete and (len(samples) <= _FEW_VALUES or 2 * len(samples) <= rows):
+        shown = [literal(value) for value in samples if _is_short(value)]
+        if shown and sum(map(len, shown)) <= _MAX_VALUES_CHARS:
+            return f"values {', '.join(shown)}{', ...' if len(shown) < len(samples) else ''}"
+    stored = set(samples)
+    # Examples may be cut off; those that are among the samples are not.
+    typical = [value for value in column.examples if value in stored] or list(samples)
+    shown = [literal(value) for value in typical if _is_short(value)][:_TYPICAL_VALUES]
+    return f"values such as {', '.join(shown)}" if shown else "long texts"
+
+
+def _is_short(value: str) -> bool:
+    # A value cannot end the description of the schema.
+    return len(value) <= _MAX_CHARS and "</" not in value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _rows(count: int | None) -> str:
+    """Return the number of rows to two digits, so that a prompt does not change with every new row."""
+    if count is None:
+        return ""
+    if count == COUNTED_ROWS:
+        return f", {count} rows or more"
+    return f", ~{round(count, 2 - len(str(count)))} rows"
+
+
 def _comment(comment: str | None) -> str:
-    return f"  -- {one_line(comment, 200)}" if comment else ""
+    return f"  -- {one_line(comment, _MAX_COMMENT_CHARS).replace('</', '< /')}" if comment else ""

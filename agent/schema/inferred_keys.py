@@ -14,6 +14,8 @@ _KEY_WORDS = {"id", "code", "key", "no", "nr", "number", "uuid", "guid", "pk", "
 _GENERIC = _KEY_WORDS | {"name", "type", "date", "year", "value", "rank", "status", "title", "description"}
 """Words that do not identify the table that a column refers to."""
 
+_NAMED_AS_KEY = 3
+
 Words = tuple[str, ...]
 
 
@@ -25,6 +27,9 @@ def infer_foreign_keys(tables: Mapping[str, Table]) -> dict[str, Table]:
     `customers.customer_id`), if the type classes are equal and exactly one table matches. The target is a primary key
     of one column or, in a table without one, a first column named like a key. Views, and columns with a declared
     foreign key, are not changed.
+
+    A key is `likely` if the whole name of the column matches, and the target is named like the key of its table:
+    `customer_id` for `customers.customer_id`, but not `home_team_id` for `teams.id`. docs/catalog.md has the precision.
     """
     targets = _targets(tables)
     return {key: _add_foreign_keys(table, targets) for key, table in tables.items()}
@@ -35,10 +40,10 @@ def _add_foreign_keys(table: Table, targets: "dict[Words, list[_Target]]") -> Ta
         return table
     declared_columns = {column for key in table.foreign_keys for column in key.columns}
     inferred_keys = [
-        ForeignKey((column.name,), target.table.key, (target.column.name,), inferred=True)
+        ForeignKey((column.name,), target.table.key, (target.column.name,), inferred=True, likely=is_likely)
         for column in table.columns
         if column.name not in declared_columns
-        for target in _matching_target(table, column, targets)
+        for target, is_likely in _matching_target(table, column, targets)
     ]
     return replace(table, foreign_keys=(*table.foreign_keys, *inferred_keys)) if inferred_keys else table
 
@@ -54,11 +59,11 @@ class _Target:
 
 
 def _strength(table: Table, column: Column) -> int:
-    """Return how clearly the name of `column` identifies it as the key of `table`, from 0 to 3."""
+    """Return how clearly the name of `column` identifies it as the key of `table`, from 0 to `_NAMED_AS_KEY`."""
     table_words, column_words = _words(table.name), _words(column.name)
     subject = tuple(word for word in column_words if word not in _KEY_WORDS)
     if not subject or subject == table_words:
-        return 3
+        return _NAMED_AS_KEY
     if set(subject) <= set(table_words):
         return 2 if subject[-1] == table_words[-1] else 1
     return 0
@@ -97,8 +102,10 @@ def _forms(table: Table, column: Column) -> set[Words]:
     return forms | {table_words} if column.type_class == "number" else forms
 
 
-def _matching_target(table: Table, column: Column, targets: dict[Words, list[_Target]]) -> Iterator[_Target]:
-    """Yield the only target that matches the name of `column`, if there is exactly one."""
+def _matching_target(
+    table: Table, column: Column, targets: dict[Words, list[_Target]]
+) -> Iterator[tuple[_Target, bool]]:
+    """Yield the only target that matches the name of `column`, if there is exactly one, and whether it is likely."""
     words = _words(column.name)
     if not words:
         return
@@ -117,7 +124,7 @@ def _matching_target(table: Table, column: Column, targets: dict[Words, list[_Ta
         strongest = max((target.strength for target in candidates), default=0)
         best = [target for target in candidates if target.strength == strongest]
         if len(best) == 1 and strongest >= min_strength:
-            yield best[0]
+            yield best[0], start == 0 and strongest == _NAMED_AS_KEY
         if candidates:
             return
 

@@ -14,7 +14,7 @@ from agent.schema.catalog import Catalog
 from agent.sources.packed_tables import as_text, decode, encode
 from agent.sql.database import Database
 
-_FORMAT = 4
+_FORMAT = 5
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def fingerprint(catalog: Catalog) -> str:
     digest = hashlib.sha256(repr(names).encode("utf-8", "surrogatepass"))
     for table in catalog.tables.values():
         columns = [(c.name, c.type, c.nullable, c.comment, c.secret) for c in table.columns]
-        keys = [(f.columns, f.target, f.target_columns, f.inferred) for f in table.foreign_keys]
+        keys = [(f.columns, f.target, f.target_columns, f.inferred, f.likely) for f in table.foreign_keys]
         facts = (
             table.schema,
             table.name,

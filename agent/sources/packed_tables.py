@@ -23,7 +23,7 @@ _TABLES_PER_BLOCK = 16
 
 def encode_table(table: Table) -> list[Any]:
     """Return `table` as lists that can be encoded as JSON."""
-    keys = [[key.columns, key.target, key.target_columns, key.inferred] for key in table.foreign_keys]
+    keys = [[key.columns, key.target, key.target_columns, key.inferred, key.likely] for key in table.foreign_keys]
     facts = [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view]
     return [*facts, table.parents, table.shares_rows, table.computes_columns, table.rows]
 
@@ -42,9 +42,13 @@ def decode_table(row: list[Any]) -> Table:
         tuple(map(as_text, primary)),
         tuple(
             ForeignKey(
-                tuple(map(as_text, names)), as_text(target), tuple(map(as_text, target_names)), bool(is_inferred)
+                tuple(map(as_text, names)),
+                as_text(target),
+                tuple(map(as_text, target_names)),
+                bool(is_inferred),
+                bool(is_likely),
             )
-            for names, target, target_names, is_inferred in keys
+            for names, target, target_names, is_inferred, is_likely in keys
         ),
         None if comment is None else as_text(comment),
         bool(is_view),
@@ -82,10 +86,10 @@ def _decode_columns(rows: list[Any]) -> tuple[Column, ...]:
     """Decode all rows field by field, because a catalog can have hundreds of thousands of columns."""
     if not rows:
         return ()
-    names, types, nullable, comments, shares, distincts, examples, secret = zip(*rows, strict=True)
+    names, types, nullable, comments, shares, distincts, examples, secret, minima, maxima = zip(*rows, strict=True)
     field_types = (
         (nullable, _BOOLEANS), (secret, _BOOLEANS), (comments, _TEXTS), (shares, _NUMBERS), (distincts, _NUMBERS),
-        (examples, _LISTS), (chain.from_iterable(examples), frozenset([str])),
+        (minima, _TEXTS), (maxima, _TEXTS), (examples, _LISTS), (chain.from_iterable(examples), frozenset([str])),
     )  # fmt: skip
     if not all(allowed.issuperset(map(type, values)) for values, allowed in field_types):
         raise TypeError("a field of a column has an unexpected type")
@@ -99,6 +103,8 @@ def _decode_columns(rows: list[Any]) -> tuple[Column, ...]:
         distincts,
         example_tuples,
         secret,
+        minima,
+        maxima,
         strict=True,
     )
     return tuple(map(Column._make, fields))

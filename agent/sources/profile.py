@@ -1,6 +1,7 @@
-"""Data profile of tables and columns from samples: row estimates, shares of NULL, distinct values, examples."""
+"""Data profile of tables and columns: row estimates, shares of NULL, distinct values, examples, ranges."""
 
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 from agent.errors import DatasphinxError, SourceUnreachable
 from agent.record.step import current_step
 from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
-from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.catalog import COUNTED_ROWS, Catalog, Column, Table
 from agent.schema.describe import quoted_key
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
@@ -19,7 +20,6 @@ from agent.types import Limits, Result
 _PLAIN_TEXT = ("char", "text", "clob", "string")
 _STATEMENT_TIMEOUT_S = 1.0
 _MAX_STATISTICS_ROWS = 1_000_000
-_MAX_COUNT = 1_000_000
 _SAMPLED_ROWS = 1000
 _SAMPLED_CELLS = 20_000
 _MIN_ROWS = 100
@@ -27,6 +27,8 @@ _EXAMPLES = 5
 _EXAMPLE_CHARS = 60
 _MAX_VALUES = 200
 _MAX_WARNINGS = 100
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?")
+"""A date as text that sorts in the order of time."""
 
 
 class Sampler:
@@ -142,7 +144,7 @@ def row_estimates(sampler: Sampler, catalog: Catalog) -> dict[str, int]:
 
 def count_rows(sampler: Sampler, table: Table) -> int | None:
     """Return the number of rows of `table`, counted up to a million; None on failure or timeout."""
-    sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {sampler.name(table)} LIMIT {_MAX_COUNT}) AS counted"
+    sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {sampler.name(table)} LIMIT {COUNTED_ROWS}) AS counted"
     result = sampler.query(sql, table, 1)
     return int(result["rows"][0][0]) if result and result["rows"] else None
 
@@ -154,6 +156,8 @@ Values = dict[tuple[str, str], tuple[str, ...]]
 class _Samples:
     tables: dict[str, Table]
     values: Values = field(default_factory=dict)
+    ranged: dict[str, list[Column]] = field(default_factory=dict)
+    """Columns of numbers and dates whose range is not known yet, because the table is larger than the sample."""
 
 
 def profile(
@@ -166,8 +170,9 @@ def profile(
 ) -> Catalog:
     """Return `catalog` with row estimates, column statistics, and distinct values of its text columns.
 
-    Up to 1,000 rows of a table are sampled, in the order the engine returns them. Tables that are not reached within
-    `budget_s` seconds, and secret columns, are left unchanged.
+    Up to 1,000 rows of a table are sampled, in the order the engine returns them. Ranges of tables of up to a million
+    rows are read last. Tables that are not reached within `budget_s` seconds, and secret columns, are left unchanged.
+    All queries are restricted by the row rules in `access`, so the profile shows nothing of hidden rows.
     """
     sampler = Sampler(database, catalog, access=access, budget_s=budget_s, stop=stop)
     # The engine's statistics include rows hidden by row rules.
@@ -179,6 +184,8 @@ def profile(
             break
         _sample_table(sampler, table, samples, key)
     warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_MAX_WARNINGS]
+    for key, columns in samples.ranged.items():
+        samples.tables[key] = _add_ranges(sampler, samples.tables[key], columns)
     return replace(catalog, tables=samples.tables, values=samples.values, warnings=warnings)
 
 
@@ -194,16 +201,55 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -
     rows = result["rows"]
     is_complete = len(rows) < limit
     total = len(rows) if is_complete else (table.rows or (None if table.is_view else count_rows(sampler, table)))
-    profiled_columns = {}
+    profiled_columns: dict[str, Column] = {}
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows]
-        profiled_columns[column.name] = _profile_column(column, cells, len(rows) if is_complete else total)
+        profiled_column = _profile_column(column, cells, len(rows) if is_complete else total)
+        if column.name not in table.key_columns and _is_ranged(column, cells):
+            if is_complete:
+                profiled_column = _with_range(profiled_column, [cell for cell in cells if cell is not None])
+            elif total and total <= COUNTED_ROWS and not table.is_view:
+                samples.ranged.setdefault(key, []).append(column)
+        profiled_columns[column.name] = profiled_column
         if column.type_class == "text":
             samples.values[key, column.name] = (
                 _texts(cells) if is_complete else _distinct_texts(sampler, table, column, cells)
             )
     all_columns = tuple(profiled_columns.get(column.name, column) for column in table.columns)
     samples.tables[key] = replace(table, columns=all_columns, rows=total)
+
+
+def _is_ranged(column: Column, cells: list[Any]) -> bool:
+    """Return whether all `cells` that are not NULL are numbers, or all are dates."""
+    present = [cell for cell in cells if cell is not None]
+    if column.type_class == "number":
+        return bool(present) and all(type(cell) in (int, float) for cell in present)
+    if column.type_class not in ("date", "datetime", "text"):
+        return False
+    return bool(present) and all(type(cell) is str and _DATE.fullmatch(cell) for cell in present)
+
+
+def _with_range(column: Column, cells: list[Any]) -> Column:
+    return column._replace(minimum=str(min(cells)), maximum=str(max(cells)))
+
+
+def _add_ranges(sampler: Sampler, table: Table, columns: list[Column]) -> Table:
+    """Return `table` with the ranges of `columns`; on failure or timeout, unchanged."""
+    expressions = ", ".join(f"MIN({sampler.column(column)}), MAX({sampler.column(column)})" for column in columns)
+    result = sampler.query(f"SELECT {expressions} FROM {sampler.name(table)}", table, 1)
+    if not result or not result["rows"]:
+        return table
+    (row,) = result["rows"]
+    ends = {column.name: list(row[2 * index : 2 * index + 2]) for index, column in enumerate(columns)}
+    return replace(
+        table,
+        columns=tuple(
+            _with_range(column, ends[column.name])
+            if column.name in ends and None not in ends[column.name] and _is_ranged(column, ends[column.name])
+            else column
+            for column in table.columns
+        ),
+    )
 
 
 def _profile_column(column: Column, cells: list[Any], total: int | None) -> Column:

@@ -45,6 +45,8 @@ class Source:
     """Row rules that apply to every statement."""
     background: Background | None = None
     """The background refresh of a cached catalog; its `error` is the reason of a failure."""
+    instructions: str = ""
+    """The operator's text for all prompts about the source."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def execute(
@@ -105,7 +107,8 @@ class Source:
         catalog = self.loader.profile(catalog)
         self.loader.clear_values()
         index = self.loader.index(catalog, self.loader.store(catalog))
-        return Source(self.database, catalog, index, self.limits, self.loader, self.loader.access(catalog))
+        access = self.loader.access(catalog)
+        return Source(self.database, catalog, index, self.limits, self.loader, access, instructions=self.instructions)
 
     def close(self) -> None:
         """Stop background work and close files and connections."""
@@ -128,6 +131,7 @@ def open_source(
     cache_dir: Path | None = None,
     embedder: Embedder | None = None,
     progress: Progress | None = None,
+    instructions: str = "",
     refresh_after_s: float = _REFRESH_AFTER_S,
     profile_budget_s: float = 3.0,
 ) -> Source:
@@ -135,8 +139,8 @@ def open_source(
 
     A cached catalog is read again in the background if it is older than `refresh_after_s` seconds or, for a database
     file, if the file has changed; the next source to be opened uses the new one. `progress` is passed to
-    `agent.sources.reflect.reflect`. Sampling an uncached database takes at most about `profile_budget_s` seconds; with
-    a cache directory, the rest is sampled in the background.
+    `agent.sources.reflect.reflect`, and `instructions` are kept for prompts. Sampling an uncached database takes at
+    most about `profile_budget_s` seconds; with a cache directory, the rest is sampled in the background.
 
     Raises:
         SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as for `Database` and `RowRules`.
@@ -161,7 +165,7 @@ def open_source(
     stamp = file_stamp(database)
     is_due = entry is None or (stamp != entry.stamp if stamp else not 0 <= time() - entry.stored_at <= refresh_after_s)
     background = loader.start(catalog, is_current=entry is None) if is_due and cache_dir else None
-    return Source(database, catalog, index, limits, loader, access, background)
+    return Source(database, catalog, index, limits, loader, access, background, instructions)
 
 
 def _require_read_only(database: Database) -> None:

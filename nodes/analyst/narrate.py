@@ -28,6 +28,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         sql=state["results"][ids[0]]["sql"],
         charts=[drawing["chart"] for drawing in state["drawn"]],
         draft=conclusion["answer"],
+        instructions=services.instructions(state.get("source")),
     )
     turn = Turn(
         question=state["question"],

@@ -34,7 +34,11 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     if not services.roles.calls_tools:
         return embedded_step(state, bench, services.model, services.today())
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, services.settings)]
-    step = services.model.ask(AnalystStep, step_messages(state, services.settings, services.today()), tools)
+    step = services.model.ask(
+        AnalystStep,
+        step_messages(state, services.settings, services.instructions(state.get("source")), services.today()),
+        tools,
+    )
     if step.tool in CONTROLS:
         return _control_update(step, state, services.settings)
     if state["step_count"] >= services.settings.max_steps:

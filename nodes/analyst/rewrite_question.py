@@ -13,4 +13,5 @@ def rewrite_question(state: AnalystState, services: Services) -> dict[str, Any]:
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
     turns = state["turns"][-settings.memory_size :]
-    return {"question": rewrite_standalone(question, turns, services.roles.text_writer, settings.max_question_chars)}
+    model, instructions = services.roles.text_writer, services.instructions(state.get("source"))
+    return {"question": rewrite_standalone(question, turns, model, settings.max_question_chars, instructions)}

@@ -1,6 +1,7 @@
 """A run on the record can be run again without a model, and what differs is named by step."""
 
 import gc
+import json
 import os
 import sqlite3
 from collections.abc import Callable
@@ -221,6 +222,19 @@ def test_an_endpoint_that_taught_another_form_is_replayed_the_same(settings: Set
         assert [again(output, settings).differences for output in (first, second)] == [[], []]
         assert len(server.requests) == asked
     assert (first["value"], second["value"]) == (12, 12)
+
+
+def test_an_endpoint_that_returns_reasoning_is_replayed_the_same(settings: Settings) -> None:
+    answers = [f"<think>All of them.</think>{json.dumps(SUM)}", json.dumps(VALID), json.dumps(SUM), json.dumps(VALID)]
+    with FakeOpenAI(answers) as server:
+        reached = settings.model_copy(
+            update={"llm_base_url": server.base_url, "llm_model": "m", "llm_structured_output": "text"}
+        )
+        services = Services(reached)
+        outputs = [build_graph(services).invoke({"question": question}) for question in (QUESTION, f"{QUESTION} Now?")]
+
+    assert ['"plan"' in str(request["messages"]) for request in server.requests] == [True, False, False, False]
+    assert [again(output, settings).differences for output in outputs] == [[], []]
 
 
 def test_the_settings_of_the_run_hold_and_not_those_of_today(ask: Ask, settings: Settings) -> None:

@@ -1,7 +1,7 @@
 """How many real foreign keys are found again from names alone, and how many inferred ones are real.
 
 The 156 schemas of Spider with their foreign keys hidden: `python -m tests.benchmarks.joins ../shared/benchmarks`.
-The schemas of spider_dev are among them, and are counted apart.
+The schemas of spider_dev are among them, and are counted apart. Likely keys, which prompts show, are counted too.
 """
 
 import gzip
@@ -31,16 +31,21 @@ def main(folder: Path) -> None:
 
 def measure(schemas: list[Any], *, primary: bool = True) -> dict[str, float]:
     """Return counts and shares; a join is the unordered pair of its two columns."""
-    real = inferred = both = 0
+    real = inferred = both = likely = likely_both = 0
     for schema in schemas:
-        wanted, found = declared(schema), joins(tables_of(schema, primary=primary))
+        wanted, tables = declared(schema), infer_foreign_keys(tables_of(schema, primary=primary))
+        found, clear = joins(tables), joins(tables, only_likely=True)
         real, inferred, both = real + len(wanted), inferred + len(found), both + len(wanted & found)
+        likely, likely_both = likely + len(clear), likely_both + len(wanted & clear)
     return {
         "schemas": len(schemas),
         "real": real,
         "inferred": inferred,
         "precision": round(both / inferred, 3),
         "recall": round(both / real, 3),
+        "likely": likely,
+        "precision of likely": round(likely_both / likely, 3),
+        "recall of likely": round(likely_both / real, 3),
     }
 
 
@@ -50,12 +55,13 @@ def declared(schema: Any) -> set[Join]:
     return {frozenset((names[a], names[b])) for a, b in schema["foreign_keys"]}
 
 
-def joins(tables: dict[str, Table]) -> set[Join]:
-    """Return the joins that are inferred."""
+def joins(tables: dict[str, Table], *, only_likely: bool = False) -> set[Join]:
+    """Return the joins of `tables`, all of which are inferred."""
     return {
         frozenset(((key, foreign.columns[0]), (foreign.target, foreign.target_columns[0])))
-        for key, table in infer_foreign_keys(tables).items()
+        for key, table in tables.items()
         for foreign in table.foreign_keys
+        if foreign.likely or not only_likely
     }
 
 

@@ -63,6 +63,10 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
             "schema": {
                 "type": "object",
                 "properties": {
+                    "plan": {
+                        "type": "string",
+                        "description": "tables, joins, filters, groups and output columns needed; one or two sentences",
+                    },
                     "sql": {"type": "string", "description": "one SELECT statement; empty when off_topic"},
                     "assumptions": {
                         "type": "array",
@@ -74,7 +78,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "description": "true when the tables cannot answer the question at all",
                     },
                 },
-                "required": ["sql", "assumptions", "off_topic"],
+                "required": ["plan", "sql", "assumptions", "off_topic"],
                 "additionalProperties": False,
             },
         },

@@ -93,3 +93,18 @@ def test_within_a_schema_of_its_own() -> None:
     assert joins(orders, table("customers", "id", key="id", schema="shop")) == [
         "shop.orders.customer_id -> shop.customers.id"
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "is_likely"), [("customer_id", True), ("customer", True), ("first_customer_id", False)]
+)
+def test_a_key_is_likely_if_the_whole_name_matches(column: str, is_likely: bool) -> None:
+    tables = (table("orders", "id", column, key="id"), table("customers", "id", key="id"))
+    (key,) = infer_foreign_keys({each.key: each for each in tables})["orders"].foreign_keys
+    assert (key.inferred, key.likely) == (True, is_likely)
+
+
+def test_a_key_to_a_column_that_is_not_named_for_its_table_is_not_likely() -> None:
+    tables = (table("orders", "id", "zone_ref", key="id"), table("areas", "zone_ref", key="zone_ref"))
+    (key,) = infer_foreign_keys({each.key: each for each in tables})["orders"].foreign_keys
+    assert not key.likely

@@ -26,7 +26,7 @@ MAKE = {
         CREATE TABLE {HIDDEN}.salaries (id INT PRIMARY KEY, amount INT);
         CREATE TABLE shops (id INT PRIMARY KEY, region VARCHAR(2) REFERENCES {OTHER}.regions, feeling mood,
             opened DATE, tags TEXT[], facts JSONB, "Odd ""name" UUID, password TEXT);
-        CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT);
+        CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT, day DATE, stars DECIMAL(9, 1));
         CREATE TABLE locked (id INT PRIMARY KEY, word TEXT);
         CREATE VIEW open_shops AS SELECT id, region FROM shops;
         CREATE MATERIALIZED VIEW counted AS SELECT region, COUNT(*) AS shops FROM shops GROUP BY region;
@@ -35,7 +35,8 @@ MAKE = {
         INSERT INTO {OTHER}.regions VALUES ('TX', 'Texas'), ('CA', 'California');
         INSERT INTO shops VALUES (1, 'TX', 'glad', '2020-01-02', '{{a,b}}', '{{"a": 1}}',
             '00000000-0000-0000-0000-000000000001', 'swordfish'), (2, NULL, 'sad', NULL, NULL, NULL, NULL, NULL);
-        INSERT INTO visits SELECT n, 1, 'note ' || n % 300 FROM generate_series(1, 4000) AS n;
+        INSERT INTO visits SELECT n, 1, 'note ' || n % 300, DATE '2020-01-01' + n, n / 2.0
+            FROM generate_series(1, 4000) AS n;
         INSERT INTO locked VALUES (1, 'unseen')""",
     "mysql": f"""
         CREATE DATABASE {OTHER};
@@ -43,12 +44,13 @@ MAKE = {
         CREATE TABLE shops (id INT PRIMARY KEY, region VARCHAR(2), feeling ENUM('glad', 'sad'),
             opened DATE COMMENT 'first day', facts JSON, `Odd "name` VARCHAR(36), password TEXT,
             FOREIGN KEY (region) REFERENCES {OTHER}.regions (code)) COMMENT 'where we sell';
-        CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT);
+        CREATE TABLE visits (id INT PRIMARY KEY, shop_id INT, note TEXT, day DATE, stars DECIMAL(9, 1));
         CREATE VIEW open_shops AS SELECT id, region FROM shops;
         INSERT INTO {OTHER}.regions VALUES ('TX', 'Texas'), ('CA', 'California');
         INSERT INTO shops VALUES (1, 'TX', 'glad', '2020-01-02', '{{"a": 1}}', 'u', 'swordfish'),
             (2, NULL, 'sad', NULL, NULL, NULL, NULL);
-        INSERT INTO visits SELECT seq, 1, CONCAT('note ', seq % 300) FROM seq_1_to_4000""",
+        INSERT INTO visits SELECT seq, 1, CONCAT('note ', seq % 300),
+            DATE_ADD('2020-01-01', INTERVAL seq DAY), seq / 2 FROM seq_1_to_4000""",
 }
 DROP = {
     "postgres": (f"DROP DATABASE IF EXISTS {MAIN} WITH (FORCE)", f"DROP ROLE IF EXISTS {ROLE}"),
@@ -93,6 +95,12 @@ def source(engine_name: str) -> Iterator[Source]:
     opened.close()
 
 
+def test_ranges_beyond_the_sample(source: Source) -> None:
+    columns = source.catalog.tables["visits"].columns
+    ranges = {column.name: (column.minimum, column.maximum) for column in columns if column.minimum}
+    assert ranges == {"day": ("2020-01-02", "2030-12-14"), "stars": ("0.5", "2000")}
+
+
 def test_tables_of_all_schemas_and_keys_between_them(source: Source) -> None:
     tables = source.catalog.tables
     assert {"shops", "visits", "open_shops", f"{OTHER}.regions"} <= set(tables)
@@ -111,6 +119,7 @@ def test_comments_types_and_samples(source: Source) -> None:
     kinds = {name: column.type_class for name, column in columns.items()}
     assert (kinds["id"], kinds["opened"], kinds["feeling"]) == ("number", "date", "text")
     assert (columns["opened"].null_share, columns["opened"].examples) == (0.5, ("2020-01-02",))
+    assert (columns["opened"].minimum, columns["opened"].maximum) == ("2020-01-02", "2020-01-02")
     assert source.catalog.values["shops", "feeling"] == ("glad", "sad")
     assert source.catalog.values[f"{OTHER}.regions", "label"] == ("California", "Texas")
     assert columns["password"].secret and "swordfish" not in repr(source.catalog)

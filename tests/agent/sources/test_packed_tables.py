@@ -10,7 +10,7 @@ import pytest
 from agent.errors import NamesUnknown, SourceUnreachable
 from agent.retrieval.arrays import read_arrays, write_arrays
 from agent.retrieval.index import SchemaIndex
-from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.schema.describe import describe, describe_compactly
 from agent.sources.cache import CatalogCache, fingerprint
 from agent.sql.database import Database
@@ -22,7 +22,12 @@ TABLES = {
     table.key: table
     for table in [
         *(Table(f"t{n}", (Column("id", "INTEGER"), Column(f"name_{n}", "TEXT")), rows=n) for n in range(40)),
-        Table("T1", (Column("id", "INTEGER"),), schema="other"),
+        Table(
+            "T1",
+            (Column("id", "INTEGER"), Column("n", "INTEGER", minimum="1", maximum="9")),
+            schema="other",
+            foreign_keys=(ForeignKey(("n",), "t1", ("id",), inferred=True, likely=False),),
+        ),
     ]
 }
 VALUES = {(f"t{n}", f"name_{n}"): (f"value {n}",) for n in range(0, 40, 3)}

@@ -120,3 +120,44 @@ def test_a_warning_about_a_sample_quotes_no_value(tmp_path: Path) -> None:
 )
 def test_the_estimate_of_distinct_values(counts: list[int], total: int | None, expected: int) -> None:
     assert estimate_distinct(counts, total) == expected
+
+
+def ranges(catalog: Catalog) -> dict[str, tuple[str | None, str | None]]:
+    """Smallest and largest value of each column that has a range."""
+    columns = catalog.tables["things"].columns
+    return {column.name: (column.minimum, column.maximum) for column in columns if column.minimum is not None}
+
+
+@pytest.mark.parametrize("count", [7, 3000], ids=["in the sample", "beyond the sample"])
+def test_ranges_of_numbers_and_dates(tmp_path: Path, count: int) -> None:
+    columns = "id INTEGER PRIMARY KEY, n INTEGER, day DATE, said TEXT, word TEXT, api_key INTEGER"
+    rows = [
+        (number, -number, f"20{10 + number % 7}-01-02", f"2020-01-0{1 + number % 7} 10:00:00", f"w{number}", number)
+        for number in range(count)
+    ]
+    assert ranges(read(make_table(tmp_path, columns, rows))) == {
+        "n": (str(1 - count), "0"),
+        "day": ("2010-01-02", "2016-01-02"),
+        "said": ("2020-01-01 10:00:00", "2020-01-07 10:00:00"),
+    }
+
+
+@pytest.mark.parametrize("count", [7, 3000], ids=["in the sample", "beyond the sample"])
+def test_a_column_of_mixed_values_has_no_range(tmp_path: Path, count: int) -> None:
+    rows = [(number, "2020-01-02") for number in range(count)] + [("unknown", "soon")]
+    assert ranges(read(make_table(tmp_path, "n INTEGER, day DATE", rows))) == {}
+
+
+@pytest.mark.parametrize("count", [8, 4000], ids=["in the sample", "beyond the sample"])
+def test_ranges_cover_only_permitted_rows(tmp_path: Path, count: int) -> None:
+    rows = [(number, ("north", "south")[number >= count // 2]) for number in range(count)]
+    database = Database(url(make_table(tmp_path, "n INTEGER, side TEXT", rows)))
+    catalog = reflect(database)
+
+    for rule, expected in (
+        ("side = 'north'", {"n": ("0", str(count // 2 - 1))}),
+        ("side = 'south'", {"n": (str(count // 2), str(count - 1))}),
+        ("deny", {}),
+    ):
+        access = RowAccess(RowRules({"things": rule}, "sqlite", catalog), {})
+        assert ranges(profile(database, catalog, access=access, budget_s=3.0)) == expected

@@ -1,0 +1,124 @@
+"""The operator's instructions: in every prompt on a source, logged, and used again by a replay."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.errors import ConfigurationError
+from agent.graph import build_graph
+from agent.llm.scripted import ScriptedModel
+from agent.record.store import open_store
+from agent.replay import replay
+from agent.services import Services
+from agent.settings import load_settings
+from tests.agent.walk import COUNT, HOW_MANY
+from tests.conftest import ScriptedAgent
+from tests.databases import make_table, url
+
+Scripted = Callable[..., ScriptedAgent]
+GLOBAL = "The fiscal year starts in April. $question </schema>"
+OWN = "A thing of more than 5 is large."
+LIST = {"sql": "SELECT n FROM things"}
+NARRATED = {"answer": "There are many things.", "output_type": "dataframe"}
+
+
+def systems(model: ScriptedModel) -> list[tuple[str, str]]:
+    """Schema and system message of each call."""
+    return [(call.schema_name, str(call.messages[0].content)) for call in model.calls]
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> dict[str, Any]:
+    """A source with instructions and one without; the tables of both have 30 rows."""
+    (tmp_path / "b").mkdir()
+    rows = [(number,) for number in range(30)]
+    with_text = {"url": url(make_table(tmp_path, "n INTEGER", rows)), "instructions": OWN}
+    return {"a": with_text, "b": url(make_table(tmp_path / "b", "n INTEGER", rows))}
+
+
+def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sources: dict[str, Any]) -> None:
+    agent = scripted(
+        {
+            "GeneratedSQL": [LIST] * 2,
+            "NarratedAnswer": [NARRATED] * 2,
+            "StandaloneQuestion": [{"question": "Which things are there again?"}],
+        },
+        sources=sources,
+        source="a",
+        instructions=GLOBAL,
+        clarify="always",
+    )
+    graph, thread = build_graph(agent.services, InMemorySaver()), {"configurable": {"thread_id": "one"}}
+    graph.invoke({"question": "Which things are there?"}, thread)
+    output = graph.invoke({"question": "And which of them are large?"}, thread)
+
+    assert output["error"] is None
+    assert {name for name, _ in systems(agent.model)} == {
+        "AmbiguityReview", "GeneratedSQL", "SQLValidation", "NarratedAnswer", "StandaloneQuestion"
+    }  # fmt: skip
+    assert all(system.endswith(f"{GLOBAL}\n\n{OWN}") for _, system in systems(agent.model))
+
+
+def test_a_source_without_instructions_gets_those_for_all(scripted: Scripted, sources: dict[str, Any]) -> None:
+    agent = scripted({"GeneratedSQL": [LIST], "NarratedAnswer": [NARRATED]}, sources=sources, instructions=GLOBAL)
+    agent.ask("Which things are there?", source="b")
+
+    assert len(systems(agent.model)) == 3
+    assert all(system.endswith(GLOBAL) for _, system in systems(agent.model))
+
+
+def test_without_instructions_there_is_no_heading(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT]})
+    agent.ask(HOW_MANY)
+
+    assert not any("operator" in system for _, system in systems(agent.model))
+
+
+def test_the_selection_of_tables_and_columns_has_the_instructions(scripted: Scripted) -> None:
+    agent = scripted(
+        {
+            "TableSelection": [{"tables": ["orders", "customers", "products"]}],
+            "ColumnSelection": [{"tables": [{"table": "orders", "columns": ["order_id"]}]}],
+            "GeneratedSQL": [COUNT],
+        },
+        instructions=GLOBAL,
+        schema_token_budget=100,
+    )
+    agent.ask("How many orders of customers with products are there?")
+
+    assert {"TableSelection", "ColumnSelection"} <= {name for name, _ in systems(agent.model)}
+    assert all(system.endswith(GLOBAL) for _, system in systems(agent.model))
+
+
+@pytest.mark.parametrize("setting", ["global", "source"])
+def test_instructions_are_limited(setting: str, sources: dict[str, Any]) -> None:
+    def load(length: int) -> None:
+        text = "x" * length
+        if setting == "global":
+            load_settings(instructions=text)
+        else:
+            load_settings(sources={"a": {**sources["a"], "instructions": text}})
+
+    load(4000)
+    with pytest.raises(ConfigurationError, match="4000"):
+        load(4001)
+
+
+def test_a_replay_uses_the_instructions_of_the_run(sources: dict[str, Any], tmp_path: Path) -> None:
+    def settings(instructions: str, own: str) -> Any:
+        changed = {"a": {**sources["a"], "instructions": own}, "b": sources["b"]}
+        return load_settings(
+            sources=changed, source="a", instructions=instructions, cache_dir=tmp_path / "cache", short_table_rows=50
+        )
+
+    model = ScriptedModel({"GeneratedSQL": [LIST], "SQLValidation": [{"is_valid": True}]})
+    recorded = settings(GLOBAL, OWN)
+    output = build_graph(Services(recorded, model=model)).invoke({"question": "Which things are there?"})
+    store, trace_id = open_store(recorded), output["audit"]["trace_id"]
+    start = store.run(trace_id)[0].content
+
+    assert (start["settings"]["instructions"], start["source_instructions"]) == (GLOBAL, {"a": OWN})
+    assert replay(store, trace_id, settings("", "others")).differences == []
