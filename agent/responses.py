@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agent.answers.text import format_cell
+from agent.answers.text import format_cell, without_tables
 from agent.charts.png import png_of_option
 from agent.errors import DriverMissing
 from agent.messages import Language, language_of
@@ -34,8 +34,7 @@ def document(title: str, page: str) -> str:
 
 def text_of(answer: str) -> str:
     """Return the paragraphs of `answer` as HTML, without Markdown tables, which are rendered separately."""
-    parts = [part for part in answer.split("\n\n") if part.strip() and not part.startswith("| ")]
-    return "".join(f"<p>{escape(part)}</p>" for part in parts)
+    return "".join(f"<p>{escape(part)}</p>" for part in without_tables(answer).split("\n\n") if part.strip())
 
 
 def table_of(table: AnswerTable, language: Language) -> str:

@@ -370,7 +370,9 @@ class Settings(ServiceSettings):
     max_dataset_rows: int = Field(50_000_000, ge=1, description="Maximum number of rows of a dataset.")
     max_dataset_columns: int = Field(2000, ge=1, description="Maximum number of columns of a dataset.")
     short_table_rows: int = Field(
-        20, ge=1, description="A table with at most this number of rows is shown without a narrated answer."
+        20,
+        ge=1,
+        description="For a result of at most this number of rows, the answer is a sentence built without a model call.",
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("datasphinx"),

@@ -36,12 +36,46 @@ def masked(result: Result) -> Result:
     return {**result, "rows": masked_rows(result["rows"], set(secret))} if secret else result
 
 
+class QueryCondition(TypedDict):
+    """A condition on the rows of a query: the words for a column, an operator, and the values it is compared with."""
+
+    column: str
+    operator: str
+    """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `contains`, `starts`, `ends`, `missing` or `present`.
+
+    `=` with several values means one of them, and `≠` none of them."""
+    values: list[Any]
+
+
+class QuerySummary(TypedDict):
+    """What a query returns, as far as a sentence about its rows needs it."""
+
+    subject: str
+    """The words for the table whose rows it counts or lists; empty if it reads several."""
+    tables: list[str]
+    """The words for the table of each output; empty for a computed one. No entries if unknown."""
+    aggregated: bool
+    """Whether its rows are groups."""
+    keys: list[int]
+    """The indexes of the outputs that name the groups."""
+    single: str
+    """`count` if its only output is a number of rows, `condition` if it is true or false, else empty."""
+    order: tuple[int, bool] | None
+    """The index of the output by which the rows are sorted, and whether it descends."""
+    conditions: list[QueryCondition]
+    constants: list[str]
+    """The constants of the statement as text."""
+    more_conditions: bool
+    """Whether it has conditions without words: on computed values, secret columns or other queries."""
+
+
 class KeptResult(TypedDict):
     """The result of a query of the analyst, with its dataset and statement."""
 
     dataset_id: str
     sql: str
     result: Result
+    summary: QuerySummary
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ from agent.messages import Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
+from agent.sql.summary import summarize_query
 from agent.state import State
 from agent.types import Turn
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
-    """Return text, output type, value, table and chart; a model narrates only a result that is too long to be shown.
+    """Return text, output type, value, table and chart; a model writes the text only of a long result or on request.
 
     The text ends with the assumptions. The answer becomes the last turn of the conversation; it replaces a turn that
     the user rejected or asked for in another form.
@@ -31,7 +32,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     roles, max_rows = services.roles, services.settings.short_table_rows
-    source = services.source(state.get("source"))
+    source, language = services.source(state.get("source")), language_of(state["question"])
     is_low = effort_of(state, services.settings) == "low"
     output = compose_answer(
         state["question"],
@@ -40,12 +41,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         max_rows=max_rows,
         requested=requested,
         sql=sql,
+        summary=summarize_query(sql, source.catalog),
         charts=[chart] if chart else [],
         instructions=source.instructions,
     )
     if roles.caveat:
         note(roles.caveat)
-    language = language_of(state["question"])
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumptions = assumptions_of(
         state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 import prompts
+from agent.answers.filters import condition_words
 from agent.core.prompt_data import escaped, shortened
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
@@ -13,7 +14,7 @@ from agent.llm.client import ModelClient
 from agent.llm.schemas import NarratedAnswer
 from agent.messages import Language
 from agent.record.step import note
-from agent.types import OutputType, Result, masked
+from agent.types import OutputType, QuerySummary, Result, masked
 
 LANGUAGES: dict[Language, str] = {"en": "English", "ru": "Russian", "zh": "Chinese"}
 """Names of the languages in prompts."""
@@ -26,26 +27,28 @@ def narrate(
     results: Mapping[str, Result],
     output_type: OutputType,
     language: Language,
+    summary: QuerySummary,
     model: ModelClient,
     draft: str = "",
     instructions: str = "",
 ) -> str | None:
     """Return a few sentences about `results`, the main result first; `draft` is a text the model has already written.
 
-    `instructions` is the operator's text for prompts.
-
-    Values of secret columns are masked first, so that no prompt contains them. If the rows do not support a figure or
-    claim, the model gets these claims with the reasons and rewrites the text once. Returns None if the model fails or
-    the second text has an unsupported claim too.
+    `summary` is the summary of the main statement, and `instructions` the operator's text for prompts. Values of
+    secret columns are masked first, so that no prompt contains them. If the rows do not support a figure or claim, the
+    model gets these claims with the reasons and rewrites the text once. Returns None if the model fails or the second
+    text has an unsupported claim too.
     """
     results = {name: masked(result) for name, result in results.items()}
-    messages = _messages(question, results, output_type, language, model, instructions)
+    filters = condition_words(summary["conditions"], language)
+    in_prompt = filters or (["not known"] if summary["more_conditions"] else ["none"])
+    messages = _messages(question, results, output_type, language, in_prompt, model, instructions)
     try:
         text = draft or _ask(model, messages)
-        objections = _objections(text, results, question)
+        objections = _objections(text, results, question, filters)
         if objections:
             text = _ask(model, [*messages, AIMessage(text), _correction(objections)])
-            objections = _objections(text, results, question)
+            objections = _objections(text, results, question, filters)
     except Exception as error:
         # The rows can be returned without a narration, so no error ends the run here.
         note(f"narration failed: {error}")
@@ -57,9 +60,9 @@ def _ask(model: ModelClient, messages: list[BaseMessage]) -> str:
     return model.ask(NarratedAnswer, messages).answer.strip()
 
 
-def _objections(text: str, results: Mapping[str, Result], question: str) -> list[Objection]:
-    """Return the claims of `text` that the results do not support, and note them."""
-    objections = unsupported_claims(text, list(results.values()), question)
+def _objections(text: str, results: Mapping[str, Result], question: str, filters: Sequence[str]) -> list[Objection]:
+    """Return the claims of `text` that neither the results nor the filters support, and note them."""
+    objections = unsupported_claims(text, list(results.values()), question, filters)
     if objections:
         claims = dict.fromkeys(objection.claim for objection in objections)
         note(f"narration rejected, unsupported claims: {', '.join(claims)}")
@@ -80,6 +83,7 @@ def _messages(
     results: Mapping[str, Result],
     output_type: OutputType,
     language: Language,
+    filters: Sequence[str],
     model: ModelClient,
     instructions: str,
 ) -> list[BaseMessage]:
@@ -97,6 +101,7 @@ def _messages(
         language=LANGUAGES[language],
         output_type=output_type,
         question=question,
+        filters=escaped("; ".join(filters)),
         count=str(len(main["rows"])),
         cut=", more exist" if main["truncated"] else "",
         facts=escaped(computed_facts(list(results.values()), question)) or "nothing",

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.answers.narration import narrate
-from agent.answers.text import format_cell, plain_text
+from agent.answers.sentences import sentence_of
+from agent.answers.text import format_cell, markdown_table
 from agent.charts.echarts import chart_of
 from agent.core.failure import error_info, full_text
 from agent.errors import InvalidOutputType
@@ -14,7 +15,17 @@ from agent.messages import Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
 from agent.state import AnalystState, State
-from agent.types import AnswerChart, AnswerTable, ClarifyingQuestion, Option, OutputType, Result, answer_table, masked
+from agent.types import (
+    AnswerChart,
+    AnswerTable,
+    ClarifyingQuestion,
+    Option,
+    OutputType,
+    QuerySummary,
+    Result,
+    answer_table,
+    masked,
+)
 
 _WITH_REASON = ("sql_not_generated", "off_topic")
 _CLARIFICATION_KEYS = ("clarification", "clarifications", "clarification_count", "rejected_sql", "readings")
@@ -28,18 +39,20 @@ def compose_answer(
     max_rows: int,
     requested: OutputType | None,
     sql: str,
+    summary: QuerySummary,
     charts: Sequence[AnswerChart] = (),
     draft: str = "",
     instructions: str = "",
 ) -> dict[str, Any]:
     """Return the output for `results`, which maps table names to results, the main result first.
 
-    `requested` is the output type the user asked for. `charts` are existing charts; without them a chart is derived
-    from the main result. `draft` is an answer already written by a model; without it, `model` narrates only results of
-    more than `max_rows` rows, which are too long to show in full; its prompt ends with the `instructions` of the
-    operator. Without a model there is no narration. The output
-    contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER`, which the record and the
-    thread store, do not.
+    The text is a sentence built from the main result and `summary`, the summary of its statement `sql`, followed by a
+    Markdown table unless the output is a number or a text. `model` writes the text instead, if there is a model, for a
+    result of more than `max_rows` rows, and where the output is to be a text or the question asks for a description of
+    several values; its prompt contains the `instructions` of the operator. `draft` is a text already written by a
+    model. `requested` is the output type the user asked for. `charts` are existing charts; without them a chart is
+    derived from the main result. The output contains values of secret columns; the model's prompt and the text under
+    `LOGGED_ANSWER`, for the record and the thread, do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
@@ -49,11 +62,17 @@ def compose_answer(
     tables = [answer_table(name, result) for name, result in results.items()]
     chart = charts[0] if charts else chart_of(main, question)
     output_type = choose_output_type(question, main, requested, chart)
-    text = None
-    if model and (draft or len(main["rows"]) > max_rows):
-        text = narrate(question, results, output_type, language, model, draft, instructions)
-    logged = _with_truncation_notice(text or plain_text(masked(main), language, max_rows), main, language)
-    text = _with_truncation_notice(text or plain_text(main, language, max_rows), main, language)
+    in_words = requested == "string" or _ASKS_FOR_WORDS.search(question) is not None
+    has_values = len(main["rows"]) > 1 or (len(main["rows"]) == 1 and len(main["columns"]) > 1)
+    narration = None
+    if model and (draft or len(main["rows"]) > max_rows or (in_words and has_values)):
+        narration = narrate(question, results, output_type, language, summary, model, draft, instructions)
+    text = narration or _plain_text(question, main, output_type, summary, language, max_rows)
+    logged = text
+    if main.get("secret") and not narration:
+        logged = _plain_text(question, masked(main), output_type, summary, language, max_rows)
+    notice = _truncation_notice(main, language)
+    text, logged = f"{text}{notice}", f"{logged}{notice}"
     return {
         "answer": text,
         LOGGED_ANSWER: logged,
@@ -67,13 +86,24 @@ def compose_answer(
     }
 
 
-def _with_truncation_notice(text: str, result: Result, language: Language) -> str:
-    """Return `text`, followed by a notice if `result` is truncated; the notice also becomes a note of the audit."""
+def _plain_text(
+    question: str, result: Result, output_type: OutputType, summary: QuerySummary, language: Language, max_rows: int
+) -> str:
+    """Return the sentence about `result`, followed by a Markdown table of its rows unless the output has none."""
+    sentence = sentence_of(question, result, summary, language)
+    if not result["rows"] or (sentence and (_is_single_value(result) or output_type == "string")):
+        return sentence
+    table = markdown_table(result, language, max_rows)
+    return f"{sentence}\n\n{table}" if sentence else table
+
+
+def _truncation_notice(result: Result, language: Language) -> str:
+    """Return a paragraph that says how many rows were read if `result` is truncated; it also becomes a note."""
     if not result["truncated"]:
-        return text
+        return ""
     notice = render("truncated", language, count=len(result["rows"]))
     note(notice)
-    return f"{text}\n\n{notice}"
+    return f"\n\n{notice}"
 
 
 def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
@@ -177,6 +207,11 @@ _ASKS_FOR_CHART = re.compile(
 _ASKS_FOR_OTHER = re.compile(
     r"\b(?:as|in) an? (?:table|list|number|text)\b|\bas (?:table|list|number|text)\b|"
     r"\b(?:таблицей|списком|числом|текстом)\b|\bв виде (?:таблицы|списка|числа|текста)\b|表格|列表",
+    re.IGNORECASE,
+)
+_ASKS_FOR_WORDS = re.compile(
+    r"\b(?:describe|explain|why|summari[sz]e|summary|in words)\b|"
+    r"(?<!\w)(?:опиши|опишите|объясни\w*|поясни\w*|почему|расскажи\w*|словами)(?!\w)|描述|解释|说明|为什么|为何|总结|概述",
     re.IGNORECASE,
 )
 _REQUIREMENTS: dict[OutputType | None, str] = {

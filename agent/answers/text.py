@@ -1,6 +1,7 @@
 """Results as plain text, without a model: every figure is a value of the result."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from agent.messages import Language, render
@@ -42,21 +43,48 @@ def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|")
 
 
-def plain_text(result: Result, language: Language, max_rows: int) -> str:
-    """Return a single value as one line, any other result as a Markdown table of at most `max_rows` rows."""
+def is_identifier(column: str) -> bool:
+    """Return whether the name of a column says that its integers are ids, codes or years."""
+    return _LABEL.search(column) is not None
+
+
+def format_measure(value: Any, column: str, language: Language) -> str:
+    """Return `value` of `column` for a sentence.
+
+    Digits are grouped unless the name of the column says that it is an id or a year. A fraction with more than four
+    decimals, such as an average, has two if it is at least 1.
+    """
+    if isinstance(value, float) and abs(value) >= 1 and round(value, 4) != round(value, 12):
+        value = round(value, 2)
+    return (format_cell if is_identifier(column) else format_value)(value, language)
+
+
+def joined(names: Sequence[str], language: Language, most: int | None = None) -> str:
+    """Return `names` as a list in words, the first `most` of them if there are more.
+
+    >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2)
+    ('a, b and c', 'a, b and others')
+    """
+    comma = "、" if language == "zh" else ", "
+    if most is not None and len(names) > most:
+        return render("answer_and_others", language, names=comma.join(names[:most]))
+    if len(names) < 2:
+        return "".join(names)
+    return render("answer_and", language, names=comma.join(names[:-1]), last=names[-1])
+
+
+def without_tables(answer: str) -> str:
+    """Return `answer` without its Markdown tables, for a reader who sees the rows elsewhere."""
+    return "\n\n".join(part for part in answer.split("\n\n") if not part.startswith("| "))
+
+
+def markdown_table(result: Result, language: Language, max_rows: int) -> str:
+    """Return the first `max_rows` rows as a Markdown table, followed by the number of rows if there are more."""
     rows = result["rows"]
-    if not rows:
-        return render("no_rows", language)
-    if len(rows) == 1 and len(result["columns"]) == 1:
-        (column,), value = result["columns"], rows[0][0]
-        formatted_value = (format_cell if _LABEL.search(column) else format_value)(value, language)
-        if not column.isidentifier():
-            return formatted_value
-        return render("single_value", language, column=column.replace("_", " "), value=formatted_value)
     head = f"| {' | '.join(_escape(one_line(name)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
     body = [f"| {' | '.join(_escape(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
-    parts = ["\n".join([head, line, *body])]
-    if len(rows) > max_rows:
-        parts.append(render("row_count", language, count=format_value(len(rows), language)))
-    return "\n\n".join(parts)
+    table = "\n".join([head, line, *body])
+    if len(rows) <= max_rows:
+        return table
+    return f"{table}\n\n{render('row_count', language, count=format_value(len(rows), language))}"

@@ -1,4 +1,4 @@
-"""Terminal output of a question: progress bars and steps, then statement, rows, answer and cost."""
+"""Terminal output of a question: progress bars and steps, then answer, rows, statement and cost."""
 
 import time
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.answers.progress import step_line
-from agent.answers.text import format_cell
+from agent.answers.text import format_cell, without_tables
 from agent.cli.text import printable
 from agent.conversation.reply import Reply
 from agent.messages import Language, language_of
@@ -111,18 +111,17 @@ def show_steps(updates: Mapping[str, Any], console: Console) -> None:
 
 
 def show(output: Output | Reply, console: Console) -> None:
-    """Print statement, rows, answer, cost and thread id."""
+    """Print answer, rows, statement, cost and thread id."""
     language = language_of(output["answer"])
+    single = output.get("output_type") in {"number", "string"}
+    tables = [rows_table(table, language) for table in output["tables"] if table["rows"] and not single]
+    answer = printable(without_tables(output["answer"]) if tables else output["answer"])
     parts: list[RenderableType] = []
+    if answer:
+        parts.append(Text(answer, style="bold red" if output["error"] else "bold green"))
+    parts += tables
     if output.get("sql"):
         parts.append(Syntax(printable(output["sql"] or ""), "sql", word_wrap=True, background_color="default"))
-    single = output.get("output_type") in {"number", "string"}
-    parts += [rows_table(table, language) for table in output["tables"] if table["rows"] and not single]
-    answer = printable(output["answer"])
-    if output["error"]:
-        parts.append(Text(answer, style="bold red"))
-    elif not answer.startswith("| "):
-        parts.append(Text(answer, style="bold green"))
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
     parts += [Text(f"note: {printable(text)}", style="yellow") for text in output["audit"]["notes"]]

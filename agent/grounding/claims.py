@@ -17,14 +17,21 @@ from agent.messages import language_of
 from agent.types import Result
 
 
-def unsupported_claims(text: str, results: Result | Sequence[Result], question: str) -> list[Objection]:
+def unsupported_claims(
+    text: str, results: Result | Sequence[Result], question: str, filters: Sequence[str] = ()
+) -> list[Objection]:
     """Return the claims of `text` that do not follow from `results`, in order.
 
     A figure has to be a value of the row, period and metric that its sentence names, or be computed from such values:
     totals, averages, medians, shares, differences, changes, ratios, ranks and counts. Superlatives, comparisons and
     directions are compared with the values. Causes, forecasts and sentiments need words in the rows that support them.
-    A claim is supported if one of several results supports it.
+    A claim is supported if one of several results supports it. `filters` are conditions of the statement in words, such
+    as `price > 300`: repeated as they are they claim nothing, and a text may state their values like those of the
+    question.
     """
+    for words_of_filter in filters:
+        text = text.replace(words_of_filter, " " * len(words_of_filter))
+    question = "\n".join([question, *filters])
     results = [results] if isinstance(results, dict) else list(results)
     tables = [Table(result, question) for result in results]
     words = vocabulary_of(language_of(text))

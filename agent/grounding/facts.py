@@ -1,21 +1,24 @@
 """The values of results: columns by content, rows by their names and periods, and computed numbers."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from statistics import fmean, median
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from agent.grounding.dates import Period, part_named, periods_of, periods_of_row, years_alone, years_of
 from agent.grounding.measures import kinds_of, measures_of
 from agent.grounding.numbers import factors_named, figures_of
 from agent.grounding.stems import stem
 from agent.grounding.vocabulary import Vocabulary, all_vocabularies
+from agent.messages import LANGUAGES, render
 from agent.types import Result
 
 _LARGEST = 1e300
 _LONGEST_NAME = 80
+_NO_VALUE = tuple(render("answer_no_value", language) for language in LANGUAGES)
+"""The name of a row without a name in an answer, in every language."""
 _LONGEST_CHINESE_NAME = 40
 _MAX_ROWS = 2_000
 """Maximum number of rows that are read; a longer result counts as truncated. This limits the time of a check."""
@@ -254,8 +257,8 @@ class Column:
     name: str
     kind: Kind
     stems: frozenset[str] = frozenset()
-    measures: frozenset[str] = frozenset()
-    unit: str | None = None
+    question_currency: Callable[[], str | None] = lambda: None
+    """Returns the currency that the question names."""
     factors: frozenset[float] = frozenset()
     """The scales in its name, such as 1e6 for `revenue_mln`; empty without a scale."""
     question_factors: frozenset[float] = frozenset()
@@ -263,6 +266,18 @@ class Column:
     is_change: bool = False
     periods: list[Period] = field(default_factory=list)
     values: list[float | None] = field(default_factory=list)
+
+    @cached_property
+    def measures(self) -> frozenset[str]:
+        """The measures in its name, such as "sales"."""
+        return measures_of(readable(self.name))
+
+    @cached_property
+    def unit(self) -> str | None:
+        """The unit of its figures, by its name, or the currency of the question for an amount of money."""
+        unit = _unit_of(readable(self.name))
+        is_money = unit is None and self.measures and self.kinds <= {"money", "price"}
+        return self.question_currency() if is_money else unit
 
     @property
     def is_additive(self) -> bool:
@@ -330,7 +345,7 @@ class Table:
     def __init__(self, result: Result, question: str) -> None:
         self.result = result
         self.question = question
-        self.rows = result["rows"][:_MAX_ROWS]
+        self.rows = self._with_numbers_of_periods(result)
         self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MAX_ROWS
         self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
         named = [period for name in result["columns"] for period in self._periods_of_name(name)]
@@ -349,6 +364,22 @@ class Table:
         self.labels = [column for column in self.columns if column.kind == "label"]
         self.has_row_periods = any(self.row_periods)
         self.all = self._without_totals()
+
+    def _with_numbers_of_periods(self, result: Result) -> list[list[Any]]:
+        """Return the rows that are read, with numbers in columns of years, months and so on that have them as text."""
+        rows = result["rows"][:_MAX_ROWS]
+        for index, name in enumerate(result["columns"]):
+            texts = [row[index] for row in rows if row[index] is not None]
+            if (
+                texts
+                and part_named(name)
+                and not self._periods_of_name(name)
+                and all(
+                    isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 4 for text in texts
+                )
+            ):
+                rows = [[*row[:index], row[index] and int(row[index]), *row[index + 1 :]] for row in rows]
+        return rows
 
     def _add_years(self, column: "Column") -> None:
         """Treat a column of whole numbers such as `built` as years."""
@@ -380,18 +411,13 @@ class Table:
             )
             dated = bool(part) and all(isinstance(cell, int) and low <= cell <= high for cell in present)
             year_like = all(isinstance(cell, int) and 1900 <= cell <= 2100 for cell in present) and len(present) > 1
-            is_metric = measures_of(words) and not ORDERED.search(words)
-            if dated or (year_like and not is_metric):
+            if dated or (year_like and (ORDERED.search(words) or not measures_of(words))):
                 kind = "period"
             else:
                 kind = "label" if _IDENTIFIER.search(words) else "metric"
         elif present and all(isinstance(cell, str) for cell in present):
             dated = all(len(cell) <= 30 and periods_of(cell) for cell in present)
             kind = "period" if dated else "label"
-        measures = measures_of(words)
-        unit = _unit_of(words)
-        if unit is None and measures and kinds_of(measures) <= {"money", "price"}:
-            unit = self._question_currency
         tokens = [token for token in stems_of(words) if not token.isdecimal()]
         stems = frozenset(token for token in tokens if token not in _GENERIC_STEMS) or frozenset(tokens[:1])
         return Column(
@@ -399,8 +425,7 @@ class Table:
             name,
             kind,
             stems,
-            measures,
-            unit,
+            lambda: self._question_currency,
             _factors_of(words),
             frozenset(factors_named([self.question])),
             bool(_RATE.search(words))
@@ -472,12 +497,13 @@ class Table:
         return names.values()
 
     def _rows_by_cell(self, column: Column, longest: int) -> dict[str, int]:
-        """Return the rows of each text of a column that has at most `longest` characters."""
+        """Return the rows of each text of a column that has at most `longest` characters, and those without a value."""
         rows: dict[str, int] = {}
         for at, row in enumerate(self.rows):
-            text = str(row[column.index])
-            if row[column.index] is not None and len(text) <= longest:
-                rows[text] = rows.get(text, 0) | 1 << at
+            cell = row[column.index]
+            for text in _NO_VALUE if cell is None else (str(cell),):
+                if len(text) <= longest:
+                    rows[text] = rows.get(text, 0) | 1 << at
         return rows
 
     @cached_property

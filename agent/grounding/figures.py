@@ -429,7 +429,8 @@ class Figures(Counts):
         exact = self.reading.unit_of(figure) in CURRENCIES or any(decimals for _, decimals in figure.readings)
         if figure.kind != "times" and not self._says_ratio() and not (single and exact):
             return
-        per_unit = Column(one.index, "", "metric", unit=one.unit)
+        per_unit = Column(one.index, "", "metric")
+        per_unit.unit = one.unit
         base_units = max(one.factors, default=1.0) / max(two.factors, default=1.0)
         yield from (Fact(value * scale, "value", per_unit) for scale in {1.0, base_units})
         yield Fact(value, "ratio")

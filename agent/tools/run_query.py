@@ -10,6 +10,7 @@ from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import compile_spec, run
 from agent.queryspec.dialect import spec_dialect
 from agent.queryspec.spec import QuerySpec, read_spec
+from agent.sql.summary import summarize_query
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
 from agent.types import KeptResult, Result, masked
 
@@ -43,9 +44,10 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     tables = {name: table for name, table in source.catalog.tables.items() if name in bench.dataset_ids}
     datasets = Datasets(main, tables)
     result = run(arguments.query, datasets, source, cancellation)
-    sql = compile_spec(arguments.query, datasets, spec_dialect(source.catalog.dialect)).sql
+    compiled = compile_spec(arguments.query, datasets, spec_dialect(source.catalog.dialect))
+    summary = summarize_query(compiled.sql, source.catalog, compiled.parameters)
     result_id = f"r{len(bench.results) + 1}"
-    kept = KeptResult(dataset_id=main, sql=sql, result=result)
+    kept = KeptResult(dataset_id=main, sql=compiled.sql, result=result, summary=summary)
     return Outcome(result_content(result_id, result), len(result["rows"]), kept=kept)
 
 

@@ -19,13 +19,15 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     if not conclusion:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]
+    main = state["results"][ids[0]]
     output = compose_answer(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
         services.roles.text_writer,
         max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
-        sql=state["results"][ids[0]]["sql"],
+        sql=main["sql"],
+        summary=main["summary"],
         charts=[drawing["chart"] for drawing in state["drawn"]],
         draft=conclusion["answer"],
         instructions=services.instructions(state.get("source")),

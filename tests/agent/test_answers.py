@@ -204,7 +204,7 @@ def numbers(folder: Path, *values: float | None) -> str:
         (0.00001, "1e-05", "1e-05", "1e-05"),
         (-1000.0, "-1,000", "-1\u00a0000", "-1,000"),
         (0.0, "0", "0", "0"),
-        (None, "–", "–", "–"),
+        (None, "no value", "нет значения", "无值"),
     ],
 )
 def test_figures_are_written_as_the_language_does(
@@ -213,37 +213,40 @@ def test_figures_are_written_as_the_language_does(
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT MAX(n) AS top_n FROM things"}] * 3})
     source = numbers(tmp_path, value)
 
-    questions = ("What is the maximum n?", "Каков максимум n среди вещей?", "最大的n是多少？")
+    questions = ("Show the top n", "Покажи самое большое n", "显示最大的n")
     answers = [agent.ask(question, source=source)["answer"] for question in questions]
-    assert answers == [f"top n: {en}", f"top n: {ru}", f"top n：{zh}"]
+    assert answers == [f"Top n: {en}.", f"Top n: {ru}.", f"Top n：{zh}。"]
 
 
 @pytest.mark.parametrize(
     ("column", "told"),
     [
-        ("year", "year: 2025"),
-        ("best_year", "best year: 2025"),
-        ("customer_id", "customer id: 2025"),
-        ("Год", "Год: 2025"),
-        ("年份", "年份: 2025"),
-        ("paid", "paid: 2,025"),
-        ("codes", "codes: 2,025"),
+        ("year", "Year: 2025."),
+        ("best_year", "Best year: 2025."),
+        ("customer_id", "Customer id: 2025."),
+        ("Год", "Год: 2025."),
+        ("年份", "年份: 2025."),
+        ("paid", "Paid: 2,025."),
+        ("codes", "Codes: 2,025."),
     ],
 )
 def test_year_or_id_is_not_grouped(scripted: Scripted, column: str, told: str) -> None:
-    assert ask(scripted, f'SELECT 2025 AS "{column}"')["answer"] == told
+    assert ask(scripted, f'SELECT 2025 AS "{column}"', "Show it")["answer"] == told
 
 
 def test_column_without_a_name_of_its_own_is_not_told(scripted: Scripted) -> None:
-    output = ask(scripted, "SELECT COUNT(*) FROM orders")
+    output = ask(scripted, "SELECT SUM(quantity) FROM order_items", "Units")
 
-    assert output["answer"] == f"{output['value']:,}"
+    assert output["answer"] == f"{output['value']:,}."
 
 
-def test_short_result_is_a_markdown_table(scripted: Scripted) -> None:
+def test_short_result_is_a_sentence_and_a_markdown_table(scripted: Scripted) -> None:
     output = ask(scripted, "SELECT 'Europe' AS name, 2024 AS year, 0.5 AS share, NULL AS missing")
 
-    assert output["answer"] == ("| name | year | share | missing |\n|---|---|---|---|\n| Europe | 2024 | 0.5 | – |")
+    assert output["answer"].split("\n\n") == [
+        "Name: Europe; year: 2024; share: 0.5; missing: no value.",
+        "| name | year | share | missing |\n|---|---|---|---|\n| Europe | 2024 | 0.5 | – |",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -310,9 +313,11 @@ def test_hostile_cells_stay_in_their_cell(scripted: Scripted, tmp_path: Path, ho
         "List word and n", source=source
     )
 
-    lines = output["answer"].split("\n")
+    sentence, table = output["answer"].split("\n\n")
+    assert "\n" not in sentence
+    lines = table.split("\n")
     assert len(lines) == 4
-    assert len(output["answer"]) < 300
+    assert len(output["answer"]) < 400
     shown = cells(lines[2])
     assert len(shown) == 2 or not hostile.strip()
     assert shown[-1] == "1"
@@ -327,7 +332,9 @@ def test_hostile_column_names_stay_in_their_cell(scripted: Scripted, tmp_path: P
     agent = scripted({"GeneratedSQL": [{"sql": f'SELECT "{name}", n FROM things'}]})
     output = agent.ask("List n of things", source=source)
 
-    lines = output["answer"].split("\n")
+    sentence, table = output["answer"].split("\n\n")
+    assert "\n" not in sentence and len(sentence) < 200
+    lines = table.split("\n")
     assert len(lines) == 4
     assert len(cells(lines[0])) == 2
     assert len(lines[0]) < 100
@@ -337,11 +344,12 @@ def test_two_columns_of_one_name_both_stand_in_the_answer(scripted: Scripted) ->
     output = ask(scripted, "SELECT 1 AS n, 2 AS n")
 
     assert output["tables"][0] == {"name": "result", "columns": ["n", "n"], "rows": [[1, 2]]}
-    assert cells(output["answer"].splitlines()[2]) == ["1", "2"]
+    assert cells(output["answer"].splitlines()[-1]) == ["1", "2"]
 
 
 # Narration
 
+PLAIN_LONG = "Rows: 30.\n\n| order_id | total_amount |"
 LONG = {"sql": "SELECT order_id, total_amount FROM orders ORDER BY order_id LIMIT 30"}
 
 
@@ -390,7 +398,7 @@ def test_invented_figure_rejects_the_narration(scripted: Scripted, text: str) ->
 
     assert output["error"] is None
     assert text not in output["answer"]
-    assert output["answer"].startswith("| order_id | total_amount |")
+    assert output["answer"].startswith(PLAIN_LONG)
     assert any("narration rejected" in note for note in output["audit"]["notes"])
 
 
@@ -410,7 +418,7 @@ def test_narration_that_invents_twice_is_given_up(scripted: Scripted) -> None:
     agent = narrating(scripted, *[narrated(f"There are {count} customers.") for count in (31, 32, 30)])
     output = agent.ask("List orders with their amounts")
 
-    assert output["answer"].startswith("| order_id | total_amount |")
+    assert output["answer"].startswith(PLAIN_LONG)
     assert [text for text in output["audit"]["notes"] if "rejected" in text] == [
         "narration rejected, unsupported claims: 31",
         "narration rejected, unsupported claims: 32",
@@ -433,7 +441,7 @@ def test_narration_that_fails_leaves_the_rows(scripted: Scripted, answers: list[
     output = narrating(scripted, *answers).ask("List orders with their amounts")
 
     assert output["error"] is None
-    assert output["answer"].startswith("| order_id | total_amount |")
+    assert output["answer"].startswith(PLAIN_LONG)
 
 
 def test_model_does_not_decide_the_form(scripted: Scripted) -> None:
@@ -571,7 +579,7 @@ def test_budget_that_is_used_up_after_the_statement_leaves_the_answer(scripted: 
     output = narrating(scripted, narrated("30 orders"), max_llm_calls=limit).ask("List orders with their amounts")
 
     assert output["error"] is None
-    assert output["answer"].startswith("| order_id | total_amount |")
+    assert output["answer"].startswith(PLAIN_LONG)
     assert output["audit"]["llm_calls"] == limit
 
 

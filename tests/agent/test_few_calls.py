@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC, calls
+from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC, calls, prompts
 from tests.conftest import ScriptedAgent
 from tests.databases import make_table, url
 
@@ -80,3 +80,49 @@ def test_reading_a_new_source_costs_no_call(scripted: Scripted, tmp_path: Path) 
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT SUM(n) AS n FROM things"}]}, enable_sql_validation=False)
 
     assert agent.ask("Sum of n over things", source=url(path))["audit"]["llm_calls"] == 1
+
+
+BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}
+NARRATED = {"answer": "delivered has 9,488 orders.", "output_type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("question", "output_type"),
+    [
+        ("How many orders are there in each status?", "string"),
+        ("Describe the orders by status", None),
+        ("Why do the orders differ by status?", None),
+        ("Опиши заказы по статусам", None),
+        ("描述各状态的订单", None),
+    ],
+)
+def test_words_on_request_cost_one_call(scripted: Scripted, question: str, output_type: str | None) -> None:
+    agent = scripted({"GeneratedSQL": [BY_STATUS], "NarratedAnswer": [NARRATED]}, clarify="never")
+    output = agent.ask(question, output_type=output_type)
+
+    assert output["answer"] == NARRATED["answer"]
+    assert calls(agent)["NarratedAnswer"] == 1
+
+
+@pytest.mark.parametrize("sql", [COUNT["sql"], "SELECT status FROM orders WHERE total_amount < 0"])
+def test_a_single_value_and_no_rows_are_never_narrated(scripted: Scripted, sql: str) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": sql}]})
+    agent.ask("Describe the orders", output_type="string")
+
+    assert "NarratedAnswer" not in calls(agent)
+
+
+def test_a_string_is_a_sentence_where_the_model_fails(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [BY_STATUS], "NarratedAnswer": ["", ""]})
+    output = agent.ask("How many orders are there in each status?", output_type="string")
+
+    assert output["value"] == output["answer"] == "Most orders: delivered (9,488); fewest: pending (32)."
+
+
+def test_the_prompt_of_a_narration_has_the_filters(scripted: Scripted) -> None:
+    sql = "SELECT order_id FROM orders WHERE status = 'shipped' AND ordered_on LIKE '2025%' LIMIT 30"
+    agent = scripted({"GeneratedSQL": [{"sql": sql}], "NarratedAnswer": ["", ""]})
+    agent.ask("List shipped orders of 2025")
+
+    (prompt, *_) = prompts(agent, "NarratedAnswer")
+    assert "status = shipped; ordered on = 2025" in prompt

@@ -139,7 +139,7 @@ def test_a_count_is_no_secret(make: Make) -> None:
     output = run.ask("How many email addresses do the staff have?")
     assert output["value"] == ROWS
     assert "secret" not in output["tables"][0]
-    assert f"addresses: {ROWS}" in run.seen
+    assert f"Addresses: {ROWS}." in run.seen
 
 
 def test_hashes_on_the_record_are_of_masked_rows(make: Make) -> None:

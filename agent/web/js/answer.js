@@ -11,12 +11,11 @@ import { tableView } from "./table.js";
 
 /** Return the view of an output with an answer or an error to what was `said`; its heading, of class `focus`, takes the focus. */
 export function answerView(output, steps, said) {
-  const single = ["number", "string"].includes(output.output_type);
-  const tables = single ? [] : output.tables.filter((table) => table.rows.length);
+  const tables = shownTables(output);
   return make("div", { class: "answer" },
     say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"),
     figure(output),
-    words(output, tables),
+    words(output),
     ...output.charts.map((chart) => chartView(chart, said)),
     ...tables.map((table) => tableView(table, output.sql)),
     output.sql ? sqlView(output.sql) : null,
@@ -30,9 +29,18 @@ function figure({ output_type, value, tables }) {
   return say(make("p", { class: "figure" }), () => (plain ? String(value) : numberText(value)));
 }
 
-function words(output, tables) {
-  // A plain answer of several rows is a table in Markdown, and the table stands below.
-  if (tables.length && output.answer.startsWith("| ")) return null;
+/** Return what an output says, without Markdown tables where the rows are shown beside it. */
+export function wordsOf(output) {
+  return shownTables(output).length ? output.answer.split("\n\n").filter((part) => !part.startsWith("| ")).join("\n\n") : output.answer;
+}
+
+function shownTables({ output_type, tables }) {
+  return ["number", "string"].includes(output_type) ? [] : tables.filter((table) => table.rows.length);
+}
+
+function words(output) {
+  const text = wordsOf(output);
+  if (!text) return null;
   const kind = output.error ? "words error" : "words";
-  return make("p", { class: kind, dir: "auto", role: output.error ? "alert" : null }, output.answer);
+  return make("p", { class: kind, dir: "auto", role: output.error ? "alert" : null }, text);
 }

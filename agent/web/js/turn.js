@@ -1,6 +1,7 @@
 /** One turn of a conversation: what the user said, and what came of it. */
 
 import { announce } from "./announce.js";
+import { wordsOf } from "./answer.js";
 import { byId, make } from "./dom.js";
 import { run } from "./events.js";
 import { say, text } from "./language.js";
@@ -25,7 +26,7 @@ export class Turn {
     this.element.scrollIntoView({ block: "start" });
     try {
       const output = await this.output(steps);
-      this.show(this.view(output, steps.element), output.answer);
+      this.show(this.view(output, steps.element), wordsOf(output));
       return output;
     } catch (error) {
       this.show(failureView(error, () => this.again()), "");

@@ -34,7 +34,7 @@ def test_one_query_is_the_answer(ask: Ask, returns: str) -> None:
 
     assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
     assert tools(output) == ["create_dataset", "get_schema", "run_query"]
-    assert output["answer"].startswith("| 账号")
+    assert output["answer"].startswith("Returns：alpha（30）、beta（70）。\n\n| 账号")
     assert any("often wrong" in note for note in output["audit"]["notes"])
     assert "2 of 2 candidate queries agree on the result" in output["audit"]["notes"]
     assert all("退货数量" in call.prompt for call in model.calls) and len(model.calls) == 2

@@ -395,7 +395,7 @@ def test_a_figure_invented_twice_leaves_the_rows(analyst: Analyst, dataset: str)
     steps = [query(dataset), step("finish", answer="beta has 71 returns.")]
     output = analyst(steps, [{"answer": "It has 72.", "output_type": "string"}]).ask(datasets=[dataset])
 
-    assert output["answer"].startswith("| 账号 | returns |")
+    assert output["answer"].startswith("Returns: alpha (30) and beta (70).\n\n| 账号 | returns |")
     assert output["error"] is None
 
 

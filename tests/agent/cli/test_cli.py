@@ -32,7 +32,7 @@ def test_an_answer_with_its_steps_sql_and_cost(server: FakeOpenAI, run: Run) -> 
     code, out, err = run("ask", "How many orders are there?")
     assert code == errors.ANSWERED
     assert COUNT["sql"] in out
-    assert "orders: 10,127" in out
+    assert "There are 10,127 orders." in out
     assert "2 model calls · 240 + 60 tokens · price unknown" in out
     assert [line.split()[1] for line in err.splitlines()][0] == "retrieve_tables"
     assert "✓ execute_sql" in err

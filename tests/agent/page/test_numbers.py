@@ -70,10 +70,10 @@ def test_measures_are_grouped_and_what_is_none_is_not(visit: Visit) -> None:
 @pytest.mark.parametrize(
     ("sql", "figure", "words"),
     [
-        ("SELECT 2025 AS year", "2025", "year: 2025"),
-        ("SELECT 10042 AS customer_id", "10042", "customer id: 10042"),
-        ("SELECT 12345 AS population", "12,345", "population: 12,345"),
-        ("SELECT 9007199254740993 AS total", "9,007,199,254,740,993", "total: 9007199254740993"),
+        ("SELECT 2025 AS year", "2025", "Year: 2025."),
+        ("SELECT 10042 AS customer_id", "10042", "Customer id: 10042."),
+        ("SELECT 12345 AS population", "12,345", "Population: 12,345."),
+        ("SELECT 9007199254740993 AS total", "9,007,199,254,740,993", "Total: 9007199254740993."),
     ],
 )
 def test_a_figure(visit: Visit, sql: str, figure: str, words: str) -> None:

@@ -1,0 +1,76 @@
+"""The filters of a query in words."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from babel.dates import format_date
+
+from agent.answers.text import format_measure, joined
+from agent.messages import Language, render
+from agent.schema.describe import one_line
+from agent.types import QueryCondition, QuerySummary
+
+_VALUE_CHARS = 40
+_MAX_VALUES = 4
+_MONTH = {"en": "LLLL y", "ru": "LLLL y", "zh": "y年M月"}
+
+
+def filters_text(summary: QuerySummary, language: Language) -> str:
+    """Return a sentence with the filters of a query, and that it has others if there are any; empty without filters."""
+    conditions = condition_words(summary["conditions"], language)
+    words = ("，" if language == "zh" else ", ").join(conditions)
+    if not conditions:
+        return render("answer_filters_in_sql", language) if summary["more_conditions"] else ""
+    code = "answer_filters" if len(conditions) > 1 else "answer_filter"
+    return render("answer_filters_and_more" if summary["more_conditions"] else code, language, conditions=words)
+
+
+def condition_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:
+    """Return `conditions` in words, such as `city = New York` and `ordered on = 2024`."""
+    return [_words(condition, language) for condition in conditions]
+
+
+def _words(condition: QueryCondition, language: Language) -> str:
+    column, operator, values = one_line(condition["column"]), condition["operator"], condition["values"]
+    if operator in {"missing", "present"}:
+        return render(f"filter_{operator}", language, column=column)
+    if operator == "during":
+        first, last = date.fromisoformat(values[0]), date.fromisoformat(values[1])
+        return f"{column} = {period_words(first, last, language)}"
+    shown = [_value(value, column, language) for value in values]
+    if operator == "between":
+        return render("filter_range", language, column=column, first=shown[0], last=shown[1])
+    if operator in {"contains", "starts", "ends"}:
+        return render(f"filter_{operator}", language, column=column, value=shown[0])
+    if len(shown) > _MAX_VALUES:
+        return f"{column} {operator} {joined(shown, language, _MAX_VALUES)}"
+    if operator == "≠":
+        return f"{column} ≠ {', '.join(shown)}"
+    if len(shown) > 1:
+        values_text = ("、" if language == "zh" else ", ").join(shown[:-1])
+        return f"{column} {operator} {render('filter_or', language, values=values_text, last=shown[-1])}"
+    return f"{column} {operator} {shown[0]}"
+
+
+def period_words(first: date, last: date, language: Language) -> str:
+    """Return the days from `first` to `last` as years or months if they are whole ones, else as ISO dates.
+
+    >>> period_words(date(2025, 12, 1), date(2025, 12, 31), "en")
+    'December 2025'
+    """
+    following = last + timedelta(days=1) if last < date.max else last
+    if first.day == first.month == following.day == following.month == 1:
+        return str(first.year) if first.year == last.year else f"{first.year} – {last.year}"
+    if first.day == following.day == 1:
+        names = [format_date(day, _MONTH[language], locale=language) for day in (first, last)]
+        return " – ".join(dict.fromkeys(names))
+    return " – ".join(dict.fromkeys([first.isoformat(), last.isoformat()]))
+
+
+def _value(value: Any, column: str, language: Language) -> str:
+    if isinstance(value, bool):
+        return render("answer_yes" if value else "answer_no", language).lower()
+    if isinstance(value, str):
+        return one_line(value, _VALUE_CHARS) or '""'
+    return format_measure(value, column, language)

@@ -1,0 +1,420 @@
+"""What a query returns, as far as a sentence about its rows needs it: its filters, grouping, order and tables."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from agent.grounding.facts import readable
+from agent.schema.catalog import Catalog
+from agent.sql.guard import parse
+from agent.sql.parameters import Value, with_literals
+from agent.types import QueryCondition, QuerySummary
+
+EMPTY_SUMMARY = QuerySummary(
+    subject="",
+    tables=[],
+    aggregated=False,
+    keys=[],
+    single="",
+    order=None,
+    conditions=[],
+    constants=[],
+    more_conditions=False,
+)
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "≠", exp.LT: "<", exp.LTE: "≤", exp.GT: ">", exp.GTE: "≥",
+}  # fmt: skip
+_SWAPPED = {"=": "=", "≠": "≠", "<": ">", "≤": "≥", ">": "<", "≥": "≤"}
+_NEGATED = {"=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">", "missing": "present", "present": "missing"}
+_WRAPPERS = (
+    exp.Paren, exp.Cast, exp.TryCast, exp.Lower, exp.Upper, exp.Trim, exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
+)  # fmt: skip
+"""Functions that a comparison in words may leave out."""
+_GENERIC_NAMES = {"name", "title", "label", "code", "id"}
+_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
+_PERIOD_PREFIX = re.compile(r"(\d{4})(?:-(\d{2}))?-?")
+_MAX_DEPTH = 20
+
+
+def summarize_query(sql: str, catalog: Catalog, parameters: Mapping[str, Value] | None = None) -> QuerySummary:
+    """Return the summary of `sql`, with `parameters` in place of its parameters.
+
+    Conditions on secret columns are among those that have no words. A statement that cannot be parsed has an empty
+    summary with such conditions.
+    """
+    try:
+        (parsed,) = parse(sql, catalog.dialect)
+    except ValueError:
+        return {**EMPTY_SUMMARY, "more_conditions": True}
+    tree = with_literals(parsed, parameters or {})
+    while isinstance(tree, exp.Subquery):
+        tree = tree.this
+    secret = {column.name.lower() for table in catalog.tables.values() for column in table.columns if column.secret}
+    reader = _Reader(catalog, secret, {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)})
+    if not isinstance(tree, exp.Select):
+        has_more = tree.find(exp.Where, exp.Having) is not None
+        return {**EMPTY_SUMMARY, "more_conditions": has_more}
+    reader.read(tree)
+    single = _single(tree)
+    for query in tree.expressions[0].find_all(exp.Select) if single == "condition" else ():
+        reader.read(query)
+    return QuerySummary(
+        subject=reader.subject(tree),
+        tables=reader.output_tables(tree),
+        aggregated=reader.is_aggregated(tree),
+        keys=_keys(tree),
+        single=single,
+        order=_order(tree),
+        conditions=_merged(reader.conditions),
+        constants=[literal.name for literal in tree.find_all(exp.Literal)],
+        more_conditions=reader.has_more,
+    )
+
+
+class _Origin(NamedTuple):
+    """The table and column that a column of a query comes from."""
+
+    table: str
+    column: str
+
+
+class _Reader:
+    """Reader of the conditions on the rows of a query and of the queries that it reads."""
+
+    def __init__(self, catalog: Catalog, secret: Collection[str], ctes: Mapping[str, exp.Expr]) -> None:
+        self.catalog, self.secret, self.ctes = catalog, secret, ctes
+        self.conditions: list[QueryCondition] = []
+        self.has_more = False
+
+    def sources(self, select: exp.Select) -> dict[str, exp.Expr | str]:
+        """Return the sources of `select` by alias: the query of a derived table, or the name of a stored table."""
+        sources: dict[str, exp.Expr | str] = {}
+        from_ = select.args.get("from_")
+        for node in [*([from_.this] if from_ else []), *(join.this for join in select.args.get("joins") or ())]:
+            if isinstance(node, exp.Subquery):
+                sources[node.alias.lower()] = node.unnest()
+            elif isinstance(node, exp.Table):
+                cte = None if node.db else self.ctes.get(node.name.lower())
+                sources[node.alias_or_name.lower()] = cte or node.name
+        return sources
+
+    def read(self, select: exp.Select, depth: int = 0) -> None:
+        """Collect the conditions on the rows of `select`."""
+        if depth > _MAX_DEPTH:
+            self.has_more = True
+            return
+        for source in self.sources(select).values():
+            if isinstance(source, exp.Select):
+                self.has_more = self.has_more or source.args.get("limit") is not None
+                self.read(source, depth + 1)
+            elif isinstance(source, exp.Expr):
+                self.has_more = self.has_more or source.find(exp.Where, exp.Having) is not None
+        for join in select.args.get("joins") or ():
+            is_outer = bool(join.side or join.kind in {"SEMI", "ANTI"})
+            for part in _conjuncts(join.args.get("on")):
+                if not _joins_columns(part):
+                    self._add(part, select, is_wordless=is_outer)
+        for clause in ("where", "having", "qualify"):
+            node = select.args.get(clause)
+            for part in _conjuncts(node.this if node else None):
+                self._add(part, select)
+
+    def _add(self, node: exp.Expr, select: exp.Select, *, is_wordless: bool = False) -> None:
+        if _joins_columns(node):
+            return
+        condition = None if is_wordless or node.find(exp.Query) else self._condition(node, select)
+        if condition is None:
+            self.has_more = True
+        elif condition not in self.conditions:
+            self.conditions.append(condition)
+
+    def _condition(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
+        node = node.unnest()
+        if isinstance(node, exp.Not):
+            condition = self._condition(node.this, select)
+            operator = condition and _NEGATED.get(condition["operator"])
+            return {**condition, "operator": operator} if condition and operator else None
+        if isinstance(node, exp.Or):
+            return self._alternatives(node, select)
+        if isinstance(node, exp.Column):
+            return self._on_column(node, select, "=", [True])
+        if isinstance(node, exp.Is):
+            is_null = isinstance(node.expression, exp.Null)
+            values = [] if is_null else [_value(node.expression)]
+            return self._on_column(node.this, select, "missing" if is_null else "=", values)
+        if isinstance(node, exp.Like | exp.ILike):
+            return self._like(node, select)
+        return self._comparison(node, select)
+
+    def _alternatives(self, node: exp.Or, select: exp.Select) -> QueryCondition | None:
+        """Return a condition for several values of one column."""
+        parts = [self._condition(part, select) for part in node.flatten()]
+        conditions = [part for part in parts if part and part["operator"] == "="]
+        columns = {condition["column"] for condition in conditions}
+        if len(conditions) < len(parts) or len(columns) > 1:
+            return None
+        return {**conditions[0], "values": [value for condition in conditions for value in condition["values"]]}
+
+    def _comparison(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
+        if isinstance(node, exp.In):
+            return self._on_column(node.this, select, "=", [_value(item) for item in node.expressions] or [None])
+        if isinstance(node, exp.Between):
+            bounds = [_value(node.args["low"]), _value(node.args["high"])]
+            return self._on_column(node.this, select, "between", bounds)
+        operator = _OPERATORS.get(type(node))
+        if operator is None:
+            return None
+        left, right = node.this, node.expression
+        if _value(right) is None:
+            left, right, operator = right, left, _SWAPPED[operator]
+        return self._on_column(left, select, operator, [_value(right)])
+
+    def _like(self, node: exp.Like | exp.ILike, select: exp.Select) -> QueryCondition | None:
+        pattern = _value(node.expression)
+        if not isinstance(pattern, str):
+            return None
+        text = pattern.strip("%")
+        if not text or re.search(r"[%_\\]", text):
+            return None
+        begins, ends = pattern.startswith("%"), pattern.endswith("%")
+        period = _PERIOD_PREFIX.fullmatch(text) if ends and not begins else None
+        if period:
+            return self._on_column(node.this, select, "during", _bounds(period[1], period[2]))
+        operator = {(True, True): "contains", (False, True): "starts", (True, False): "ends"}.get((begins, ends), "=")
+        return self._on_column(node.this, select, operator, [text])
+
+    def _on_column(self, node: exp.Expr, select: exp.Select, operator: str, values: list[Any]) -> QueryCondition | None:
+        """Return a condition on the column that `node` is, or whose year, month or text it is."""
+        if any(value is None for value in values):
+            return None
+        unit = _unit(node)
+        if unit:
+            values = _in_days(unit, operator, values)
+            if not values:
+                return None
+            node, operator = next(node.find_all(exp.Column)), "during"
+        while isinstance(node, _WRAPPERS):
+            node = node.this
+        name = self._name(node, select)
+        if name is None:
+            return None
+        if operator == "between" and all(_is_date(value) for value in values):
+            operator = "during"
+        values = [value[:10] if _is_date(value) else value for value in values]
+        return QueryCondition(column=name, operator=operator, values=values)
+
+    def _name(self, node: exp.Expr, select: exp.Select) -> str | None:
+        """Return the words for a column, or for a computed column of `select`; None if it has none or is secret."""
+        if any(column.name.lower() in self.secret for column in node.find_all(exp.Column)):
+            return None
+        if not isinstance(node, exp.Column):
+            aliases = [item.alias for item in select.expressions if isinstance(item, exp.Alias) and item.this == node]
+            return readable(aliases[0]) if aliases else None
+        origin = self.origin(node, select)
+        tables = [source for source in self.sources(select).values() if isinstance(source, str)]
+        # With a table read twice, such as a category and its parent, the column does not say which of them is meant.
+        if origin is None or origin.column.lower() in self.secret or tables.count(origin.table) > 1:
+            return None
+        if origin.column.lower() in _GENERIC_NAMES and origin.table:
+            noun = singular(readable(origin.table))
+            return noun if origin.column.lower() in {"name", "title", "label"} else f"{noun} {origin.column}"
+        return readable(origin.column)
+
+    def origin(self, column: exp.Column, select: exp.Select, depth: int = 0) -> _Origin | None:
+        """Return where `column` of `select` comes from; None if it is computed or cannot be resolved."""
+        sources = self.sources(select)
+        wanted = column.table.lower()
+        candidates = [source for alias, source in sources.items() if not wanted or alias == wanted]
+        for source in candidates:
+            if isinstance(source, str):
+                if len(candidates) == 1 or self._has_column(source, column.name):
+                    return _Origin(source, column.name)
+            elif isinstance(source, exp.Select) and depth < _MAX_DEPTH:
+                for item in source.expressions:
+                    if item.alias_or_name.lower() == column.name.lower():
+                        inner = item.unalias()
+                        return self.origin(inner, source, depth + 1) if isinstance(inner, exp.Column) else None
+        return None
+
+    def _has_column(self, table: str, column: str) -> bool:
+        return any(
+            stored.name.lower() == column.lower()
+            for key, known in self.catalog.tables.items()
+            if key.rpartition(".")[2].lower() == table.lower()
+            for stored in known.columns
+        )
+
+    def subject(self, select: exp.Select) -> str:
+        """Return the words for the only table that `select` reads; empty if it reads several."""
+        sources = list(self.sources(select).values())
+        if len(sources) == 1 and isinstance(sources[0], exp.Select) and not self.is_aggregated(sources[0]):
+            return self.subject(sources[0])
+        return readable(sources[0]) if len(sources) == 1 and isinstance(sources[0], str) else ""
+
+    def output_tables(self, select: exp.Select) -> list[str]:
+        """Return the words for the table of each output that is a column; empty for others, and none with a star."""
+        if any(item.is_star for item in select.expressions if not item.find(exp.AggFunc)):
+            return []
+        outputs = [item.unalias() for item in select.expressions]
+        origins = [self.origin(item, select) if isinstance(item, exp.Column) else None for item in outputs]
+        return [readable(origin.table) if origin else "" for origin in origins]
+
+    def is_aggregated(self, select: exp.Select) -> bool:
+        """Return whether the rows of `select`, or of a query that it reads, are groups, without totals of groups."""
+        aggregates = any(
+            node.find_ancestor(exp.Window, exp.Query) is select
+            for item in select.expressions
+            for node in item.find_all(exp.AggFunc)
+        )
+        inner = [source for source in self.sources(select).values() if isinstance(source, exp.Select)]
+        group = select.args.get("group")
+        if group and any(group.args.get(totals) for totals in ("rollup", "cube", "grouping_sets", "totals")):
+            return False
+        return bool(group) or aggregates or any(map(self.is_aggregated, inner))
+
+
+def singular(words: str) -> str:
+    """Return the singular of an English plural; other words unchanged.
+
+    >>> singular("categories"), singular("order items"), singular("status")
+    ('category', 'order item', 'status')
+    """
+    for ending, replacement in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x")):
+        if words.endswith(ending) and len(words) > len(ending) + 1:
+            return words[: -len(ending)] + replacement
+    return words[:-1] if words.endswith("s") and not words.endswith(("ss", "us", "is")) and len(words) > 3 else words
+
+
+def _keys(select: exp.Select) -> list[int]:
+    """Return the indexes of the outputs of a grouped query that are not computed from all rows of a group."""
+    outputs = list(enumerate(select.expressions))
+    return [at for at, item in outputs if not item.find(exp.AggFunc)] if select.args.get("group") else []
+
+
+def _single(select: exp.Select) -> str:
+    """Return what the only output of `select` is; see `QuerySummary.single`."""
+    if len(select.expressions) != 1 or select.args.get("group"):
+        return ""
+    output = select.expressions[0].unalias().unnest()
+    if isinstance(output, exp.Count) and not isinstance(output.this, exp.Distinct):
+        return "count"
+    return "condition" if isinstance(output, exp.Predicate | exp.Not) else ""
+
+
+def _conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    if node is None:
+        return
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        for part in node.flatten():
+            yield from _conjuncts(part)
+    else:
+        yield node
+
+
+def _joins_columns(node: exp.Expr) -> bool:
+    """Return whether `node` compares columns of two tables."""
+    if not isinstance(node, exp.EQ):
+        return False
+    left, right = node.this, node.expression
+    return isinstance(left, exp.Column) and isinstance(right, exp.Column) and left.table != right.table
+
+
+def _value(node: exp.Expr) -> Any:
+    """Return the value of a constant; None for other expressions and NULL."""
+    while isinstance(node, _WRAPPERS):
+        node = node.this
+    if isinstance(node, exp.Neg):
+        value = _value(node.this)
+        return -value if isinstance(value, int | float) else None
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if not isinstance(node, exp.Literal):
+        return None
+    if node.is_string:
+        return node.name
+    return int(node.name) if node.name.isdecimal() else float(node.name)
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, str) and _DATE.fullmatch(value) is not None
+
+
+def _unit(node: exp.Expr) -> str | None:
+    """Return "year" or "month" if `node` is the year or month, with its year, of a column."""
+    node = node.unnest()
+    if isinstance(node, exp.Cast | exp.TryCast):
+        return _unit(node.this)
+    if len(list(node.find_all(exp.Column))) != 1:
+        return None
+    if isinstance(node, exp.TimeToStr):
+        return {"%Y": "year", "%Y-%m": "month"}.get(node.args["format"].name)
+    if isinstance(node, exp.Year):
+        return "year"
+    unit = node.this if isinstance(node, exp.Extract) else None
+    unit = node.args.get("unit") if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) else unit
+    name = unit.name.lower() if unit is not None else ""
+    return name if name == "year" or (name == "month" and not isinstance(node, exp.Extract)) else None
+
+
+def _in_days(unit: str, operator: str, values: list[Any]) -> list[Any]:
+    """Return the first and last day of the years or months from the first of `values` to the last; else none."""
+    if operator not in {"=", "between"} or (operator == "=" and len(values) > 1):
+        return []
+    parts = [re.match(r"(\d{4})(?:-(\d{2}))?", str(value)) for value in values]
+    bounds = [_bounds(part[1], part[2] if unit == "month" else None) for part in parts if part]
+    return [bounds[0][0], bounds[-1][1]] if bounds and len(bounds) == len(values) and all(bounds) else []
+
+
+def _bounds(year: str, month: str | None) -> list[Any]:
+    """Return the first and last day of a year or month; empty if it does not exist."""
+    try:
+        first = date(int(year), int(month or 1), 1)
+        following = date(first.year + 1, 1, 1) if not month else (first + timedelta(days=31)).replace(day=1)
+    except ValueError:
+        return []
+    return [first.isoformat(), (following - timedelta(days=1)).isoformat()]
+
+
+def _merged(conditions: list[QueryCondition]) -> list[QueryCondition]:
+    """Return `conditions` with a lower and an upper bound of one column joined to a range."""
+    merged: list[QueryCondition] = []
+    for condition in conditions:
+        partner = next((other for other in merged if _range(other, condition)), None)
+        if partner:
+            merged[merged.index(partner)] = _range(partner, condition) or partner
+        else:
+            merged.append(condition)
+    return merged
+
+
+def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:
+    """Return the range between two bounds of a column; None if they are not a lower and an upper one."""
+    low, high = (one, two) if one["operator"] in {"≥", ">"} else (two, one)
+    if one["column"] != two["column"] or low["operator"] != "≥" or high["operator"] not in {"<", "≤"}:
+        return None
+    first, last = low["values"][0], high["values"][0]
+    if _is_date(first) and _is_date(last):
+        if high["operator"] == "<":
+            last = (date.fromisoformat(last) - timedelta(days=1)).isoformat()
+        return {**low, "operator": "during", "values": [first, last]} if first <= last else None
+    numeric = isinstance(first, int | float) and isinstance(last, int | float)
+    return {**low, "operator": "between", "values": [first, last]} if numeric and high["operator"] == "≤" else None
+
+
+def _order(select: exp.Select) -> tuple[int, bool] | None:
+    """Return the index of the output by which the rows are sorted first, and whether it descends."""
+    order = select.args.get("order")
+    if not order or not order.expressions:
+        return None
+    ordered = order.expressions[0]
+    key = ordered.this
+    for at, item in enumerate(select.expressions):
+        is_named = isinstance(key, exp.Column) and not key.table and key.name.lower() == item.alias_or_name.lower()
+        is_position = isinstance(key, exp.Literal) and key.name == str(at + 1)
+        if is_named or is_position or key == item.unalias():
+            return at, bool(ordered.args.get("desc"))
+    return None
