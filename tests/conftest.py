@@ -4,8 +4,9 @@ import atexit
 import gc
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from agent.graph import Graph, build_graph
 from agent.llm.scripted import Scripted, ScriptedModel
+from agent.record.migrations import migrate
+from agent.record.store import create_store_engine, sqlite_url
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings, load_settings
@@ -61,17 +64,27 @@ class ScriptedAgent(NamedTuple):
         return self.graph.invoke({"question": question, **given})
 
 
-@pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting of the machine and no `.env` reaches a test, and no test the user's data directory.
+@pytest.fixture(scope="session", autouse=True)
+def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No setting of the machine and no `.env` reaches a test, nor a fixture that several tests share.
 
     Endpoints are not probed, so that a test counts the requests of a question only.
     """
-    for name in list(os.environ):
-        if name.startswith(("DATASPHINX_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")):
-            monkeypatch.delenv(name)
+    folder = tmp_path_factory.mktemp("shared")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name in list(os.environ):
+            if name.startswith(("DATASPHINX_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")):
+                monkeypatch.delenv(name)
+        monkeypatch.setenv("DATASPHINX_DATA_DIR", str(folder / "data"))
+        monkeypatch.setenv("DATASPHINX_LLM_PROFILE", "standard")
+        monkeypatch.chdir(folder)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each test has its own working directory and data directory."""
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("DATASPHINX_LLM_PROFILE", "standard")
     monkeypatch.chdir(tmp_path)
 
 
@@ -89,13 +102,26 @@ def settings(cache_dir: Path) -> Settings:
     return load_settings(cache_dir=cache_dir)
 
 
+@pytest.fixture(scope="session")
+def empty_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a record without events. To copy it takes less time than to create its tables."""
+    path = tmp_path_factory.mktemp("record") / "record.sqlite"
+    engine = create_store_engine(sqlite_url(path.parent))
+    migrate(engine)
+    engine.dispose()
+    return path
+
+
 @pytest.fixture
-def scripted(cache_dir: Path) -> Callable[..., ScriptedAgent]:
+def scripted(cache_dir: Path, empty_record: Path, tmp_path: Path) -> Callable[..., ScriptedAgent]:
     """A maker of agents: answers by schema name, and settings by name. By default, every statement is validated."""
 
     def make(answers: Mapping[str, Iterable[Scripted]] | None = None, **overrides: Any) -> ScriptedAgent:
         model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})
         settings = load_settings(cache_dir=cache_dir, **{"enable_sql_validation": True, **overrides})
+        if settings.record and settings.data_dir == tmp_path / "data" and not settings.data_dir.exists():
+            settings.data_dir.mkdir()
+            shutil.copy(empty_record, settings.data_dir)
         services = Services(settings, model=model)
         return ScriptedAgent(build_graph(services), model, services)
 

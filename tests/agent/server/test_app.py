@@ -4,7 +4,6 @@ import asyncio
 import json
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,6 @@ from tests.agent.walk import NODES
 from tests.databases import make_table, url
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
-
-
-@pytest.fixture
-def served(cache_dir: Path) -> Iterator[Served]:
-    """A server whose model always counts the orders."""
-    with serving(cache_dir) as server:
-        yield server
 
 
 def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:
@@ -149,9 +141,10 @@ def test_a_client_names_a_source_and_brings_none(cache_dir: Path, tmp_path: Path
             assert response.status_code == 422, other
 
 
-def test_validation_is_switched_off_for_one_question(served: Served) -> None:
-    assert served.invoke(**ASKED, enable_sql_validation=False)["audit"]["llm_calls"] == 1
-    assert served.invoke(**ASKED)["audit"]["llm_calls"] == 2
+def test_validation_is_switched_off_for_one_question(cache_dir: Path) -> None:
+    with serving(cache_dir) as server:
+        assert server.invoke(**ASKED, enable_sql_validation=False)["audit"]["llm_calls"] == 1
+        assert server.invoke(**ASKED)["audit"]["llm_calls"] == 2
 
 
 def test_an_error_of_the_domain_is_an_answer(cache_dir: Path) -> None:

@@ -1,6 +1,7 @@
 """/metrics: what Prometheus reads."""
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,13 @@ from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, 
 from tests.agent.server.test_tenants import ACME, KEYS, as_
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+
+@pytest.fixture
+def served(cache_dir: Path) -> Iterator[Served]:
+    """A server that has counted nothing; its model always counts the orders."""
+    with serving(cache_dir) as server:
+        yield server
 
 
 def figures(server: Served) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,6 @@ from tests.agent.server.serving import ASKED, LANGSERVE_WARNING, Served, running
 from tests.databases import make_table, url
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
-
-
-@pytest.fixture
-def served(cache_dir: Path) -> Iterator[Served]:
-    """A server whose model always counts the orders."""
-    with serving(cache_dir) as server:
-        yield server
 
 
 WRONG_INPUTS: list[dict[str, Any]] = [

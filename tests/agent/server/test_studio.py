@@ -52,9 +52,7 @@ sys.addaudithook(refuse)
 @pytest.mark.parametrize(
     ("code", "allowed"),
     [
-        ("import agent.graph", True),
-        ("import agent.analyst", True),
-        ("import agent.server.studio", True),
+        ("import agent.graph, agent.analyst, agent.server.studio", True),
         ("open('left_behind', 'w')", False),
         ("import sqlite3; sqlite3.connect(':memory:')", False),
         ("import socket; socket.create_connection(('127.0.0.1', 9))", False),
