@@ -24,11 +24,13 @@ from agent.errors import (
 )
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
+from agent.messages import language_of, render
 from agent.question_prompt import question_messages
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql, comparison_key, is_ordered
+from agent.sql.names import referenced_names
 from agent.sql.repair import repair
 from agent.state import State
 from agent.types import Ambiguity, Clarification, ClarifyingQuestion, Option, Preview, Result
@@ -41,6 +43,12 @@ _TIMEOUT_S = 5.0
 _PREVIEW_CHARS = 100
 _MAX_OPTIONS = 3
 _MAX_LABEL_CHARS, _MAX_READING_CHARS, _MAX_QUESTION_CHARS = 120, 300, 500
+_RECENT = re.compile(
+    r"\b(?:recent\w*|latest|newest|last|past|this (?:week|month|quarter|year)|today|yesterday|now|current\w*|"
+    r"недавн\w*|последн\w*|прошл\w*|нов\w+|сегодня|вчера|текущ\w*)\b|最近|最新|上个?[周月年季]|本[周月年季]|去年|今年|今天|昨天|目前",
+    re.IGNORECASE,
+)
+"""Words of a question about recent data."""
 _REFUSALS = (
     StatementError,
     SystemCatalogRefused,
@@ -146,6 +154,8 @@ def compare_readings(
     text = one_line(question or "", _MAX_QUESTION_CHARS)
     shortened = _shortened(options)
     readings = distinct_readings(shortened, source, rejected)
+    ranges = _date_ranges(state["question"], readings, source)
+    text = f"{text} {ranges}" if text and ranges else text
     hashes = [reading.result_hash for reading in readings]
     results = hashes if all(hashes) else []
     problem = question_problem(text, [option.label for option in shortened], clarifications, results)
@@ -165,6 +175,27 @@ def compare_readings(
     if results:
         clarifying_question["results"] = results
     return clarifying_question, readings
+
+
+def _date_ranges(question: str, readings: Sequence[Reading], source: Source) -> str:
+    """Return the ranges of the date columns in the readings of a question about recent data; "" if there are none.
+
+    With row rules, ranges are not shown, since they may come from rows that the user may not see.
+    """
+    if not _RECENT.search(question) or source.access:
+        return ""
+    catalog = source.catalog
+    used = {
+        name.lower() for reading in readings if reading.sql for name in referenced_names(reading.sql, catalog).columns
+    }
+    ranges = [
+        f"{column.name} {column.minimum} – {column.maximum}"
+        for key in sorted({name.rpartition(".")[0] for name in used})
+        for table in [table for table_key, table in catalog.tables.items() if table_key.lower() == key]
+        for column in table.columns
+        if f"{key}.{column.name.lower()}" in used and column.type_class in ("date", "datetime") and column.minimum
+    ]
+    return render("available_dates", language_of(question), ranges="; ".join(ranges)) if ranges else ""
 
 
 def put_question(state: State, question: ClarifyingQuestion, readings: Sequence[Reading]) -> dict[str, Any]:

@@ -95,6 +95,7 @@ TEXTS = {
     "threads_unavailable": "The thread store {url} cannot be used: {reason}. Check DATASPHINX_THREADS_URL and that its database is running.",
     "what_is_meant": "What do you mean by “{phrase}”?",
     "own_words": "or answer in your own words",
+    "available_dates": "Data available: {ranges}.",
     "preview_nothing": "returns nothing",
     "preview_rows": "rows: {count}",
     "preview_first": "rows: {count}, first: {first}",

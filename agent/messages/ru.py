@@ -95,6 +95,7 @@ TEXTS = {
     "threads_unavailable": "Хранилище бесед {url} недоступно: {reason}. Проверьте DATASPHINX_THREADS_URL и работу базы данных.",
     "what_is_meant": "Что имеется в виду под «{phrase}»?",
     "own_words": "или ответьте своими словами",
+    "available_dates": "Доступные данные: {ranges}.",
     "preview_nothing": "ничего не возвращает",
     "preview_rows": "строк: {count}",
     "preview_first": "строк: {count}, первая: {first}",

@@ -95,6 +95,7 @@ TEXTS = {
     "threads_unavailable": "会话存储 {url} 无法使用：{reason}。请检查 DATASPHINX_THREADS_URL 以及其数据库是否在运行。",
     "what_is_meant": "“{phrase}”指的是什么？",
     "own_words": "或用自己的话回答",
+    "available_dates": "可用数据：{ranges}。",
     "preview_nothing": "无结果",
     "preview_rows": "行数：{count}",
     "preview_first": "行数：{count}，首行：{first}",

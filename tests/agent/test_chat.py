@@ -248,7 +248,7 @@ def test_form_alone_takes_the_last_rows_again(asking: Asking) -> None:
 
     assert isinstance(fewer, DataFrameResponse) and len(fewer.value) == 2 < len(table.value)
     assert isinstance(drawn, ChartResponse)
-    assert (len(agent.model.calls), agent.last_sql) == (2, f"{BY_STATUS['sql']} LIMIT 2")
+    assert (len(agent.model.calls), agent.last_sql) == (1, f"{BY_STATUS['sql']} LIMIT 2")
 
 
 def test_each_first_question_begins_a_thread_of_its_own(asking: Asking) -> None:

@@ -42,7 +42,7 @@ def things(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(things: Path, cache_dir: Path, tmp_path: Path) -> Settings:
-    return load_settings(source=url(things), cache_dir=tmp_path / "cache")
+    return load_settings(source=url(things), cache_dir=tmp_path / "cache", enable_sql_validation=True)
 
 
 @pytest.fixture

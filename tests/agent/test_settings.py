@@ -30,7 +30,7 @@ def key(settings: Settings) -> str | None:
     ("name", "default"),
     [
         ("llm_timeout_s", 60),
-        ("enable_sql_validation", True),
+        ("enable_sql_validation", None),
         ("sql_validation_max_retries", 2),
         ("max_table_retrievals", 3),
         ("max_sql_generations", 3),
@@ -72,7 +72,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "sources": '{"a": "sqlite:///a.db"}', "allow_writable_account": "true", "byte_limit": "7777",
         "worker_memory_mb": "777", "embeddings_base_url": "http://1/",
         "record": "false", "log_json": "true", "log_level": "debug", "shots": "1",
-        "clarify": "never", "keep_accepted_examples": "true",
+        "clarify": "never", "effort": "low", "keep_accepted_examples": "true",
         "studio_any_source": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',

@@ -208,6 +208,22 @@ def test_an_option_that_returns_nothing_says_so(talking: Talking, question: str,
     assert text in output["answer"].splitlines()
 
 
+@pytest.mark.parametrize("question", ["Which orders are recent?", "How many orders are big?"])
+def test_a_question_about_recent_data_shows_the_dates_that_there_are(talking: Talking, question: str) -> None:
+    options = [
+        {**ORDERS, "sql": f"SELECT COUNT(*) FROM orders WHERE ordered_on >= '{day}'"} | {"label": f"since {day}"}
+        for day in ("2024-06-01", "2024-12-01")
+    ]
+    talk = talking([{**ASKS, "alternatives": options}])
+    asked = talk.ask(question)["clarification"]["question"]
+
+    days = talk.agent.services.source("sample").execute("SELECT MIN(ordered_on), MAX(ordered_on) FROM orders")["rows"][
+        0
+    ]
+    shown = f"{QUESTION['question']} Data available: ordered_on {days[0]} – {days[1]}."
+    assert asked == (shown if "recent" in question else QUESTION["question"])
+
+
 def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
     options = [
         {**ORDERS, "sql": "SELECT order_id FROM orders"},

@@ -22,6 +22,7 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = make_table(tmp_path, "thing TEXT, amount INTEGER", [("bolt", 3), ("nut", 4)])
     monkeypatch.setenv("DATASPHINX_SOURCE", url(path))
     monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "true")
     return path
 
 

@@ -48,7 +48,7 @@ def ask(settings: Settings, model: ScriptedModel, question: str = "How many orde
 
 def test_every_line_is_json_with_the_trace_id_of_its_question(cache_dir: Path) -> None:
     stream = io.StringIO()
-    settings = load_settings(cache_dir=cache_dir, log_json=True)
+    settings = load_settings(cache_dir=cache_dir, log_json=True, enable_sql_validation=True)
     configure_logs(settings, stream)
     outputs = [ask(settings, ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]})) for _ in range(2)]
     lines = lines_of(stream)
@@ -60,7 +60,7 @@ def test_every_line_is_json_with_the_trace_id_of_its_question(cache_dir: Path) -
 
 def test_a_traceback_is_one_line_with_the_trace_id(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    settings = load_settings(cache_dir=cache_dir, log_json=True)
+    settings = load_settings(cache_dir=cache_dir, log_json=True, enable_sql_validation=True)
     configure_logs(settings, stream)
 
     def broken(result: Any, question: str) -> None:
@@ -78,6 +78,7 @@ def test_a_traceback_is_one_line_with_the_trace_id(cache_dir: Path, monkeypatch:
 def test_no_secret_is_in_the_log(cache_dir: Path) -> None:
     stream = io.StringIO()
     settings = load_settings(
+        enable_sql_validation=True,
         cache_dir=cache_dir,
         llm_api_key=KEY,
         log_json=True,
