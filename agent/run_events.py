@@ -61,6 +61,7 @@ _INPUTS = (
     "output_type",
     "source",
     "files",
+    "load",
     "datasets",
     "clarify",
     "feedback",

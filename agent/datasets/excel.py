@@ -6,11 +6,13 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from agent.core.cancellation import Cancellation
+from agent.datasets.blocks import Block
 from agent.datasets.limits import LimitName, Loading
 from agent.datasets.text_file import CellFile
 from agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
@@ -69,15 +71,17 @@ def _unpacked_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, allowed: i
     return size
 
 
-def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) -> CellFile:
-    """Write the cells of a sheet into `folder` and return their file; by default the first sheet with cells.
+def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading: Loading) -> list[CellFile]:
+    """Write the cells of sheets into `folder` and return their files; by default of the first sheet with cells.
+
+    `sheets` are names, or `*` alone for all sheets with cells.
 
     Raises:
         DriverMissing: python-calamine is not installed.
         ArchiveSuspicious, FileEncrypted, FileUnreadable: The workbook cannot or should not be opened.
-        FileTooLarge: The sheet has too many rows or columns, or does not fit into memory.
+        FileTooLarge: The sheets have too many rows or columns, or do not fit into memory.
         SheetNotFound: There is no such sheet.
-        FileEmpty: The sheet, or every sheet, is empty.
+        FileEmpty: A sheet, or every sheet, is empty.
         StatementCancelled: Loading was cancelled.
     """
     limits = loading.limits
@@ -89,12 +93,11 @@ def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) ->
     # The reader needs the suffix, which stored files do not have.
     book = folder / f"book{suffix}"
     book.symlink_to(path.absolute())
-    cells = folder / "cells.csv"
     answer = _run_reader(
         {
             "path": str(book),
-            "sheet": sheet,
-            "cells": str(cells),
+            "sheets": sheets,
+            "folder": str(folder),
             "memory_mb": limits.memory_mb + _BASE_ADDRESS_SPACE_MB,
             "max_rows": limits.max_rows,
             "max_columns": limits.max_columns,
@@ -102,11 +105,21 @@ def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) ->
         loading.cancellation,
     )
     if "error" in answer:
-        raise _failure(answer, sheet, loading, book)
-    merged = tuple((top, left, bottom, right) for top, left, bottom, right in answer["merged"])
-    return CellFile(
-        cells, "utf-8", ",", paired=True, merged=merged, sheet=answer["sheet"], sheets=tuple(answer["sheets"])
-    )
+        raise _failure(answer, loading, book)
+    return [
+        CellFile(
+            Path(read["cells"]),
+            "utf-8",
+            ",",
+            paired=True,
+            merged=tuple((top, left, bottom, right) for top, left, bottom, right in read["merged"]),
+            sheet=read["sheet"],
+            sheets=tuple(answer["sheets"]),
+            left=read["left"],
+            blocks=tuple(map(Block.from_json, read["blocks"])),
+        )
+        for read in answer["read"]
+    ]
 
 
 def _run_reader(request: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
@@ -129,10 +142,10 @@ def _run_reader(request: dict[str, Any], cancellation: Cancellation) -> dict[str
     return answer
 
 
-def _failure(answer: dict[str, Any], sheet: str | None, loading: Loading, book: Path) -> DatasphinxError:
+def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> DatasphinxError:
     kind, facts, name = answer["error"], answer["facts"], loading.file
     if kind == "sheet":
-        return SheetNotFound(name, sheet or "", tuple(facts[0]))
+        return SheetNotFound(name, facts[1], tuple(facts[0]))
     if kind == "empty":
         return FileEmpty(name, f" ({facts[0]})" if facts[0] else "")
     if kind == "encrypted":

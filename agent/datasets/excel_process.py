@@ -1,4 +1,4 @@
-"""Read one sheet of a workbook in a separate process with a memory limit.
+"""Read sheets of a workbook in a separate process with a memory limit.
 
 A workbook of a few kilobytes may have a cell in the last row and column, and the reader then allocates memory for all
 cells between. The limit ends only this process. `agent.datasets.excel` starts it as
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import python_calamine as calamine
+
+from agent.datasets.blocks import BlockScanner
 
 
 class SheetError(Exception):
@@ -46,42 +48,68 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
-    """Write the cells of the sheet to `request["cells"]`, two columns for each: text, and values of other types.
+    """Write the cells of each sheet to a file in `request["folder"]`, two columns for each: text, and other values.
 
-    Returns the sheet's name and width, the names of all sheets, and merged ranges as first row, first column, last row,
-    last column, counted from 0.
+    `request["sheets"]` are the names, None for the first sheet with cells, or `*` for all with cells. Returns the names
+    of all sheets, and for each sheet that was read its name, file, first column, blocks between blank rows, and merged
+    ranges as first row, first column, last row, last column, counted from 0.
     """
     with calamine.CalamineWorkbook.from_path(request["path"]) as workbook:
         names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
-        sheet = _sheet(workbook, request["sheet"], names)
-        if sheet.width > request["max_columns"]:
-            raise SheetError("columns")
-        if sheet.height > request["max_rows"]:
-            raise SheetError("rows")
-        with Path(request["cells"]).open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(_pairs(sheet))
-        return {"sheet": sheet.name, "sheets": names, "width": sheet.width, "merged": _merged_ranges(sheet)}
+        read = []
+        rows = 0
+        for number, sheet in enumerate(_sheets(workbook, request["sheets"], names)):
+            rows += sheet.height
+            if sheet.width > request["max_columns"]:
+                raise SheetError("columns")
+            if rows > request["max_rows"]:
+                raise SheetError("rows")
+            read.append(_write(sheet, Path(request["folder"], f"cells_{number}.csv")))
+        return {"sheets": names, "read": read}
 
 
-def _sheet(workbook: calamine.CalamineWorkbook, requested: str | None, names: list[str]) -> calamine.CalamineSheet:
-    """Return the requested sheet, else the first one with cells, visible sheets first."""
-    if requested is not None:
-        if requested not in names:
-            raise SheetError("sheet", names)
-        sheet = workbook.get_sheet_by_name(requested)
-        if not sheet.height:
-            raise SheetError("empty", requested)
-        return sheet
+def _write(sheet: calamine.CalamineSheet, path: Path) -> dict[str, Any]:
+    scanner = BlockScanner(2)
+
+    def scanned() -> Iterator[list[str]]:
+        for pairs in _pairs(sheet):
+            scanner.add(pairs)
+            yield pairs
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(scanned())
+    left = sheet.start[1] if sheet.start else 0
+    merged = _merged_ranges(sheet, left)
+    return {"sheet": sheet.name, "cells": str(path), "left": left, "blocks": scanner.blocks(), "merged": merged}
+
+
+def _sheets(
+    workbook: calamine.CalamineWorkbook, requested: list[str] | None, names: list[str]
+) -> Iterator[calamine.CalamineSheet]:
+    """Yield the requested sheets, all with cells for `*`, else the first with cells; visible sheets come first."""
+    if requested not in (None, ["*"]):
+        for name in requested or ():
+            if name not in names:
+                raise SheetError("sheet", names, name)
+            sheet = workbook.get_sheet_by_name(name)
+            if not sheet.height:
+                raise SheetError("empty", name)
+            yield sheet
+        return
     visible = {sheet.name for sheet in workbook.sheets_metadata if sheet.visible == calamine.SheetVisibleEnum.Visible}
+    is_found = False
     for name in sorted(names, key=lambda name: name not in visible):
         sheet = workbook.get_sheet_by_name(name)
         if sheet.height:
-            return sheet
-    raise SheetError("empty", "")
+            is_found = True
+            yield sheet
+            if requested is None:
+                return
+    if not is_found:
+        raise SheetError("empty", "")
 
 
-def _merged_ranges(sheet: calamine.CalamineSheet) -> list[list[int]]:
-    left = sheet.start[1] if sheet.start else 0
+def _merged_ranges(sheet: calamine.CalamineSheet, left: int) -> list[list[int]]:
     return [[top, first - left, bottom, last - left] for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()]
 
 
