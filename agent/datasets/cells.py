@@ -10,13 +10,14 @@ STAGING = "cells"
 _WHITE = r"' ' || chr(9) || chr(10) || chr(13) || chr(160) || chr(12288)"
 MISSING_MARKERS = (
     "", "-", "--", "—", "–", "n/a", "na", "nan", "nil", "none", "null", "#n/a", "#div/0!", "#ref!", "#value!", "#name?",
-    "#num!", "#null!", "?", "нет", "н/д", "无", "暂无", "空",
+    "#num!", "#null!", "?", "n.d.", "n.a.", "нет", "н/д", "无", "暂无", "空",
 )  # fmt: skip
 """Words that mean a missing value. They do not count against a type and become NULL in a typed column."""
 
 _TOTALS = (
-    r"(?i)((grand |sub-?|general |sub )?totals?|sum|(общий |промежуточный )?итого?|всего|"
-    r"合计|总计|小计|总和|共计)\s*[:：]?"
+    r"(?i)((grand |sub-?|general |sub )?totals?|sum|(общий |промежуточный )?итого?|всего|summe|gesamt(summe)?|"
+    r"(opening|closing) balance|(входящий|исходящий) остаток|остаток на (начало|конец).*|"
+    r"合计|总计|小计|总和|共计|期初余额|期末余额)\s*[:：]?"
 )
 """A cell that is nothing but the label of a totals row."""
 

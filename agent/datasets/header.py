@@ -12,7 +12,7 @@ from agent.datasets.text_file import Cell, Head, Merged
 from agent.errors import FileEmpty, HeaderNotFound
 from agent.messages import Message
 
-_VALUE = re.compile(r"[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*")
+_VALUE = re.compile(r"[<>≤≥~≈]?[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*")
 _MAX_NAME = 120
 _DENSE = 0.6
 """Minimum share of the columns that the first header row fills."""

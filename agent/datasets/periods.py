@@ -33,8 +33,8 @@ _QUARTER = re.compile(
 
 
 def is_year(text: str) -> bool:
-    """Return whether the text names a year: `2024`, `2024年`, `2024 г.`."""
-    return _YEAR_NAME.fullmatch(text.strip()) is not None
+    """Return whether the text names a year: `2024`, `2024年`, `2024 г.`, `2024*`."""
+    return _YEAR_NAME.fullmatch(text.strip().rstrip("*")) is not None
 
 
 def month_of(text: str) -> tuple[int | None, int, int] | None:

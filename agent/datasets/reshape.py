@@ -10,7 +10,7 @@ from agent.datasets.workspace import Workspace, quote_identifier
 from agent.errors import LoadOptionInvalid
 from agent.messages import Message
 
-_SEPARATORS = ("\n", ";", "；", "|", "、", "，", ",", "/")
+_SEPARATORS = ("\n", ";", "；", "|", "┋", "、", "，", ",", "/")
 _SAMPLE = 1000
 _SHOWN_NAMES = 30
 _NUMBERS = ("BIGINT", "DOUBLE")

@@ -208,6 +208,42 @@ AUTOMATIC = {
         text(["id", "date"], ["a", "20240131"], ["b", "20240229"]), ["id", "date"],
         [["a", "2024-01-31"], ["b", "2024-02-29"]], {"date_style"}, name="a.csv",
     ),
+    "a bank statement": Case(
+        text(["Account", "DE89 3704"], [], ["Date", "Payee", "Amount", "Balance"],
+             ["2024-01-02", "Rent", "-1,200.00", "3,800.00"], ["2024-01-05", "Salary", "2,500.00", "6,300.00"],
+             ["2024-01-09", "Cafe", "-4.50", "6,295.50"], [], ["Closing balance", "", "", "6,295.50"]),
+        ["Date", "Payee", "Amount", "Balance"],
+        [["2024-01-02", "Rent", -1200.0, 3800.0], ["2024-01-05", "Salary", 2500.0, 6300.0],
+         ["2024-01-09", "Cafe", -4.5, 6295.5]], {"totals_dropped"}, name="a.csv",
+    ),
+    "a trial balance": Case(
+        sheet(["ООО «Ромашка»"], ["Ведомость за 1 квартал 2024 г."], [None],
+              ["Счет", "Начало", None, "Оборот", None], [None, "Дебет", "Кредит", "Дебет", "Кредит"],
+              ["01", 150, None, 20, None], ["10", 50, None, 15, 20], ["60", None, 30, 5, 10], ["Итого", 200, 30, 40, 30],
+              merge=("A4:A5", "B4:C4", "D4:E4")),
+        ["Счет", "Начало Дебет", "Начало Кредит", "Оборот Дебет", "Оборот Кредит"],
+        [["01", 150, None, 20, None], ["10", 50, None, 15, 20], ["60", None, 30, 5, 10]], {"totals_dropped", "codes"},
+    ),
+    "results of a laboratory": Case(
+        text(["Instrument: HPLC"], [], ["Sample", "RT", "Conc"], ["", "min", "mg/L"], ["Blank", "3,1", "<0,05"],
+             ["S-01", "3,22", "2,10"], ["S-02", "n.d.", "<0,05"], ["S-03", "3,19", "1,50"], delimiter=";"),
+        ["Sample", "RT min", "Conc mg/L"],
+        [["Blank", 3.1, "<0,05"], ["S-01", 3.22, "2,10"], ["S-02", None, "<0,05"], ["S-03", 3.19, "1,50"]],
+        {"mixed"}, name="a.csv",
+    ),
+    "a table of statistics": Case(
+        sheet(["Table 3.2 Population, thousand"], [None], ["Region", 2021, 2022, "2023*"], ["Total", 610, 620, 631],
+              ["North", 205, 210, 215], ["South", 405, 410, 416], [None], ["* Preliminary"], ["Source: office"]),
+        ["Region", "2021", "2022", "2023*"], [["North", 205, 210, 215], ["South", 405, 410, 416]],
+        {"totals_dropped", "period_columns"},
+    ),
+    "totals as a category": Case(
+        text(["area", "sex", "pop"], ["North", "Male", 10], ["North", "Female", 12], ["North", "Total", 22],
+             ["South", "Male", 20], ["South", "Female", 22], ["South", "Total", 42]),
+        ["area", "sex", "pop"],
+        [["North", "Male", 10], ["North", "Female", 12], ["South", "Male", 20], ["South", "Female", 22]],
+        {"totals_dropped"}, name="a.csv",
+    ),
 }  # fmt: skip
 
 WITH_OPTIONS = {
@@ -285,6 +321,12 @@ WITH_OPTIONS = {
     "Chinese values in a cell": Case(
         sheet(["姓名", "爱好"], ["王", "阅读、音乐"], ["李", "音乐"]), ["row", "姓名", "爱好"],
         [[1, "王", "阅读"], [1, "王", "音乐"], [2, "李", "音乐"]], options={"split": {"爱好": "、"}},
+    ),
+    "answers of a survey": Case(
+        sheet(["姓名", "水果(多选)", "月收入"], ["王", "苹果┋香蕉", "1.2万"], ["李", "香蕉", "9千"]),
+        ["row", "姓名", "水果(多选)", "月收入"],
+        [[1, "王", "苹果", 12000.0], [1, "王", "香蕉", 12000.0], [2, "李", "香蕉", 9000.0]], {"scaled"},
+        {"split": {"水果(多选)": ""}},
     ),
     "the second table": Case(
         sheet(["currency", "rate"], ["USD", 90], ["EUR", 99], [None], ["id", "customer", "sum"], ["A-1", "Ann", 5],
