@@ -101,6 +101,7 @@ def _sample_query(cells: Cells) -> _CountQuery:
         **months.count_conditions(cells),
         **_single_notation(cells),
         "units": numbers.has_unit(cells),
+        "spans": dates.is_span(cells),
         "digits": rf"regexp_matches({cells.text}, '\d')",
     }
     return _CountQuery((*cells.base, *layers), conditions)
@@ -233,7 +234,8 @@ def _looks(column: _ColumnCounts, name: str, expected: int) -> list[PendingWarni
     numeric = sampled["units"] + max(sampled["fits_dot"], sampled["fits_comma"])
     if known and sampled["units"] and numeric >= _FITTING * known:
         return [PendingWarning("units", {"filled": expected}, f"{numbers.has_unit(cells)}")]
-    if known and dates.is_named_as_date(name) and sampled["digits"] >= _NOTEWORTHY * known:
+    is_named = dates.is_named_as_date(name) and sampled["digits"] >= _NOTEWORTHY * known
+    if known and (is_named or sampled["spans"] >= _FITTING * known):
         return [PendingWarning("not_dates", {"filled": expected}, rf"regexp_matches({cells.text}, '\d')")]
     return []
 

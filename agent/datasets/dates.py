@@ -20,6 +20,12 @@ _HALF_DAY_FORMATS = ("%Y-%m-%d %I:%M %p", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%
 _WITH_RUSSIAN_NAME = r"(\d{1,2}) ([А-Яа-я]{3,9})\.? (\d{4})(?: ?г\.?| года)?"
 _COMPACT = r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
 _ZONE = r"(?i):\d{2}(?:\.\d+)?(?: ?[ap]m)? ?(Z|UTC|GMT|MSK|МСК|(?:UTC|GMT)? ?[+-]\d{1,2}(?::?\d{2})?)$"
+_SPAN = (
+    r"(?i)((19|20)\d\d[ -/]*)?(q[1-4]|[1-4]q|h[12]|w(eek|k)? ?\d{1,2}|kw ?\d{1,2}|[1-4][-й]* ?кв(артал|\.)?|"
+    r"\d{1,2}[-я]* ?нед(еля|\.)?|第?[一二三四1-4]季度?|第?\d{1,2}周)([ -/]*(19|20)?\d\d( ?г\.?)?)?"
+)
+"""A quarter, half-year or week."""
+
 _STYLE: dict[Order, str] = {"day": "DD.MM.YYYY", "month": "MM/DD/YYYY"}
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 80_000
 """Day numbers from 1954 to 2119; numbers outside are rarely dates."""
@@ -102,6 +108,11 @@ def _unambiguous(cells: Cells) -> str:
         f"WHEN regexp_full_match({text}, '{_NAMED}') THEN try_strptime({text}, {_list(_NAMED_FORMATS)}) "
         f"WHEN regexp_full_match({text}, '{_WITH_RUSSIAN_NAME}') THEN {russian} END"
     )
+
+
+def is_span(cells: Cells) -> str:
+    """Return SQL that is true if the cell names a quarter, a half-year or a week."""
+    return f"CASE WHEN length({cells.text}) < 20 THEN regexp_full_match({cells.text}, '{_SPAN}') END"
 
 
 def sample_conditions(cells: Cells) -> dict[str, str]:

@@ -7,13 +7,13 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agent.core.cancellation import Cancellation
 from agent.datasets.blocks import Block
-from agent.datasets.limits import LimitName, Loading
+from agent.datasets.limits import READER_SHARE, LimitName, Loading
 from agent.datasets.text_file import CellFile
 from agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
 from agent.messages import Message
@@ -23,6 +23,9 @@ _MAX_RATIO = 200
 
 _HARMLESS_BYTES = 50_000_000
 _CHUNK = 1 << 20
+_POLL_S = 0.5
+_CELLS_RATIO = 3
+"""Bytes of a worksheet for each byte of its cells as text, roughly."""
 _ENCRYPTED = 0x1
 
 
@@ -102,7 +105,7 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
             "max_rows": limits.max_rows,
             "max_columns": limits.max_columns,
         },
-        loading.cancellation,
+        loading,
     )
     if "error" in answer:
         raise _failure(answer, loading, book)
@@ -122,24 +125,41 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
     ]
 
 
-def _run_reader(request: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
+def _run_reader(request: dict[str, Any], loading: Loading) -> dict[str, Any]:
     command = [sys.executable, "-P", "-m", "agent.datasets.excel_process", json.dumps(request)]
     environment = {"PYTHONPATH": _PACKAGE_ROOT, "PYTHONUTF8": "1"}
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, env=environment, cwd=os.sep, stdin=nothing, stdout=pipe, stderr=pipe) as reader:
         try:
-            with cancellation.calling(reader.kill):
-                cancellation.check()
-                output, errors = reader.communicate()
+            with loading.cancellation.calling(reader.kill):
+                output, errors = _wait(reader, request, loading)
         finally:
             reader.kill()
-    cancellation.check()
+    loading.cancellation.check()
     if reader.returncode < 0 or b"MemoryError" in errors:
         return {"error": "memory", "facts": []}
     if reader.returncode:
         return {"error": "crashed", "facts": []}
     answer: dict[str, Any] = json.loads(output)
     return answer
+
+
+def _wait(reader: "subprocess.Popen[bytes]", request: dict[str, Any], loading: Loading) -> tuple[bytes, bytes]:
+    """Return the output and the errors of the reader; report progress by the size of the cells that it has written."""
+    size = max(1, _unpacked_bytes(Path(request["path"])))
+    while True:
+        written = sum(path.stat().st_size for path in Path(request["folder"]).glob("cells_*.csv"))
+        loading.report_progress("read", READER_SHARE * min(1.0, _CELLS_RATIO * written / size))
+        with suppress(subprocess.TimeoutExpired):
+            return reader.communicate(timeout=_POLL_S)
+
+
+def _unpacked_bytes(path: Path) -> int:
+    """Return the size of the worksheets; for a workbook that is no archive, the size of the file."""
+    if not zipfile.is_zipfile(path):
+        return path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
 
 
 def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> DatasphinxError:

@@ -124,7 +124,7 @@ def make_table(
     kinds = {_place(layout.names, "types", name): kind for name, kind in (options.types or {}).items()}
     fill_places = [_place(layout.names, "fill_down", name) for name in options.fill_down or ()]
     warnings = list(layout.warnings)
-    rows, blank = _read(work, parts, layout)
+    blank = _read(work, parts, layout)
     warnings += _hide_headers(work, layout, paired)
     filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
     if filled_down:
@@ -178,8 +178,8 @@ def _place(names: Sequence[str], option: str, name: str) -> int:
     )
 
 
-def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> tuple[int, int]:
-    """Fill the staging table; return its number of rows, and the number of blank rows that were skipped.
+def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
+    """Fill the staging table; return the number of blank rows that were skipped.
 
     One column more than the layout has receives the cells beyond the header.
     """
@@ -208,8 +208,8 @@ def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> tuple[int, 
             ("read", 0.3 + 0.7 * number / len(parts), 0.3 + 0.7 * (number + 1) / len(parts)),
         )
     work.run(f"CREATE TEMP VIEW {STAGING} AS SELECT raw.rowid AS rowid, * FROM {_RAW} WHERE filled")
-    rows, total = work.run(f"SELECT count(*) FILTER (filled), count(*) FROM {_RAW}")[0]
-    return rows, total - rows
+    blank: int = work.run(f"SELECT count(*) FROM {_RAW} WHERE NOT filled")[0][0]
+    return blank
 
 
 def _hide(work: Workspace, rowids: Sequence[int]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent.datasets.blocks import Block, BlockScanner, Region
-from agent.datasets.limits import Loading
+from agent.datasets.limits import READER_SHARE, Loading
 from agent.errors import DriverMissing, FileUnreadable
 from agent.messages import Message
 
@@ -273,6 +273,7 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
         StatementCancelled: Loading was cancelled.
     """
     size, replaced = max(1, cell_file.path.stat().st_size), 0
+    begin = READER_SHARE if cell_file.paired else 0.0
     with (
         cell_file.path.open("rb") as raw,
         io.TextIOWrapper(raw, encoding=cell_file.encoding, errors="replace", newline="") as source,
@@ -282,7 +283,7 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
         while text := source.read(_CHUNK):
             replaced += text.count("\ufffd")
             rest.write(text.replace("\0", ""))
-            loading.report_progress("read", min(0.3, 0.3 * raw.tell() / size))
+            loading.report_progress("read", begin + (0.3 - begin) * min(1.0, raw.tell() / size))
     return replaced
 
 
