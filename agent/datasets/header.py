@@ -158,7 +158,10 @@ class HeaderFinder:
         if not places:
             return True
         is_one_date = len(places) == 1 and not is_year(row[places[0]].text)
-        return not is_one_date and not all(self._is_above_periods(index, place) for place in places)
+        # A number below a year may look like a year.
+        dates = [place for place in places if not is_year(row[place].text)]
+        are_values = bool(dates) and all(self._is_above_periods(index, place) for place in dates)
+        return index + 1 < len(self._rows) and not is_one_date and not are_values
 
     def _is_above_periods(self, index: int, place: int) -> bool:
         below = [row[place] for row in self._rows[index + 1 :] if row[place].text.strip()]

@@ -9,7 +9,10 @@ from agent.datasets.columns import ColumnPlan
 from agent.datasets.workspace import Workspace
 
 _LABEL_PLACES = 3
-"""The label of a totals row is in one of the first columns."""
+"""The label of a totals row is in one of the first columns, or is the first cell of its row."""
+
+_INDENTED_PLACES = 12
+"""Number of columns in which the first cell of a row may be a label."""
 
 _MAX_CANDIDATES = 10_000
 _MAX_NUMBERS = 60
@@ -63,8 +66,9 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> list
 def _candidates(work: Workspace, columns: Sequence[Cells], summed: Sequence[ColumnPlan], rows: int) -> list[_Candidate]:
     labels = " UNION ALL ".join(
         f"SELECT rowid, {cells.place} AS place, {cells.text} AS word, coalesce({cells.is_total}, false) AS certain "
-        f"FROM {select_layers([cells.base])} WHERE {cells.is_total} OR {cells.may_be_total}"
-        for cells in columns[:_LABEL_PLACES]
+        f"FROM {select_layers([cells.base])} "
+        f"WHERE ({cells.is_total} OR {cells.may_be_total}){_after_blanks(columns, at)}"
+        for at, cells in enumerate(columns[:_INDENTED_PLACES])
     )
     found = work.run(
         f"SELECT rowid, min_by(word, place), bool_or(certain) FROM ({labels}) GROUP BY rowid ORDER BY rowid "
@@ -79,6 +83,14 @@ def _candidates(work: Workspace, columns: Sequence[Cells], summed: Sequence[Colu
     values = {row[0]: list(row[1:]) for row in work.run(_values(summed, "rowid IN (FROM scratch.totals)"))}
     is_blank = _has_blank_labels(work, columns, summed, last)
     return [_Candidate(rowid, label, certain, values[rowid]) for rowid, label, certain in found if label or is_blank]
+
+
+def _after_blanks(columns: Sequence[Cells], at: int) -> str:
+    """Return the condition that all cells before a column are blank, for a column that is not one of the first."""
+    if at < _LABEL_PLACES:
+        return ""
+    filled = " OR ".join(f"coalesce({cells.is_filled}, false)" for cells in columns[:at])
+    return f" AND NOT ({filled})"
 
 
 def _values(summed: Sequence[ColumnPlan], where: str) -> str:

@@ -200,6 +200,15 @@ AUTOMATIC = {
         sheet(["task", "due date"], ["a", "week 5"], ["b", "week 7"], ["c", "end of Q3"]), ["task", "due date"],
         [["a", "week 5"], ["b", "week 7"], ["c", "end of Q3"]], {"not_dates"},
     ),
+    "an order with an indented total": Case(
+        sheet(["No", "Item", "Qty", "Unit", "Amount"], [1, "Bolt", 10, "box", 5], [2, "Nut", 20, "bag", 5],
+              [None, None, None, "Subtotal", 10], [None, None, None, "Total", 10]),
+        ["No", "Item", "Qty", "Unit", "Amount"], [[1, "Bolt", 10, "box", 5], [2, "Nut", 20, "bag", 5]],
+        {"totals_dropped"},
+    ),
+    "years of birth below a year": Case(
+        text(["k", "2020"], ["x", 2001], ["y", 1999]), ["k", "2020"], [["x", 2001], ["y", 1999]], name="a.csv",
+    ),
     "quarters": Case(
         sheet(["shop", "quarter", "квартал"], ["A", "Q1 2024", "1 кв. 2024"], ["B", "2024-Q2", "2 квартал 2024 г."]),
         ["shop", "quarter", "квартал"], [["A", "Q1 2024", "1 кв. 2024"], ["B", "2024-Q2", "2 квартал 2024 г."]],
