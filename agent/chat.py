@@ -11,9 +11,11 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import ValidationError
 
 from agent.core.failure import error_of
 from agent.core.redact import without_password
+from agent.datasets.options import LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import (
     DatasphinxError,
@@ -116,10 +118,23 @@ def _database(source: DataSource, services: Services) -> SourceSettings:
 
 
 def chat(
-    question: str, *sources: DataSource, output_type: OutputType | None = None, effort: Effort | None = None
+    question: str,
+    *sources: DataSource,
+    output_type: OutputType | None = None,
+    effort: Effort | None = None,
+    load: LoadOptions | Mapping[str, Any] | None = None,
 ) -> Response:
     """Return the answer to one question about `sources`. See `Agent` and `Agent.chat`."""
-    return Agent(sources, effort=effort).chat(question, output_type=output_type)
+    return Agent(sources, effort=effort, load=load).chat(question, output_type=output_type)
+
+
+def _load_options(load: LoadOptions | Mapping[str, Any] | None) -> dict[str, Any]:
+    if isinstance(load, LoadOptions):
+        return load.content()
+    try:
+        return LoadOptions.model_validate(load or {}).content()
+    except ValidationError as error:
+        raise InputInvalid("load", problem_of(error)) from None
 
 
 class Agent:
@@ -137,20 +152,26 @@ class Agent:
         settings: Settings | None = None,
         model: BaseChatModel | None = None,
         effort: Effort | None = None,
+        load: LoadOptions | Mapping[str, Any] | None = None,
     ) -> None:
         """Create an agent; `model` replaces the configured model, and `effort` the configured effort.
 
-        Questions about files do not depend on `effort`.
+        Questions about files do not depend on `effort`; `load` says how to read the files.
 
         Raises:
             SourceNotFound: a source does not exist.
             SourcesNotTogether: one question cannot query all sources.
             ConfigurationError, DriverMissing: a setting is invalid, or a driver is not installed.
+            InputInvalid: `load` is invalid, or there are no files.
         """
         settings = settings or load_settings()
+        options = _load_options(load)
         self._sources = read_sources(sources, Services(settings))
         if self._sources.databases:
             settings = settings.model_copy(update={"sources": self._sources.databases, "source": ""})
+        if options and not self._sources.files:
+            raise InputInvalid("load", Message("load_without_files"))
+        self._load = {"load": options} if options else {}
         self._services = Services(settings, model=model)
         self._effort = effort
         self._checkpointer = InMemorySaver()
@@ -254,7 +275,7 @@ class Agent:
                 self._tables = self._sources.register(self._services.registry)
             self._graph = self.build_graph(self._services, self._checkpointer)
         config = RunnableConfig(configurable={"thread_id": self._thread})
-        inputs = {**inputs, "output_type": output_type, "effort": self._effort, **self._tables}
+        inputs = {**inputs, "output_type": output_type, "effort": self._effort, **self._tables, **self._load}
         self._output = self._graph.invoke(inputs, config, durability="exit")
         if self._output.get("error"):
             raise self._error(self._graph.get_state(config).values.get("failure"))

@@ -50,6 +50,7 @@
         ├── SheetNotFound            the workbook has no such sheet           file, sheet, sheets
         ├── HeaderNotFound           no row of the file can be its header     file, reason
         ├── FileEmpty                the file has no data rows                file, where
+        ├── LoadOptionInvalid        a loader option does not fit the file    option, reason
         ├── FileUnknown              no stored file has this id               file_id
         ├── DatasetUnknown           no dataset has this id                   dataset_id
         ├── DataMissing              a question to the analyst has no data
@@ -648,6 +649,16 @@ class HeaderNotFound(Terminal):
     code = "header_not_found"
     exit_code = USAGE
     file: str
+    reason: str
+
+
+@dataclass(eq=False)
+class LoadOptionInvalid(Terminal):
+    """An option for loading a file does not fit the file."""
+
+    code = "load_option_invalid"
+    exit_code = USAGE
+    option: str
     reason: str
 
 

@@ -173,13 +173,15 @@ def begin_analysis(state: AnalystState) -> Send:
 
 
 def _previous_data(state: AnalystState) -> dict[str, Any]:
-    """Return the files, datasets or source of the previous question."""
-    inputs = {name: value for name, value in (state.get("given") or {}).items() if name in _ANALYSIS_SOURCES and value}
+    """Return the files, with their options, the datasets or the source of the previous question."""
+    given = state.get("given") or {}
+    inputs = {name: value for name, value in given.items() if name in (*_ANALYSIS_SOURCES, "load") and value}
     if "source" in inputs:
         return {"source": inputs["source"]}
     registered_ids = {"files": state.get("file_ids"), "datasets": state.get("dataset_ids")}
     # A run that failed early has registered nothing.
-    return {name: ids for name, ids in registered_ids.items() if ids} or inputs
+    registered = {name: ids for name, ids in registered_ids.items() if ids}
+    return {**registered, **({"load": inputs["load"]} if "load" in inputs else {})} if registered else inputs
 
 
 def after_plan(state: AnalystState) -> Literal["narrate", "run_tool", "plan"]:

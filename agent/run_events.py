@@ -63,6 +63,7 @@ _INPUTS = (
     "output_type",
     "source",
     "files",
+    "load",
     "datasets",
     "clarify",
     "feedback",

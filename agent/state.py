@@ -256,6 +256,8 @@ class AnalystInput(TypedDict, total=False):
     """The question, in natural language."""
     files: Annotated[list[str] | None, EphemeralValue]
     """The files to analyse: paths or ids of stored files."""
+    load: Annotated[dict[str, Any] | None, EphemeralValue]
+    """How to read the files: the fields of `agent.datasets.options.LoadOptions`; the rest is detected."""
     datasets: Annotated[list[str] | None, EphemeralValue]
     """The ids of the datasets to analyse. At least one file, dataset or source is required."""
     source: Annotated[str | None, EphemeralValue]

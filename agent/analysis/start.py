@@ -7,11 +7,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from agent.clarify.feedback import apply_user_input
 from agent.core.redact import without_password
 from agent.core.text import clean_question
+from agent.datasets.options import LoadOptions, problem_of
 from agent.datasets.registry import Registry
-from agent.errors import DataMissing, FileUnknown, NotPermitted, SourcesNotTogether
+from agent.errors import DataMissing, FileUnknown, InputInvalid, NotPermitted, SourcesNotTogether
 from agent.messages import Message
 from agent.queryspec.dialect import spec_dialect
 from agent.record.step import note
@@ -39,7 +42,7 @@ def start_analysis(
 
     Raises:
         InvalidQuestion, QuestionTooLong: errors of `clean_question`.
-        NothingAsked, OptionUnknown, InputInvalid: errors of `apply_user_input`.
+        NothingAsked, OptionUnknown, InputInvalid: errors of `apply_user_input`, or `load` is invalid.
         DataMissing: there is no file, dataset or source.
         SourcesNotTogether: a source is combined with files.
         NotPermitted: row rules deny every relevant table.
@@ -54,6 +57,7 @@ def start_analysis(
     update = {"clarifications": [], **apply_user_input(state, may_remark=may_remark), "question": question}
     if state.get("source"):
         return {**update, **_database_update(question, state, open_source)}
+    options = _load_options(state.get("load"))
     file_ids = [_file_id(name, registry, any_path) for name in state.get("files") or ()]
     dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]
     if not file_ids and not dataset_ids:
@@ -62,9 +66,17 @@ def start_analysis(
         **update,
         "file_ids": list(dict.fromkeys(file_ids)),
         "dataset_ids": list(dict.fromkeys(dataset_ids)),
-        "pending": [automatic_call("create_dataset", file_id=file_id) for file_id in dict.fromkeys(file_ids)]
+        "pending": [automatic_call("create_dataset", file_id=name, **options) for name in dict.fromkeys(file_ids)]
         + schema_calls(dataset_ids),
     }
+
+
+def _load_options(options: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the loader options of the input that are set, checked."""
+    try:
+        return LoadOptions.model_validate(options or {}).content()
+    except ValidationError as error:
+        raise InputInvalid("load", problem_of(error)) from None
 
 
 def _database_update(question: str, state: AnalystState, open_source: Callable[[str], Source]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import typer
 from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, settings_of
 from agent.cli.text import json_text, printable
 from agent.core.text import valid_json
+from agent.datasets.kinds import COLUMN_KINDS
 from agent.errors import (
     DatasphinxError,
     InputInvalid,
@@ -196,6 +197,35 @@ def _chart_path(path: Path | None) -> Path | None:
     return path
 
 
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name or not value:
+        raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE.", param_hint=option)
+    return name, value
+
+
+def _unpivot(new_columns: str | None, columns: list[str] | None) -> dict[str, Any] | None:
+    if not new_columns and not columns:
+        return None
+    name, value = _pair(new_columns, "--unpivot") if new_columns else ("name", "value")
+    return {"columns": columns or None, "name": name, "value": value}
+
+
+def _load_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options for reading files that are set; an invalid one is a usage error."""
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given:
+        return {}
+    from pydantic import ValidationError
+
+    from agent.datasets.options import LoadOptions, problem_of
+
+    try:
+        return LoadOptions.model_validate(given).content()
+    except ValidationError as error:
+        raise typer.BadParameter(problem_of(error)) from None
+
+
 def ask(
     context: typer.Context,
     question: Annotated[
@@ -243,6 +273,46 @@ def ask(
             help="Write the chart of the answer, if any, to this file: .png, .html, or .json for its ECharts option.",
         ),
     ] = None,
+    sheet: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Sheet of the workbooks; given several times, or '*': sheets with like columns, one below the other.",
+        ),
+    ] = None,
+    header_row: Annotated[
+        int | None, typer.Option(min=0, help="Number of the first header row, from 1; 0: no header.")
+    ] = None,
+    header_rows: Annotated[int | None, typer.Option(min=1, max=10, help="Number of header rows.")] = None,
+    table: Annotated[
+        list[int] | None,
+        typer.Option(min=1, metavar="NUMBER", help="Table of a sheet with several; given several times: their union."),
+    ] = None,
+    column_type: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="COLUMN=TYPE", help=f"Type of a column: {', '.join(COLUMN_KINDS)}."),
+    ] = None,
+    fill_down: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column whose empty cells take the value above.")
+    ] = None,
+    drop_totals: Annotated[
+        bool | None, typer.Option(help="Leave out rows with totals and subtotals; default: yes.")
+    ] = None,
+    unpivot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Turn columns into rows: a new column NAME with their names and a new column VALUE.",
+        ),
+    ] = None,
+    unpivot_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column to turn into rows; default: those named by periods."),
+    ] = None,
+    split: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN[=SEPARATOR]", help="Column with several values in a cell: each gets a row."),
+    ] = None,
     as_json: AsJson = False,
     model: ModelName = None,
     base_url: BaseUrl = None,
@@ -269,9 +339,25 @@ def ask(
         from agent.core.redact import without_password
 
         raise SourcesNotTogether(without_password(source), str(files[0]))
+    load = _load_options(
+        {
+            "sheet": sheet[0] if sheet and len(sheet) == 1 and sheet[0] != "*" else None,
+            "sheets": sheet if sheet and (len(sheet) > 1 or sheet[0] == "*") else None,
+            "header_row": header_row,
+            "header_rows": header_rows,
+            "tables": table or None,
+            "types": dict(_pair(text, "--type") for text in column_type) if column_type else None,
+            "fill_down": fill_down or None,
+            "drop_totals": drop_totals,
+            "unpivot": _unpivot(unpivot, unpivot_column),
+            "split": {name: separator for name, _, separator in (text.partition("=") for text in split or ())} or None,
+        }
+    )
+    if load and not files:
+        raise typer.BadParameter("the options for reading files come with files.", param_hint="FILES")
     settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
     options = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
-    target = _Target(thread, tuple(files or ()), source, validation, effort and effort.value)
+    target = _Target(thread, tuple(files or ()), load, source, validation, effort and effort.value)
     try:
         output = _ask(inputs, options, target, settings, as_json=as_json)
     except (InputInvalid, ThreadBusy, ThreadsUnavailable, ThreadUnknown) as error:
@@ -292,6 +378,8 @@ class _Target:
 
     thread: str | None
     files: tuple[Path, ...]
+    load: dict[str, Any]
+    """How to read the files."""
     source: str | None
     validation: bool | None
     effort: str | None
@@ -318,6 +406,8 @@ def _ask(
         inputs = {**inputs, "source": source}
     if target.files:
         inputs = {**inputs, "files": list(map(str, target.files))}
+    if target.load:
+        inputs = {**inputs, "load": target.load}
     errors = Console(stderr=True)
     with _graph(graph, settings, errors) as opened:
         talk = Talk(opened, threads, target.thread, None if as_json else errors)

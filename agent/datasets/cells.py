@@ -8,15 +8,24 @@ STAGING = "cells"
 """The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for workbook cells that are not text."""
 
 _WHITE = r"' ' || chr(9) || chr(10) || chr(13) || chr(160) || chr(12288)"
-_MISSING_MARKERS = (
+MISSING_MARKERS = (
     "", "-", "--", "—", "–", "n/a", "na", "nan", "nil", "none", "null", "#n/a", "#div/0!", "#ref!", "#value!", "#name?",
-    "#num!", "#null!", "?", "нет", "н/д", "无", "暂无", "空",
+    "#num!", "#null!", "?", "n.d.", "n.a.", "нет", "н/д", "无", "暂无", "空",
 )  # fmt: skip
 """Words that mean a missing value. They do not count against a type and become NULL in a typed column."""
 
 _TOTALS = (
-    r"(?i)((grand |sub-?|general )?totals?|sum|всего|(общий |промежуточный )?итого?в?|合计|总计|小计|总和)([\s:：].*)?"
+    r"(?i)((grand |sub-?|general |sub )?totals?|sum|(общий |промежуточный )?итого?|всего|summe|gesamt(summe)?|"
+    r"(opening|closing) balance|(входящий|исходящий) остаток|остаток на (начало|конец).*|"
+    r"合计|总计|小计|总和|共计|期初余额|期末余额)\s*[:：]?"
 )
+"""A cell that is nothing but the label of a totals row."""
+
+_NAMED_TOTALS = (
+    r"(?i)((grand |sub-?|general |sub )?totals?|sum|итого?|всего|合计|总计|小计)([\s:：(-].*)|"
+    r".+[\s:：-]((grand |sub-?|sub )?totals?|итого?|всего)|.+(合计|总计|小计|总和)"
+)
+"""A cell that may label the total of a group: `Total North`, `North Total`, `Итого по Москве`, `华东小计`."""
 
 
 Layer = dict[str, str]
@@ -33,6 +42,11 @@ class Cells:
     def __call__(self, name: str) -> str:
         """Return the name of the layer column `name` for this staging column."""
         return f"{name}_{self.place}"
+
+    @property
+    def raw(self) -> str:
+        """Cell as text, exactly as in the staging table; NULL if blank."""
+        return f"coalesce(v{self.place}, t{self.place})" if self.paired else f"t{self.place}"
 
     @property
     def text(self) -> str:
@@ -86,7 +100,7 @@ class Cells:
     @property
     def is_missing_marker(self) -> str:
         """True for a word that means a missing value, or that labels a totals row."""
-        words = ", ".join(f"'{word}'" for word in _MISSING_MARKERS)
+        words = ", ".join(f"'{word}'" for word in MISSING_MARKERS)
         return f"(lower({self.text}) IN ({words}) OR {self.is_total})"
 
     @property
@@ -94,6 +108,11 @@ class Cells:
         """True for a word that labels a totals row."""
         # Letters sort after digits, so this comparison skips the regular expression for numbers.
         return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '{_TOTALS}') END)"
+
+    @property
+    def may_be_total(self) -> str:
+        """True for a text that may label the total of a group."""
+        return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '{_NAMED_TOTALS}') END)"
 
 
 def _starts_visible(raw: str) -> str:
@@ -120,6 +139,8 @@ class PendingWarning(NamedTuple):
     code: str
     facts: Mapping[str, Any]
     where: str = ""
+    layers: tuple[Layer, ...] = ()
+    """The layers that `where` uses; by default those of the column's conversion."""
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,16 @@ class Report:
     """Number of blank rows that were skipped."""
     empty_columns: int = 0
     """Number of columns without name and values that were dropped."""
+    tables: tuple[str, ...] = ()
+    """Numbers and titles of the tables on the sheet, if there are several."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options that were set; see `LoadOptions`."""
     warnings: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """An immutable table. `dataset_id` is a hash of the file's content, the sheet and the header row."""
+    """An immutable table. `dataset_id` is a hash of the file's content and of the options with which it was loaded."""
 
     dataset_id: str
     source_type: SourceType
@@ -92,6 +96,8 @@ class Dataset:
         """Return the dataset that `to_json` serialised."""
         report = dict(data["report"])
         warnings = tuple(Warning(**warning) for warning in report.pop("warnings"))
-        sheets = tuple(report.pop("sheets"))
+        sheets, tables = tuple(report.pop("sheets")), tuple(report.pop("tables", ()))
         schema = tuple(ColumnType(**column) for column in data["schema"])
-        return cls(**{**data, "schema": schema, "report": Report(**report, sheets=sheets, warnings=warnings)})
+        return cls(
+            **{**data, "schema": schema, "report": Report(**report, sheets=sheets, tables=tables, warnings=warnings)}
+        )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agent.datasets.cells import Cells, Layer, PendingWarning, Plan
+from agent.datasets.months import MONTH_MAP
 
 Order = Literal["day", "month"]
 
@@ -16,6 +17,15 @@ _NAMED_FORMATS = (
     "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%d-%b-%Y", "%d-%B-%Y", "%d-%b-%y",
 )  # fmt: skip
 _HALF_DAY_FORMATS = ("%Y-%m-%d %I:%M %p", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M%p")
+_WITH_RUSSIAN_NAME = r"(\d{1,2}) ([А-Яа-я]{3,9})\.? (\d{4})(?: ?г\.?| года)?"
+_COMPACT = r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
+_ZONE = r"(?i):\d{2}(?:\.\d+)?(?: ?[ap]m)? ?(Z|UTC|GMT|MSK|МСК|(?:UTC|GMT)? ?[+-]\d{1,2}(?::?\d{2})?)$"
+_SPAN = (
+    r"(?i)((19|20)\d\d[ -/]*)?(q[1-4]|[1-4]q|h[12]|w(eek|k)? ?\d{1,2}|kw ?\d{1,2}|[1-4][-й]* ?кв(артал|\.)?|"
+    r"\d{1,2}[-я]* ?нед(еля|\.)?|第?[一二三四1-4]季度?|第?\d{1,2}周)([ -/]*(19|20)?\d\d( ?г\.?)?)?"
+)
+"""A quarter, half-year or week."""
+
 _STYLE: dict[Order, str] = {"day": "DD.MM.YYYY", "month": "MM/DD/YYYY"}
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 80_000
 """Day numbers from 1954 to 2119; numbers outside are rarely dates."""
@@ -44,38 +54,65 @@ def _year_last(text: str, order: Order) -> str:
 def layers(cells: Cells) -> tuple[Layer, ...]:
     """Return the layers that parse each cell.
 
-    `year_last`: whether the year is written last. `day` and `month`: the time, with day or month first. `serial`: the
-    time that an Excel day number stands for.
+    `zone`: the time zone written after a time. `local`: the text without it. `year_last`: whether the year is written
+    last. `day` and `month`: the time, with day or month first, in the zone of the cell. `serial`: the time that a day
+    number of Excel or a number like 20240131 stands for. `minutes`: the offset of the zone from UTC.
     """
-    text, certain, is_last, number = cells.text, cells("certain"), cells("year_last"), cells("number")
+    text, certain, is_last, number = cells("local"), cells("certain"), cells("year_last"), cells("number")
     # Days since 1899-12-30 (ECMA-376, part 1, 18.17.4.1).
     time = f"TIMESTAMP '1899-12-30' + to_seconds(round({number} * 86400))"
-    serial = f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {time} END"
+    compact = f"CASE WHEN {cells('compact')} THEN try_strptime({cells.trimmed}, '%Y%m%d') END"
+    serial = f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {time} ELSE {compact} END"
     orders: tuple[Order, ...] = ("day", "month")
     by_order = {
         cells(order): f"CASE WHEN {is_last} THEN {_year_last(text, order)} ELSE {certain} END" for order in orders
     }
+    zone = f"CASE WHEN contains({cells.text}, ':') THEN nullif(regexp_extract({cells.text}, '{_ZONE}', 1), '') END"
+    local = f"coalesce(rtrim(left({cells.text}, length({cells.text}) - length({cells('zone')}))), {cells.text})"
     return (
         *cells.base,
+        {cells("zone"): zone},
+        {
+            text: local,
+            number: f"TRY_CAST({cells.trimmed} AS DOUBLE)",
+            cells("compact"): f"length({cells.trimmed}) = 8 AND regexp_full_match({cells.trimmed}, '{_COMPACT}')",
+        },
         {
             certain: _unambiguous(cells),
             is_last: f"coalesce(regexp_full_match({text}, '{_YEAR_LAST}'), false)",
-            number: f"TRY_CAST({cells.trimmed} AS DOUBLE)",
+            cells("minutes"): _offset(cells("zone")),
         },
         {**by_order, cells("serial"): serial},
     )
 
 
+def _offset(zone: str) -> str:
+    """Return SQL of the minutes by which a zone is ahead of UTC; NULL without a zone."""
+    sign = rf"CASE WHEN contains({zone}, '-') THEN -1 ELSE 1 END"
+    digits = rf"regexp_extract({zone}, '[+-](\d{{1,2}}):?(\d{{2}})?$', %d)"
+    hours, minutes = (f"coalesce(TRY_CAST(nullif({digits % group}, '') AS INTEGER), 0)" for group in (1, 2))
+    named = f"CASE WHEN upper({zone}) IN ('MSK', 'МСК') THEN 180 ELSE {sign} * ({hours} * 60 + {minutes}) END"
+    return f"CASE WHEN {zone} IS NOT NULL THEN {named} END"
+
+
 def _unambiguous(cells: Cells) -> str:
     """Return SQL of the date and time if the cell has only one possible reading; else NULL."""
-    text, value = cells.text, cells.value
+    text, value = cells("local"), cells.value
     year_first = rf"regexp_replace({text}, '^(\d{{4}})[-/.年](\d{{1,2}})[-/.月](\d{{1,2}})日?', '\1-\2-\3')"
     native = f"CASE WHEN {value} LIKE '____-__-__%' THEN TRY_CAST({value} AS TIMESTAMP) END"
+    day, name, year = (f"regexp_extract({text}, '{_WITH_RUSSIAN_NAME}', {group})" for group in (1, 2, 3))
+    russian = f"TRY_CAST(concat_ws('-', {year}, {MONTH_MAP}[lower({name})], {day}) AS TIMESTAMP)"
     return (
         f"CASE WHEN {value} IS NOT NULL THEN {native} "
         f"WHEN regexp_full_match({text}, '{_YEAR_FIRST}') THEN {_parse(year_first)} "
-        f"WHEN regexp_full_match({text}, '{_NAMED}') THEN try_strptime({text}, {_list(_NAMED_FORMATS)}) END"
+        f"WHEN regexp_full_match({text}, '{_NAMED}') THEN try_strptime({text}, {_list(_NAMED_FORMATS)}) "
+        f"WHEN regexp_full_match({text}, '{_WITH_RUSSIAN_NAME}') THEN {russian} END"
     )
+
+
+def is_span(cells: Cells) -> str:
+    """Return SQL that is true if the cell names a quarter, a half-year or a week."""
+    return f"CASE WHEN length({cells.text}) < 20 THEN regexp_full_match({cells.text}, '{_SPAN}') END"
 
 
 def sample_conditions(cells: Cells) -> dict[str, str]:
@@ -90,22 +127,37 @@ def count_conditions(cells: Cells) -> dict[str, str]:
         f"midnight_{name}": f"date_trunc('day', {cells(name)}) = {cells(name)}" for name in ("day", "month", "serial")
     }
     is_date = f"coalesce({cells('day')}, {cells('month')}) IS NOT NULL"
-    return {**sample_conditions(cells), **midnight, "year_last": f"{cells('year_last')} AND {is_date}"}
+    return {
+        **sample_conditions(cells),
+        **midnight,
+        "year_last": f"{cells('year_last')} AND {is_date}",
+        "zoned": f"{cells('zone')} IS NOT NULL AND {is_date}",
+        "compact": cells("compact"),
+    }
+
+
+def is_named_as_date(name: str) -> bool:
+    """Return whether the name of a column suggests dates."""
+    return _HINT.search(name) is not None
 
 
 def count_fitting(counts: Mapping[str, int], name: str, filled: int) -> int:
     """Return the number of dates. Day numbers count if they accompany dates or the column name suggests dates."""
     dates = max(counts["fits_day"], counts["fits_month"])
-    with_serials = dates * 2 >= filled or (dates == 0 and _HINT.search(name))
+    with_serials = dates * 2 >= filled or (dates == 0 and is_named_as_date(name))
     return dates + (counts["serial"] if with_serials else 0)
 
 
-def plan(cells: Cells, counts: Mapping[str, int], name: str, filled: int) -> Plan:
+def plan(
+    cells: Cells, counts: Mapping[str, int], name: str, filled: int, order: Order | None = None, zone: str | None = None
+) -> Plan:
     """Return the conversion to dates, or to timestamps if any cell has a time.
 
-    The order of day and month that fits more cells is used.
+    The order of day and month that fits more cells is used, unless `order` is given. Times with a zone are converted to
+    UTC; `zone`, such as `+02:00`, is that of the times without one, by default UTC.
     """
-    order: Order = "day" if counts["fits_day"] >= counts["fits_month"] else "month"
+    is_given = order is not None
+    order = order or ("day" if counts["fits_day"] >= counts["fits_month"] else "month")
     fitting, midnight, value = counts[f"fits_{order}"], counts[f"midnight_{order}"], cells(order)
     fitting_with_serials = count_fitting(counts, name, filled)
     pending = []
@@ -113,10 +165,20 @@ def plan(cells: Cells, counts: Mapping[str, int], name: str, filled: int) -> Pla
         midnight += counts["midnight_serial"]
         value = f"coalesce({value}, {cells('serial')})"
         fitting += counts["serial"]
-        pending.append(PendingWarning("date_serials", {"count": counts["serial"]}))
-    if counts["year_last"]:
+        if counts["serial"] > counts["compact"]:
+            pending.append(PendingWarning("date_serials", {"count": counts["serial"]}))
+        else:
+            pending.append(PendingWarning("date_style", {"style": "YYYYMMDD"}))
+    if counts["year_last"] and not is_given:
         decided = counts["fits_day"] != counts["fits_month"]
         code = "date_style" if decided else "date_ambiguous"
         pending.append(PendingWarning(code, {"style": _STYLE[order]}, "" if decided else cells("year_last")))
+    if counts["zoned"] or zone:
+        default = (-1 if zone[0] == "-" else 1) * (int(zone[1:3]) * 60 + int(zone[4:6])) if zone else 0
+        value = f"({value} - to_minutes(coalesce({cells('minutes')}, {default})))"
+        facts = {"count": counts["zoned"], "without": fitting - counts["zoned"], "zone": zone or "UTC"}
+        code = "zones_mixed" if counts["zoned"] < fitting else "zones"
+        pending.append(PendingWarning(code, facts, f"{cells('zone')} IS NOT NULL"))
+        midnight = 0
     kind = "DATE" if midnight == fitting else "TIMESTAMP"
     return Plan(layers(cells), f"CAST({value} AS {kind})", kind, fitting, tuple(pending))

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agent.core.cancellation import Cancellation
-from agent.datasets.limits import LimitName, Loading
+from agent.datasets.blocks import Block
+from agent.datasets.limits import READER_SHARE, LimitName, Loading
 from agent.datasets.text_file import CellFile
 from agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
 from agent.messages import Message
@@ -21,6 +23,9 @@ _MAX_RATIO = 200
 
 _HARMLESS_BYTES = 50_000_000
 _CHUNK = 1 << 20
+_POLL_S = 0.5
+_CELLS_RATIO = 3
+"""Bytes of a worksheet for each byte of its cells as text, roughly."""
 _ENCRYPTED = 0x1
 
 
@@ -69,15 +74,17 @@ def _unpacked_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, allowed: i
     return size
 
 
-def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) -> CellFile:
-    """Write the cells of a sheet into `folder` and return their file; by default the first sheet with cells.
+def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading: Loading) -> list[CellFile]:
+    """Write the cells of sheets into `folder` and return their files; by default of the first sheet with cells.
+
+    `sheets` are names, or `*` alone for all sheets with cells.
 
     Raises:
         DriverMissing: python-calamine is not installed.
         ArchiveSuspicious, FileEncrypted, FileUnreadable: The workbook cannot or should not be opened.
-        FileTooLarge: The sheet has too many rows or columns, or does not fit into memory.
+        FileTooLarge: The sheets have too many rows or columns, or do not fit into memory.
         SheetNotFound: There is no such sheet.
-        FileEmpty: The sheet, or every sheet, is empty.
+        FileEmpty: A sheet, or every sheet, is empty.
         StatementCancelled: Loading was cancelled.
     """
     limits = loading.limits
@@ -89,38 +96,46 @@ def read_sheet(path: Path, sheet: str | None, folder: Path, loading: Loading) ->
     # The reader needs the suffix, which stored files do not have.
     book = folder / f"book{suffix}"
     book.symlink_to(path.absolute())
-    cells = folder / "cells.csv"
     answer = _run_reader(
         {
             "path": str(book),
-            "sheet": sheet,
-            "cells": str(cells),
+            "sheets": sheets,
+            "folder": str(folder),
             "memory_mb": limits.memory_mb + _BASE_ADDRESS_SPACE_MB,
             "max_rows": limits.max_rows,
             "max_columns": limits.max_columns,
         },
-        loading.cancellation,
+        loading,
     )
     if "error" in answer:
-        raise _failure(answer, sheet, loading, book)
-    merged = tuple((top, left, bottom, right) for top, left, bottom, right in answer["merged"])
-    return CellFile(
-        cells, "utf-8", ",", paired=True, merged=merged, sheet=answer["sheet"], sheets=tuple(answer["sheets"])
-    )
+        raise _failure(answer, loading, book)
+    return [
+        CellFile(
+            Path(read["cells"]),
+            "utf-8",
+            ",",
+            paired=True,
+            merged=tuple((top, left, bottom, right) for top, left, bottom, right in read["merged"]),
+            sheet=read["sheet"],
+            sheets=tuple(answer["sheets"]),
+            left=read["left"],
+            blocks=tuple(map(Block.from_json, read["blocks"])),
+        )
+        for read in answer["read"]
+    ]
 
 
-def _run_reader(request: dict[str, Any], cancellation: Cancellation) -> dict[str, Any]:
+def _run_reader(request: dict[str, Any], loading: Loading) -> dict[str, Any]:
     command = [sys.executable, "-P", "-m", "agent.datasets.excel_process", json.dumps(request)]
     environment = {"PYTHONPATH": _PACKAGE_ROOT, "PYTHONUTF8": "1"}
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, env=environment, cwd=os.sep, stdin=nothing, stdout=pipe, stderr=pipe) as reader:
         try:
-            with cancellation.calling(reader.kill):
-                cancellation.check()
-                output, errors = reader.communicate()
+            with loading.cancellation.calling(reader.kill):
+                output, errors = _wait(reader, request, loading)
         finally:
             reader.kill()
-    cancellation.check()
+    loading.cancellation.check()
     if reader.returncode < 0 or b"MemoryError" in errors:
         return {"error": "memory", "facts": []}
     if reader.returncode:
@@ -129,10 +144,28 @@ def _run_reader(request: dict[str, Any], cancellation: Cancellation) -> dict[str
     return answer
 
 
-def _failure(answer: dict[str, Any], sheet: str | None, loading: Loading, book: Path) -> DatasphinxError:
+def _wait(reader: "subprocess.Popen[bytes]", request: dict[str, Any], loading: Loading) -> tuple[bytes, bytes]:
+    """Return the output and the errors of the reader; report progress by the size of the cells that it has written."""
+    size = max(1, _unpacked_bytes(Path(request["path"])))
+    while True:
+        written = sum(path.stat().st_size for path in Path(request["folder"]).glob("cells_*.csv"))
+        loading.report_progress("read", READER_SHARE * min(1.0, _CELLS_RATIO * written / size))
+        with suppress(subprocess.TimeoutExpired):
+            return reader.communicate(timeout=_POLL_S)
+
+
+def _unpacked_bytes(path: Path) -> int:
+    """Return the size of the worksheets; for a workbook that is no archive, the size of the file."""
+    if not zipfile.is_zipfile(path):
+        return path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
+
+
+def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> DatasphinxError:
     kind, facts, name = answer["error"], answer["facts"], loading.file
     if kind == "sheet":
-        return SheetNotFound(name, sheet or "", tuple(facts[0]))
+        return SheetNotFound(name, facts[1], tuple(facts[0]))
     if kind == "empty":
         return FileEmpty(name, f" ({facts[0]})" if facts[0] else "")
     if kind == "encrypted":

@@ -1,4 +1,4 @@
-"""Read one sheet of a workbook in a separate process with a memory limit.
+"""Read sheets of a workbook in a separate process with a memory limit.
 
 A workbook of a few kilobytes may have a cell in the last row and column, and the reader then allocates memory for all
 cells between. The limit ends only this process. `agent.datasets.excel` starts it as
@@ -8,13 +8,18 @@ cells between. The limit ends only this process. `agent.datasets.excel` starts i
 import csv
 import json
 import sys
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 import python_calamine as calamine
+
+from agent.datasets.blocks import Block, BlockScanner
+from agent.datasets.large_workbook import CellValue, LargeWorkbook, StreamedSheet, is_large
 
 
 class SheetError(Exception):
@@ -31,7 +36,7 @@ def main() -> None:
         answer = {"error": sheet_error.args[0], "facts": sheet_error.args[1:]}
     except calamine.PasswordError:
         answer = {"error": "encrypted", "facts": []}
-    except (calamine.CalamineError, OSError) as error:
+    except (calamine.CalamineError, OSError, ParseError, KeyError, IndexError, ValueError) as error:
         too_large = "limit exceeded" in str(error)
         answer = {"error": "memory" if too_large else "unreadable", "facts": [str(error)]}
     sys.stdout.write(json.dumps(answer))
@@ -46,51 +51,117 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
-    """Write the cells of the sheet to `request["cells"]`, two columns for each: text, and values of other types.
+    """Write the cells of each sheet to a file in `request["folder"]`, two columns for each: text, and other values.
 
-    Returns the sheet's name and width, the names of all sheets, and merged ranges as first row, first column, last row,
-    last column, counted from 0.
+    `request["sheets"]` are the names, None for the first sheet with cells, or `*` for all with cells. Returns the names
+    of all sheets, and for each sheet that was read its name, file, first column, blocks between blank rows, and merged
+    ranges as first row, first column, last row, last column, counted from 0.
     """
-    with calamine.CalamineWorkbook.from_path(request["path"]) as workbook:
+    path = Path(request["path"])
+    if is_large(path):
+        with zipfile.ZipFile(path) as archive:
+            return _read_large(LargeWorkbook(archive), request)
+    with calamine.CalamineWorkbook.from_path(path) as workbook:
         names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
-        sheet = _sheet(workbook, request["sheet"], names)
-        if sheet.width > request["max_columns"]:
-            raise SheetError("columns")
-        if sheet.height > request["max_rows"]:
+        read = []
+        rows = 0
+        for number, sheet in enumerate(_sheets(workbook, request["sheets"], names)):
+            rows += sheet.height
+            if sheet.width > request["max_columns"]:
+                raise SheetError("columns")
+            if rows > request["max_rows"]:
+                raise SheetError("rows")
+            left = sheet.start[1] if sheet.start else 0
+            target = Path(request["folder"], f"cells_{number}.csv")
+            blocks = _write(map(_pairs, sheet.iter_rows()), target)
+            merged = _merged_ranges(sheet, left)
+            read.append({"sheet": sheet.name, "cells": str(target), "left": left, "blocks": blocks, "merged": merged})
+        return {"sheets": names, "read": read}
+
+
+def _read_large(workbook: LargeWorkbook, request: dict[str, Any]) -> dict[str, Any]:
+    """Do as `read` with a workbook that is read row by row."""
+    names, requested = [sheet.name for sheet in workbook.sheets], request["sheets"]
+    if requested not in (None, ["*"]):
+        if unknown := [name for name in requested if name not in names]:
+            raise SheetError("sheet", names, unknown[0])
+        chosen = [workbook.sheets[names.index(name)] for name in requested]
+    else:
+        chosen = sorted(workbook.sheets, key=lambda sheet: not sheet.is_visible)
+    read: list[dict[str, Any]] = []
+    for sheet in chosen:
+        target = Path(request["folder"], f"cells_{len(read)}.csv")
+        blocks = _write(_large_rows(workbook, sheet, request), target)
+        if blocks:
+            place = {"sheet": sheet.name, "cells": str(target), "left": 0}
+            read.append({**place, "blocks": blocks, "merged": sheet.merged})
+            if requested is None:
+                break
+        elif requested not in (None, ["*"]):
+            raise SheetError("empty", sheet.name)
+    if not read:
+        raise SheetError("empty", "")
+    return {"sheets": names, "read": read}
+
+
+def _large_rows(workbook: LargeWorkbook, sheet: StreamedSheet, request: dict[str, Any]) -> Iterator[list[str]]:
+    for number, row in enumerate(workbook.rows(sheet, request["max_rows"]), 1):
+        if number > request["max_rows"]:
             raise SheetError("rows")
-        with Path(request["cells"]).open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(_pairs(sheet))
-        return {"sheet": sheet.name, "sheets": names, "width": sheet.width, "merged": _merged_ranges(sheet)}
+        if len(row) > request["max_columns"]:
+            raise SheetError("columns")
+        yield _pairs(row or [""])
 
 
-def _sheet(workbook: calamine.CalamineWorkbook, requested: str | None, names: list[str]) -> calamine.CalamineSheet:
-    """Return the requested sheet, else the first one with cells, visible sheets first."""
-    if requested is not None:
-        if requested not in names:
-            raise SheetError("sheet", names)
-        sheet = workbook.get_sheet_by_name(requested)
-        if not sheet.height:
-            raise SheetError("empty", requested)
-        return sheet
+def _write(rows: Iterator[list[str]], path: Path) -> tuple[Block, ...]:
+    """Write rows of pairs as CSV, and return the blocks between blank rows."""
+    scanner = BlockScanner(2)
+
+    def scanned() -> Iterator[list[str]]:
+        for pairs in rows:
+            scanner.add(pairs)
+            yield pairs
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(scanned())
+    return scanner.blocks()
+
+
+def _sheets(
+    workbook: calamine.CalamineWorkbook, requested: list[str] | None, names: list[str]
+) -> Iterator[calamine.CalamineSheet]:
+    """Yield the requested sheets, all with cells for `*`, else the first with cells; visible sheets come first."""
+    if requested not in (None, ["*"]):
+        for name in requested or ():
+            if name not in names:
+                raise SheetError("sheet", names, name)
+            sheet = workbook.get_sheet_by_name(name)
+            if not sheet.height:
+                raise SheetError("empty", name)
+            yield sheet
+        return
     visible = {sheet.name for sheet in workbook.sheets_metadata if sheet.visible == calamine.SheetVisibleEnum.Visible}
+    is_found = False
     for name in sorted(names, key=lambda name: name not in visible):
         sheet = workbook.get_sheet_by_name(name)
         if sheet.height:
-            return sheet
-    raise SheetError("empty", "")
+            is_found = True
+            yield sheet
+            if requested is None:
+                return
+    if not is_found:
+        raise SheetError("empty", "")
 
 
-def _merged_ranges(sheet: calamine.CalamineSheet) -> list[list[int]]:
-    left = sheet.start[1] if sheet.start else 0
+def _merged_ranges(sheet: calamine.CalamineSheet, left: int) -> list[list[int]]:
     return [[top, first - left, bottom, last - left] for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()]
 
 
-def _pairs(sheet: calamine.CalamineSheet) -> Iterator[list[str]]:
-    for row in sheet.iter_rows():
-        pairs = []
-        for value in row:
-            pairs += [value.replace("\0", ""), ""] if isinstance(value, str) else ["", _as_text(value)]
-        yield pairs
+def _pairs(row: Sequence[CellValue]) -> list[str]:
+    pairs = []
+    for value in row:
+        pairs += [value.replace("\0", ""), ""] if isinstance(value, str) else ["", _as_text(value)]
+    return pairs
 
 
 def _as_text(value: float | bool | date | datetime | time | timedelta) -> str:

@@ -5,16 +5,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from agent.datasets.cells import MISSING_MARKERS
 from agent.datasets.dataset import Warning
+from agent.datasets.periods import is_period, is_year, month_of
 from agent.datasets.text_file import Cell, Head, Merged
 from agent.errors import FileEmpty, HeaderNotFound
 from agent.messages import Message
 
-_VALUE = re.compile(r"[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*")
-_YEAR = re.compile(r"(19|20)\d\d")
+_VALUE = re.compile(r"[<>≤≥~≈]?[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*")
 _MAX_NAME = 120
 _DENSE = 0.6
 """Minimum share of the columns that the first header row fills."""
+
+_MAX_VALUE_ROWS = 3
+"""After as many rows of values that fill most columns, no header is searched."""
+
+_MAX_UNIT = 15
+_MIN_NUMBERED = 4
+_LETTERS = "АБВГABCDабв"
+_MIN_DAYS = 5
+_MAX_WORDS = 0.2
+"""Maximum share of words in a column of values."""
 
 Row = Sequence[Cell]
 
@@ -23,7 +34,8 @@ Row = Sequence[Cell]
 class Header:
     """The `names` of all columns, the index `first` of the header among the head's rows, and its number of `rows`.
 
-    The name of an unnamed column is empty. `merged` are the indices of names built from a merged cell or from two rows.
+    The name of an unnamed column is empty. `merged` are the indices of names built from a merged cell or from several
+    rows. Without a header row, the names are the letters of the columns.
     """
 
     names: tuple[str, ...]
@@ -32,45 +44,68 @@ class Header:
     merged: tuple[int, ...] = ()
 
 
-def find_header(head: Head, merged: Sequence[Merged], row_number: int | None, file: str) -> Header:
+def find_header(
+    head: Head,
+    merged: Sequence[Merged],
+    row_number: int | None,
+    file: str,
+    rows: int | None = None,
+    left: int = 0,
+) -> Header:
     """Return the header in `row_number`, counted from 1, 0 for none; if it is None, detect the header.
 
-    The detected header is the first row that fills most columns with words and has rows below it.
+    The detected header is the first row that fills most columns with words or periods and has rows below it; a file
+    whose rows all have values has no header. `rows` is the number of header rows, detected by default. `left` is the
+    column of the sheet, from 0, in which the cells begin.
 
     Raises:
         FileEmpty: There is no row.
-        HeaderNotFound: No row can be the header, or `row_number` is not a row with cells.
+        HeaderNotFound: `row_number` is not a row with cells.
     """
     if not any(_is_filled(row) for row in head.rows):
         raise FileEmpty(file, "")
-    if row_number == 0:
-        return Header(("",) * head.width, 0, 0)
-    finder = _Finder(head, merged)
-    first = finder.search() if row_number is None else finder.index_of(row_number)
+    finder = HeaderFinder(head, merged)
+    first = finder.search() if row_number is None else finder.index_of(row_number) if row_number else None
+    if row_number and first is None:
+        raise HeaderNotFound(file, Message("row_without_cells", row=row_number))
     if first is None:
-        no_row = row_number is None
-        raise HeaderNotFound(file, Message("no_header_row") if no_row else Message("row_without_cells", row=row_number))
-    return finder.header(first)
+        return Header(tuple(column_letters(left + place) for place in range(head.width)), 0, 0)
+    return finder.header(first, rows)
 
 
-class _Finder:
+def column_letters(place: int) -> str:
+    """Return the letters of a spreadsheet column, counted from 0.
+
+    >>> column_letters(0), column_letters(27)
+    ('A', 'AB')
+    """
+    letters = ""
+    while place >= 0:
+        letters, place = chr(ord("A") + place % 26) + letters, place // 26 - 1
+    return letters
+
+
+class HeaderFinder:
+    """Finds the header among the first rows of a table."""
+
     def __init__(self, head: Head, merged: Sequence[Merged]) -> None:
+        """Use the rows of `head`; `merged` are the merged ranges of the sheet."""
         self._head = head
         self._rows: list[Row] = [[*row, *[Cell("")] * (head.width - len(row))] for row in head.rows]
         self._spans = [(top, left, right) for top, left, _, right in merged if right > left]
-        self._dense = max(self._covered(index) for index in range(len(self._rows)))
+        self._dense = max((self._covered(index) for index in range(len(self._rows))), default=0)
 
     def search(self) -> int | None:
         """Return the index of the first row that can be a header, or of the row of groups above it."""
+        rows_of_values = 0
         for index, row in enumerate(self._rows):
             if self._covered(index) < _DENSE * self._dense:
                 continue
-            cells = _is_filled(row)
-            is_header = _is_word(cells[0]) and all(
-                _is_word(cell) or _YEAR.fullmatch(cell.text.strip()) for cell in cells
-            )
-            if is_header and len(cells) >= min(2, self._dense):
+            if self._is_header(index):
                 return index - 1 if index and self._has_two_rows(index - 1) else index
+            rows_of_values += not all(map(_is_label, _is_filled(row)))
+            if rows_of_values == _MAX_VALUE_ROWS:
+                return None
         return None
 
     def index_of(self, row_number: int) -> int | None:
@@ -79,52 +114,139 @@ class _Finder:
         index = numbers.index(row_number - 1) if row_number - 1 in numbers else None
         return index if index is not None and _is_filled(self._rows[index]) else None
 
-    def header(self, first: int) -> Header:
-        row = self._rows[first]
-        if not self._has_two_rows(first):
-            spans = self._spans_of(first)
-            names = [_name(cell.text) for cell in row]
-            for left, right in spans:
-                names[left : right + 1] = [names[left]] * (right + 1 - left)
-            places = tuple(place for left, right in spans for place in range(left, min(right + 1, len(names))))
-            return Header(tuple(names[: len(row)]), first, 1, places)
-        above, below = self._groups(first), self._rows[first + 1]
-        names = [_name(f"{group} {cell.text}") for group, cell in zip(above, below, strict=True)]
-        places = tuple(place for place, cell in enumerate(below) if cell.text.strip() and above[place])
-        return Header(tuple(names), first, 2, places)
+    def header(self, first: int, rows: int | None = None) -> Header:
+        """Return the header that begins in the row `first`."""
+        count = rows or self._count_rows(first)
+        last = min(first + count, len(self._rows)) - 1
+        parts = [self._groups(index, last) for index in range(first, last)] + [self._texts(last)]
+        names = [_name(" ".join(dict.fromkeys(filter(None, texts)))) for texts in zip(*parts, strict=True)]
+        places = tuple(place for place in range(len(names)) if sum(bool(texts[place]) for texts in parts) > 1)
+        if last == first:
+            for left, right in self._spans_of(first):
+                names[left : right + 1] = [names[left]] * len(names[left : right + 1])
+                places += tuple(range(left, min(right + 1, len(names))))
+        return Header(tuple(names), first, last - first + 1 + self._has_numbering(last + 1, rows), places)
+
+    def replaces(self, other: "HeaderFinder") -> bool:
+        """Return whether the first row is a header that cannot be a row of values of the table of `other`.
+
+        Each column that has values in the other table has a word here.
+        """
+        if not self._is_header(0) and not (self._has_two_rows(0) and self._is_header(1)):
+            return False
+        places = [place for place in range(other._head.width) if other._has_values(place)]
+        if not places:
+            return self._is_above_values(0) or self._is_above_values(1)
+        row = self._rows[0]
+        return all(place < len(row) and row[place].text.strip() and _is_label(row[place]) for place in places)
+
+    def _has_values(self, place: int) -> bool:
+        cells = [row[place] for row in self._rows if row[place].text.strip()]
+        return 2 * sum(not _is_word(cell) for cell in cells) > len(cells)
+
+    def _is_header(self, index: int) -> bool:
+        row = self._rows[index]
+        cells = _is_filled(row)
+        if len(cells) < min(2, self._dense):
+            return False
+        numbered = _is_sequence(cells)
+        if not (_is_word(cells[0]) or (len(cells) > 1 and not row[0].text.strip())):
+            return False
+        if not all(_is_label(cell) or numbered for cell in cells[1:]) or not (_is_label(cells[0]) or numbered):
+            return False
+        places = [place for place, cell in enumerate(row) if cell.text.strip() and not _is_word(cell)]
+        if not places:
+            return True
+        is_one_date = len(places) == 1 and not is_year(row[places[0]].text)
+        # A number below a year may look like a year.
+        dates = [place for place in places if not is_year(row[place].text)]
+        are_values = bool(dates) and all(self._is_above_periods(index, place) for place in dates)
+        return index + 1 < len(self._rows) and not is_one_date and not are_values
+
+    def _is_above_periods(self, index: int, place: int) -> bool:
+        below = [row[place] for row in self._rows[index + 1 :] if row[place].text.strip()]
+        return bool(below) and all(is_period(_plain(cell)) for cell in below)
+
+    def _count_rows(self, first: int) -> int:
+        return 2 if self._has_two_rows(first) or self._has_units(first + 1) else 1
 
     def _has_two_rows(self, first: int) -> bool:
         """Return whether the row `first` holds group names and the next row the column names.
 
-        Without merged cells, the column names must depend on the groups: they repeat, or each column without one has a
-        group name above it.
+        Without merged cells, the column names must depend on the groups: they repeat, each column without one has a
+        group name above it, or the groups are periods.
         """
         if first + 2 >= len(self._rows):
             return False
         above, below = self._rows[first], self._rows[first + 1]
-        is_words = len(_is_filled(above)) >= 2 and all(map(_is_word, _is_filled(above) + _is_filled(below)))
+        groups = _is_filled(above)
+        are_periods = bool(groups) and all(is_period(_plain(cell)) for cell in groups)
+        is_labels = (len(groups) >= 2 or are_periods) and all(map(_is_label, groups + _is_filled(below)))
         blank = [place for place, cell in enumerate(above) if not cell.text.strip()]
         fills = [place for place in blank if below[place].text.strip()]
-        if not is_words or not fills or not self._is_above_values(first + 1):
+        if not is_labels or not fills or not self._is_above_values(first + 1):
             return False
         names = [cell.text.strip() for cell in _is_filled(below)]
         missing = [place for place, cell in enumerate(below) if not cell.text.strip()]
         completed = bool(missing) and all(above[place].text.strip() for place in missing)
-        return len(self._spans_of(first)) >= 2 or len(set(names)) < len(names) or completed
+        return len(self._spans_of(first)) >= 2 or len(set(names)) < len(names) or completed or are_periods
+
+    def _has_units(self, index: int) -> bool:
+        """Return whether the row holds the units of the columns of values below it."""
+        if index + 2 >= len(self._rows):
+            return False
+        units = [place for place, cell in enumerate(self._rows[index]) if cell.text.strip()]
+        below = self._rows[index + 1 :]
+        values = [place for place in range(self._head.width) if _are_values(below, place)]
+        is_short = all(
+            _is_word(self._rows[index][place]) and len(self._rows[index][place].text.strip()) <= _MAX_UNIT
+            for place in units
+        )
+        are_missing = any(self._rows[index][place].text.strip().lower() in MISSING_MARKERS for place in units)
+        return (
+            bool(units) and is_short and not are_missing and set(units) <= set(values) and 2 * len(units) > len(values)
+        )
+
+    def _has_numbering(self, index: int, rows: int | None) -> bool:
+        """Return whether the row below the header numbers the columns, as official forms do: А, Б, 1, 2, 3."""
+        if rows or index + 1 >= len(self._rows):
+            return False
+        texts = [cell.text.strip() for cell in self._rows[index]]
+        numbers = [place for place, text in enumerate(texts) if text.isdigit()]
+        letters = [place for place, text in enumerate(texts) if text and not text.isdigit()]
+        is_sequence = [texts[place] for place in numbers] == [str(number) for number in range(1, len(numbers) + 1)]
+        if (
+            len(numbers) + len(letters) < _MIN_NUMBERED
+            or len(numbers) < 2
+            or not is_sequence
+            or any(texts[place] not in _LETTERS for place in letters)
+        ):
+            return False
+        below = self._rows[index + 1]
+        if any(len(below[place].text.strip()) < 2 for place in letters):
+            return False
+        return bool(letters) or any(below[place].text.strip() and _is_word(below[place]) for place in numbers)
 
     def _is_above_values(self, index: int) -> bool:
-        """Return whether a column has a word in this row and only values below it."""
-        for place, cell in enumerate(self._rows[index]):
-            below = [row[place] for row in self._rows[index + 1 :] if row[place].text.strip()]
-            if cell.text.strip() and below and not any(map(_is_word, below)):
-                return True
-        return False
+        """Return whether a column has a word or a period in this row and mostly values below it."""
+        below = self._rows[index + 1 :]
+        return any(
+            cell.text.strip() and _is_label(cell) and _are_values(below, place)
+            for place, cell in enumerate(self._rows[index])
+        )
 
-    def _groups(self, first: int) -> list[str]:
+    def _texts(self, index: int) -> list[str]:
+        cells = self._rows[index]
+        dates = [month_of(_plain(cell)) for cell in cells if cell.is_value and "-" in cell.text]
+        are_months = bool(dates) and all(date and date[2] == 1 for date in dates)
+        return [
+            _plain(cell)[:7] if are_months and cell.is_value and "-" in cell.text else _plain(cell) for cell in cells
+        ]
+
+    def _groups(self, index: int, last: int) -> list[str]:
         """Return the group of each column: from a merged cell, else the nearest one to the left."""
-        row, below, spans = self._rows[first], self._rows[first + 1], self._spans_of(first)
-        groups = [cell.text.strip() for cell in row]
-        for place, (left, right) in enumerate(pairwise(range(len(row))), start=1):
+        below, spans, groups = self._rows[last], self._spans_of(index), self._texts(index)
+        for place, (left, right) in enumerate(pairwise(range(len(groups))), start=1):
             covered = any(start <= left and right <= end for start, end in spans)
             if not groups[place] and below[place].text.strip() and (covered or not spans):
                 groups[place] = groups[place - 1]
@@ -173,3 +295,24 @@ def _is_filled(row: Row) -> list[Cell]:
 
 def _is_word(cell: Cell) -> bool:
     return not cell.is_value and not _VALUE.fullmatch(cell.text.strip())
+
+
+def _is_label(cell: Cell) -> bool:
+    return _is_word(cell) or is_period(_plain(cell))
+
+
+def _plain(cell: Cell) -> str:
+    return cell.text.strip().removesuffix(" 00:00:00")
+
+
+def _is_sequence(cells: Sequence[Cell]) -> bool:
+    """Return whether the cells after the first one count days, weeks or hours: 1, 2, 3, ..."""
+    texts = [cell.text.strip() for cell in cells if not _is_word(cell)]
+    return len(texts) >= _MIN_DAYS and texts in ([str(first + at) for at in range(len(texts))] for first in (0, 1))
+
+
+def _are_values(rows: Sequence[Row], place: int) -> bool:
+    """Return whether most filled cells of a column are values."""
+    cells = [row[place] for row in rows if row[place].text.strip()]
+    known = [cell for cell in cells if cell.text.strip().lower() not in MISSING_MARKERS]
+    return bool(known) and sum(map(_is_word, known)) <= _MAX_WORDS * len(known)

@@ -14,6 +14,9 @@ from agent.settings import Settings
 LoadProgress = Callable[[str, float], None]
 """Called with the current stage (`read`, `examine` or `write`) and the share of it that is done, from 0 to 1."""
 
+READER_SHARE = 0.2
+"""Share of the stage `read` after which a workbook's cells are written as text."""
+
 LimitName = Literal["bytes", "rows", "columns", "megabytes in memory"]
 
 _SETTINGS: dict[LimitName, tuple[str, str, str]] = {

@@ -3,19 +3,22 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.datasets.dataset import Dataset, Report, SourceType, Warning
-from agent.datasets.excel import read_sheet
-from agent.datasets.header import find_header
+from agent.datasets.excel import read_sheets
+from agent.datasets.header import Header, find_header
 from agent.datasets.limits import Loading
-from agent.datasets.table import copy_json_lines, copy_parquet, make_table
-from agent.datasets.text_file import CellFile, check_size, detect_text_file, read_head, write_rest
+from agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
+from agent.datasets.reshape import period_columns, reshape
+from agent.datasets.table import Layout, Part, WrittenTable, copy_json_lines, copy_parquet, make_table, schema_of
+from agent.datasets.tables import FoundTable, find_tables
+from agent.datasets.text_file import CellFile, Head, check_size, crop, detect_text_file, read_head, write_rest
 from agent.datasets.workspace import Workspace, workspace
-from agent.errors import FileEncrypted, FileUnreadable
+from agent.errors import FileEncrypted, FileUnreadable, LoadOptionInvalid
 from agent.messages import Message
 
 _SUFFIXES: dict[str, SourceType] = {
@@ -35,9 +38,11 @@ _MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
 
-_VERSION = 2
+_VERSION = 3
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
+_SHOWN_NAMES = 3
+_SHOWN_SHEETS = 12
 _DISK_RATIO = 4
 """Allowed disk space per byte of the file, in addition to its unpacked size: cells, table, and spilled data."""
 
@@ -113,16 +118,14 @@ class Job:
         return self.folder / "table.duckdb"
 
 
-def load(job: Job, sheet: str | None = None, header_row: int | None = None) -> Dataset:
+def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
     """Return the dataset of a file; unless it is already stored, write its table to `job.target`.
-
-    `sheet` applies to workbooks; by default the first one with cells is loaded. `header_row` applies to workbooks and
-    CSV: counted from 1, 0 for none; by default it is detected.
 
     Raises:
         FileUnreadable, FileEncrypted, ArchiveSuspicious: The file cannot or should not be opened.
         FileTooLarge: The file exceeds the limits.
         SheetNotFound, HeaderNotFound, FileEmpty: The file has no such table.
+        LoadOptionInvalid: An option does not fit the file.
         DriverMissing: A package is not installed.
         StatementCancelled: Loading was cancelled.
     """
@@ -130,53 +133,179 @@ def load(job: Job, sheet: str | None = None, header_row: int | None = None) -> D
     check_size(path, job.loading)
     kind = source_type_of(path, name)
     if kind == "excel":
-        return _load_cells(job, kind, read_sheet(path, sheet, job.folder, job.loading), header_row)
+        sheets = options.sheets or (options.sheet and (options.sheet,))
+        return _load_cells(job, kind, read_sheets(path, sheets, job.folder, job.loading), options)
+    if options.sheet or options.sheets:
+        raise LoadOptionInvalid("sheet" if options.sheet else "sheets", Message("option_needs_workbook"))
     if kind == "csv":
-        return _load_cells(job, kind, detect_text_file(path, name), header_row)
-    return _load_typed(job, kind)
+        return _load_cells(job, kind, [detect_text_file(path, name)], options)
+    return _load_typed(job, kind, options)
 
 
-def _load_cells(job: Job, kind: SourceType, cell_file: CellFile, header_row: int | None) -> Dataset:
-    upload = job.upload
-    head = read_head(cell_file, upload.name)
-    if head.width > job.loading.limits.max_columns:
-        raise job.loading.too_large("columns")
-    header = find_header(head, cell_file.merged, header_row, upload.name)
-    is_text = not cell_file.paired
+@dataclass(frozen=True)
+class _Located:
+    """Cells with one table, its header, and its `label` in a union."""
+
+    cell_file: CellFile
+    label: str
+    head: Head
+    header: Header
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """Characters and rows of the cells up to the end of the header."""
+        if not self.header.rows:
+            return 0, 0
+        last = self.header.first + self.header.rows - 1
+        return self.head.ends[last], self.head.numbers[last] + 1
+
+    @property
+    def row(self) -> int:
+        """Row of the header on the sheet, from 1; 0 without a header."""
+        return self.cell_file.first_row + self.head.numbers[self.header.first] + 1 if self.header.rows else 0
+
+
+def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: LoadOptions) -> Dataset:
+    is_union = bool(options.sheets)
+    found = find_tables(files[0].blocks) if not is_union and options.header_row is None else []
+    chosen = _choose(found, options)
+    warnings: list[Warning] = []
+    titles = tuple(_title(number, table) for number, table in enumerate(found, 1)) if len(found) > 1 else ()
+    if chosen:
+        labels = [found[number].title or str(number + 1) for number in chosen]
+        files = [crop(files[0], found[at].region, job.folder / f"table_{at}.csv") for at in chosen]
+        warnings += _other_tables(titles, chosen)
+    else:
+        labels = [cell_file.sheet or "" for cell_file in files]
+    parts = [_locate(cell_file, label, job.loading, options) for cell_file, label in zip(files, labels, strict=True)]
+    if options.sheets == (ALL_SHEETS,):
+        parts, unlike = _alike(parts)
+        warnings += unlike
+    first = parts[0]
+    is_text = not first.cell_file.paired
     report = Report(
-        sheet=cell_file.sheet,
-        sheets=cell_file.sheets,
-        header_row=head.numbers[header.first] + 1 if header.rows else 0,
-        header_rows=header.rows,
-        encoding=cell_file.encoding if is_text else None,
-        delimiter=cell_file.delimiter if is_text else None,
+        sheet=first.cell_file.sheet,
+        sheets=first.cell_file.sheets,
+        header_row=first.row,
+        header_rows=first.header.rows,
+        encoding=first.cell_file.whole.encoding if is_text else None,
+        delimiter=first.cell_file.whole.delimiter if is_text else None,
+        tables=titles,
+        options=options.content(),
     )
-    dataset_id = _dataset_id(upload.file_id, kind, cell_file.sheet, report.header_row)
+    dataset_id = _dataset_id(job.upload.file_id, kind, report.sheet, report.header_row, options)
     if stored := job.find_dataset(dataset_id):
         return stored
-    rest = job.folder / "rest.csv"
-    start = head.ends[header.first + header.rows - 1] if header.rows else 0
-    replaced = write_rest(cell_file, start, rest, job.loading)
-    if replaced:
-        facts = {"count": replaced, "encoding": cell_file.encoding}
-        report = Report(**{**vars(report), "warnings": (Warning("replaced_characters", "", facts),)})
+    if not first.header.rows:
+        warnings.append(Warning("no_header"))
+    warnings += _other_sheets(parts)
+    sources = []
+    for number, part in enumerate(parts):
+        rest = job.folder / f"rest_{number}.csv"
+        characters, row = part.end
+        if replaced := write_rest(part.cell_file, characters, rest, job.loading):
+            facts = {"count": replaced, "encoding": part.cell_file.encoding}
+            warnings.append(Warning("replaced_characters", "", facts))
+        sources.append(Part(rest, part.cell_file, part.header, row, part.label))
+    layout = Layout.of(sources, "sheet" if is_union else "table" if len(parts) > 1 else "")
+    report = replace(report, warnings=tuple(warnings))
     with _workspace(job) as work:
-        written = make_table(work, dataset_id, rest, cell_file, header, report, job.loading)
-    return Dataset(dataset_id, kind, written.schema, written.row_count, upload.name, upload.file_id, written.report)
+        written = make_table(work, dataset_id, sources, layout, report, options, job.loading)
+        written = _reshaped(work, dataset_id, written, options)
+    return _dataset(job, dataset_id, kind, written)
 
 
-def _load_typed(job: Job, kind: SourceType) -> Dataset:
+def _locate(cell_file: CellFile, label: str, loading: Loading, options: LoadOptions) -> _Located:
+    head = read_head(cell_file, loading.file)
+    if head.width > loading.limits.max_columns:
+        raise loading.too_large("columns")
+    header = find_header(head, cell_file.merged, options.header_row, loading.file, options.header_rows, cell_file.left)
+    return _Located(cell_file, label, head, header)
+
+
+def _alike(parts: Sequence[_Located]) -> tuple[list[_Located], list[Warning]]:
+    """Return the sheets whose columns are mostly those of the first, and a warning about the others."""
+    alike = [part for part in parts if _is_alike(part.header, parts[0].header)]
+    unlike = [part.label for part in parts if part not in alike]
+    return alike, [Warning("unlike_sheets", "", {"sheets": _listed(unlike)})] if unlike else []
+
+
+def _other_sheets(parts: Sequence[_Located]) -> list[Warning]:
+    read = [part.cell_file.sheet for part in parts]
+    others = [sheet for sheet in parts[0].cell_file.sheets if sheet not in read]
+    facts = {"read": _listed([sheet for sheet in dict.fromkeys(read) if sheet]), "others": _listed(others)}
+    return [Warning("other_sheets", "", facts)] if others else []
+
+
+def _other_tables(titles: Sequence[str], chosen: Sequence[int]) -> list[Warning]:
+    others = [title for number, title in enumerate(titles) if number not in chosen]
+    facts = {
+        "count": len(titles),
+        "read": ", ".join(titles[at] for at in chosen if titles),
+        "others": "; ".join(others),
+    }
+    return [Warning("other_tables", "", facts)] if others else []
+
+
+def _choose(found: Sequence[FoundTable], options: LoadOptions) -> list[int]:
+    """Return the indices of the tables to read: those of the options, else the largest.
+
+    Raises:
+        LoadOptionInvalid: There is no such table.
+    """
+    if options.tables:
+        count = max(1, len(found))
+        if unknown := [number for number in options.tables if number > count]:
+            raise LoadOptionInvalid("tables", Message("option_table_unknown", number=unknown[0], count=count))
+        return [number - 1 for number in dict.fromkeys(options.tables)] if found else []
+    return [max(range(len(found)), key=lambda number: found[number].cells)] if found else []
+
+
+def _title(number: int, table: FoundTable) -> str:
+    return f"{number} ({table.title or ', '.join(filter(None, table.names[:_SHOWN_NAMES]))})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN_SHEETS]) + (", ..." if len(names) > _SHOWN_SHEETS else "")
+
+
+def _is_alike(header: Header, first: Header) -> bool:
+    """Return whether most columns have the names of those of the first sheet."""
+    own, others = ({name.casefold() for name in each.names if name} for each in (header, first))
+    return 2 * len(own & others) > max(len(own), len(others))
+
+
+def _load_typed(job: Job, kind: SourceType, options: LoadOptions) -> Dataset:
     upload = job.upload
-    dataset_id = _dataset_id(upload.file_id, kind, None, None)
+    for name in ("header_row", "header_rows", "tables", "types", "fill_down"):
+        if getattr(options, name) is not None:
+            raise LoadOptionInvalid(name, Message("option_needs_cells"))
+    dataset_id = _dataset_id(upload.file_id, kind, None, None, options)
     if stored := job.find_dataset(dataset_id):
         return stored
     copy = copy_parquet if kind == "parquet" else copy_json_lines
     with _workspace(job, upload.path) as work:
         written = copy(work, dataset_id, upload.path, job.loading)
-    source_type = upload.source_type or kind
-    return Dataset(
-        dataset_id, source_type, written.schema, written.row_count, upload.name, upload.file_id, written.report
-    )
+        written = replace(written, report=replace(written.report, options=options.content()))
+        written = _reshaped(work, dataset_id, written, options)
+    return _dataset(job, dataset_id, upload.source_type or kind, written)
+
+
+def _reshaped(work: Workspace, table: str, written: WrittenTable, options: LoadOptions) -> WrittenTable:
+    warnings = reshape(work, table, options)
+    if not warnings:
+        periods = period_columns([column.name for column in written.schema])
+        if not periods:
+            return written
+        warnings = [Warning("period_columns", "", {"count": len(periods), "example": ", ".join(periods[:3])})]
+    report = replace(written.report, warnings=(*written.report.warnings, *warnings))
+    rows = int(warnings[-1].facts.get("after", written.row_count))
+    return WrittenTable(schema_of(work, table), rows, report)
+
+
+def _dataset(job: Job, dataset_id: str, kind: SourceType, written: WrittenTable) -> Dataset:
+    upload = job.upload
+    return Dataset(dataset_id, kind, written.schema, written.row_count, upload.name, upload.file_id, written.report)
 
 
 def _workspace(job: Job, *readable: Path) -> AbstractContextManager[Workspace]:
@@ -184,6 +313,7 @@ def _workspace(job: Job, *readable: Path) -> AbstractContextManager[Workspace]:
     return workspace(job.target, readable, job.loading, disk_bytes)
 
 
-def _dataset_id(file_id: str, kind: SourceType, sheet: str | None, header_row: int | None) -> str:
-    content = json.dumps([_VERSION, file_id, kind, sheet, header_row])
+def _dataset_id(file_id: str, kind: SourceType, sheet: str | None, header_row: int | None, options: LoadOptions) -> str:
+    others = {name: value for name, value in options.content().items() if name not in ("sheet", "header_row")}
+    content = json.dumps([_VERSION, file_id, kind, sheet, header_row, others], sort_keys=True)
     return f"ds_{hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]}"

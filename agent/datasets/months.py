@@ -3,23 +3,21 @@
 from collections.abc import Mapping
 
 from agent.datasets.cells import Cells, Layer, PendingWarning, Plan
+from agent.datasets.periods import MONTHS
 
 _YEAR_FIRST = r"((?:19|20)\d\d)(?:[-/](1[0-2]|0?[1-9])|年(1[0-2]|0?[1-9])月)"
 _YEAR_LAST = r"(0[1-9]|1[0-2])[-/.]((?:19|20)\d\d)"
 """The month needs two digits: `1.2024` is more often a number."""
 
 _NAMED = r"([A-Za-zА-Яа-я]{3,9})\.?,?[ -]((?:19|20)\d\d)(?: ?г\.?| года?)?"
-_NAMES = """jan january янв январь января|feb february фев февр февраль февраля|mar march мар март марта|
-apr april апр апрель апреля|may май мая|jun june июн июнь июня|jul july июл июль июля|aug august авг август августа|
-sep sept september сен сент сентябрь сентября|oct october окт октябрь октября|nov november ноя нояб ноябрь ноября|
-dec december дек декабрь декабря""".split("|")
+MONTH_MAP = "MAP {" + ", ".join(f"'{name}': {number}" for name, number in MONTHS.items()) + "}"
+"""SQL of the numbers of the months by their names."""
 
 
 def layers(cells: Cells) -> tuple[Layer, ...]:
     """Return the layers that parse each cell; `first` is the first day of the month."""
     text = cells.text
-    numbers = ", ".join(f"'{name}': {number}" for number, names in enumerate(_NAMES, 1) for name in names.split())
-    month = rf"MAP {{{numbers}}}[lower(regexp_extract({text}, '{_NAMED}', 1))]"
+    month = rf"{MONTH_MAP}[lower(regexp_extract({text}, '{_NAMED}', 1))]"
     year = f"regexp_extract({text}, '{_NAMED}', 2)"
     first = (
         rf"CASE WHEN regexp_full_match({text}, '{_YEAR_FIRST}') THEN "

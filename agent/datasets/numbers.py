@@ -1,5 +1,6 @@
-"""Read numbers written as text, as DuckDB SQL: thousands separators, decimal commas, percentages, currencies."""
+"""Read numbers written as text, as DuckDB SQL: separators of thousands, percentages, currencies, scales."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -9,7 +10,24 @@ Mark = Literal[".", ","]
 
 _WIDE = "０１２３４５６７８９，．％－−＋" + "\u00a0\u202f\u2009’"
 _NARROW = "0123456789,.%--+" + "   ''''"
-_CURRENCY = r"(?i)\s*(USD|EUR|RUB|CNY|руб\.?|р\.|元|[$€£¥￥₽₴₸])\s*"
+_CODES = (
+    "USD EUR RUB RUR CNY RMB CHF GBP JPY SEK NOK DKK PLN CZK HUF RON BGN TRY UAH BYN KZT GEL AMD UZS INR BRL MXN CAD "
+    "AUD NZD HKD SGD KRW TWD THB VND IDR MYR ILS ZAR AED SAR"
+).split()
+_SYMBOLS = {
+    "€": "EUR", "£": "GBP", "us$": "USD", "hk$": "HKD", "$": "USD", "₽": "RUB", "руб.": "RUB", "руб": "RUB",
+    "р.": "RUB", "人民币": "CNY", "元": "CNY", "￥": "CNY", "¥": "CNY", "₴": "UAH", "₸": "KZT", "₹": "INR", "₩": "KRW",
+    "zł": "PLN", "kč": "CZK", "rmb": "CNY", "rur": "RUB", "fr.": "CHF",
+}  # fmt: skip
+_CURRENCY = r"(?i)\s*(" + "|".join(_CODES + [re.escape(symbol) for symbol in _SYMBOLS]) + r")\s*"
+_SCALES = {
+    "k": 1e3, "тыс": 1e3, "тыс.": 1e3, "千": 1e3, "万": 1e4, "mn": 1e6, "mln": 1e6, "млн": 1e6, "млн.": 1e6, "亿": 1e8,
+    "bn": 1e9, "млрд": 1e9, "млрд.": 1e9,
+}  # fmt: skip
+_SCALE = r"(?i)\d\s*(" + "|".join(map(re.escape, sorted(_SCALES, key=len, reverse=True))) + r")$|\d\s*(M)$"
+_UNIT = r"[<>≤≥~≈]?\s*[-+]?\d[\d .,]*\s*[^\d\s.,;:/()-][^\d\s;:()]{0,11}"
+"""A number with a unit: `5 kg`, `3шт.`, `12 mg/l`."""
+
 _GRAMMAR: dict[Mark, str] = {
     ".": r"[-+]?(\d+|[1-9]\d{0,2}([ ,'']\d{3})+)(\.\d*)?([eE][-+]?\d+)?|[-+]?\.\d+",
     ",": r"[-+]?(\d+|[1-9]\d{0,2}([ .'']\d{3})+)(,\d*)?([eE][-+]?\d+)?|[-+]?,\d+",
@@ -22,24 +40,42 @@ _CODE = r"[-+]?(0\d+|\d{19,})"
 _SUFFIX: dict[Mark, str] = {".": "dot", ",": "comma"}
 
 
-def layers(cells: Cells) -> tuple[Layer, ...]:
+def layers(cells: Cells, *, with_units: bool = False) -> tuple[Layer, ...]:
     """Return the layers that parse each cell.
 
-    `plain`: whether DuckDB casts it directly, which is much faster than the regular expressions. `bare`: the text
-    without currency, percent sign, and parentheses around a negative number. `dot` and `comma`: the number in DuckDB's
-    notation, by either decimal mark, before division by 100 for a percentage.
+    `plain`: whether DuckDB casts it directly, which is much faster than the regular expressions. `scale`: the word of a
+    scale, such as `k`. `bare`: the text without currency, scale, percent sign, and marks of a negative number. `dot`
+    and `comma`: the number in DuckDB's notation, by either decimal mark, before multiplication with the scale and
+    division by 100 for a percentage. With `with_units`, words around the number are left out.
     """
-    text, plain, narrow, bare = cells.text, cells("plain"), cells("narrow"), cells("bare")
+    text, plain, narrow, amount, bare = cells.text, cells("plain"), cells("narrow"), cells("amount"), cells("bare")
     ascii_text = f"translate({text}, '{_WIDE}', '{_NARROW}')"
-    without = f"regexp_replace({narrow}, '{_CURRENCY}', '')"
-    stripped = rf"rtrim(regexp_replace({without}, '^\((.*)\)$', '-\1'), '% ')"
+    without = f"trim(regexp_replace({narrow}, {_literal(_CURRENCY)}, ''))"
+    # `1'000.-` is the Swiss notation of a whole amount.
+    without = rf"regexp_replace({without}, '\.-+$', '')"
+    scale = f"coalesce(nullif(regexp_extract({amount}, {_literal(_SCALE)}, 1), ''), "
+    scale += f"nullif(regexp_extract({amount}, {_literal(_SCALE)}, 2), ''))"
+    unscaled = f"rtrim(left({amount}, length({amount}) - coalesce(length({cells('scale')}), 0)))"
+    if with_units:
+        unscaled = rf"regexp_replace(regexp_replace({unscaled}, '^[^\d.,()+-]+', ''), '[^\d.,()%-]+$', '')"
+    signed = rf"regexp_replace(regexp_replace({unscaled}, '^\((.*)\)$', '-\1'), '^([^-+].*\d)\s*-$', '-\1')"
+    stripped = f"rtrim({signed}, '% ')"
     return (
         *cells.base,
         {plain: f"coalesce(isfinite(TRY_CAST({text} AS DOUBLE)) AND NOT contains({text}, '_'), false)"},
         {narrow: f"CASE WHEN NOT {plain} AND regexp_matches({text}, '[0-9０-９]') THEN {ascii_text} END"},
+        {amount: f"CASE WHEN {narrow} IS NOT NULL THEN {without} END"},
+        {cells("scale"): f"CASE WHEN right({amount}, 1) > '9' OR right({amount}, 1) = '.' THEN {scale} END"},
         {bare: f"CASE WHEN {plain} THEN {text} WHEN {narrow} IS NOT NULL THEN {stripped} END"},
         {cells(_SUFFIX[mark]): _digits(cells, mark) for mark in _GRAMMAR},
     )
+
+
+def currency_code(cells: Cells) -> str:
+    """Return SQL over `layers` of the currency's ISO code, or its symbol if that has several; NULL without one."""
+    found = f"lower(nullif(regexp_extract({cells('narrow')}, {_literal(_CURRENCY)}, 1), ''))"
+    symbols = ", ".join(f"{_literal(symbol)}: '{code}'" for symbol, code in _SYMBOLS.items())
+    return f"coalesce(MAP {{{symbols}}}[{found}], upper({found}))"
 
 
 def _digits(cells: Cells, mark: Mark) -> str:
@@ -93,9 +129,11 @@ def count_conditions(cells: Cells) -> dict[str, str]:
     number = f"({fits(cells, '.')} OR {fits(cells, ',')})"
     return {
         **conditions,
+        "fits_any": number,
+        "scaled": f"{cells('scale')} IS NOT NULL AND {number}",
         "text": f"{cells.text} IS NOT NULL AND {number}",
         "percent": f"{_is_percent(cells)} AND {number}",
-        "currency": f"CASE WHEN {number} THEN regexp_matches({cells('narrow')}, '{_CURRENCY}') END",
+        "currency": f"CASE WHEN {number} THEN regexp_matches({cells('narrow')}, {_literal(_CURRENCY)}) END",
         "codes": _is_code(cells),
     }
 
@@ -111,18 +149,31 @@ def decimal_mark(counts: Mapping[str, int]) -> Mark | None:
     return "." if counts["fits_dot"] > counts["fits_comma"] else ","
 
 
-def plan(cells: Cells, counts: Mapping[str, int], usual: Mark) -> Plan:
-    """Return the conversion to numbers, with the `usual` decimal mark if no cell shows one."""
-    mark = decimal_mark(counts) or usual
-    suffix = _SUFFIX[mark]
+def plan(
+    cells: Cells, counts: Mapping[str, int], usual: Mark, forced: Mark | None = None, *, with_units: bool = False
+) -> Plan:
+    """Return the conversion to numbers, with the `usual` decimal mark if no cell shows one.
+
+    A cell that fits only the other decimal mark is read with that, unless the mark is `forced`.
+    """
+    mark: Mark = forced or decimal_mark(counts) or usual
+    suffix, other = _SUFFIX[mark], _SUFFIX["," if mark == "." else "."]
     number, fitting = cells(suffix), counts[f"fits_{suffix}"]
-    is_whole = counts[f"whole_{suffix}"] == fitting and not counts["percent"]
+    is_mixed = not forced and counts["fits_any"] > fitting
+    if is_mixed:
+        number, fitting = f"coalesce({number}, {cells(other)})", counts["fits_any"]
+    is_whole = counts[f"whole_{suffix}"] == fitting and not counts["percent"] and not counts["scaled"]
     sql = f"TRY_CAST({number} AS {'BIGINT' if is_whole else 'DOUBLE'})"
+    if counts["scaled"]:
+        factors = ", ".join(f"{_literal(word)}: {factor:.0f}" for word, factor in {**_SCALES, "m": 1e6}.items())
+        sql = f"{sql} * coalesce(MAP {{{factors}}}[lower({cells('scale')})], 1)"
     if counts["percent"]:
         sql = f"{sql} / CASE WHEN {_is_percent(cells)} THEN 100 ELSE 1 END"
-    return Plan(
-        layers(cells), sql, "BIGINT" if is_whole else "DOUBLE", fitting, tuple(_warnings(cells, counts, mark, suffix))
-    )
+    pending = _warnings(cells, counts, mark, suffix)
+    if is_mixed:
+        where = f"({cells(suffix)} IS NULL AND {cells(other)} IS NOT NULL)"
+        pending.append(PendingWarning("marks_mixed", {"count": fitting - counts[f"fits_{suffix}"]}, where))
+    return Plan(layers(cells, with_units=with_units), sql, "BIGINT" if is_whole else "DOUBLE", fitting, tuple(pending))
 
 
 def _warnings(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) -> list[PendingWarning]:
@@ -131,8 +182,9 @@ def _warnings(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) 
         pending.append(PendingWarning("text_converted", {"count": counts["text"]}))
     if counts["percent"]:
         pending.append(PendingWarning("percent", {"count": counts["percent"]}))
-    if counts["currency"]:
-        pending.append(PendingWarning("currency", {"count": counts["currency"]}))
+    if counts["scaled"]:
+        where = f"({cells('scale')} IS NOT NULL)"
+        pending.append(PendingWarning("scaled", {"count": counts["scaled"]}, where))
     # `1,234` and `1.234` are ambiguous if no cell decides. Numbers with only spaces are whole either way.
     differs = counts["whole_dot"] != counts["whole_comma"]
     if decimal_mark(counts) is None and counts["marked_comma"] and differs:
@@ -141,6 +193,11 @@ def _warnings(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) 
     elif counts[f"marked_{suffix}"]:
         pending.append(PendingWarning("marks", {"decimal": mark}, _is_marked(cells, mark)))
     return pending
+
+
+def has_unit(cells: Cells) -> str:
+    """Return SQL that is true if the cell is a number with a unit."""
+    return f"CASE WHEN {cells.text} < ':' THEN regexp_full_match({cells.text}, {_literal(_UNIT)}) END"
 
 
 def codes(cells: Cells, counts: Mapping[str, int]) -> PendingWarning | None:

@@ -19,6 +19,7 @@ from agent.datasets.dataset import Dataset, SourceType
 from agent.datasets.header import Header, column_names
 from agent.datasets.limits import Loading, LoadLimits, LoadProgress, ignore_progress
 from agent.datasets.load import Job, Upload, load
+from agent.datasets.options import DETECT, LoadOptions
 from agent.datasets.workspace import workspace
 from agent.errors import DatasetUnknown, FileUnknown
 
@@ -111,12 +112,11 @@ class Registry:
     def create(
         self,
         file_id: str,
-        sheet: str | None = None,
-        header_row: int | None = None,
+        options: LoadOptions = DETECT,
         progress: LoadProgress = ignore_progress,
         cancellation: Cancellation | None = None,
     ) -> Dataset:
-        """Return the dataset of a file, loading it if necessary; `sheet` and `header_row` are as in `load`.
+        """Return the dataset of a file, loading it with `options` if necessary.
 
         Raises:
             FileUnknown: There is no such file.
@@ -133,7 +133,7 @@ class Registry:
                 raise FileUnknown(file_id) from None
             loading = Loading(upload.name, self.limits, progress, cancellation or Cancellation())
             job = Job(replace(upload, path=link), folder, loading, self._find_dataset)
-            dataset = load(job, sheet, header_row)
+            dataset = load(job, options)
             if job.target.exists():
                 job.target.chmod(0o400)
                 self._keep_dataset(dataset, job.target)

@@ -7,22 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from agent.datasets.cells import STAGING, Cells, select_layers
-from agent.datasets.columns import ColumnPlan, infer_columns, warnings_of
+from agent.datasets.columns import ColumnPlan, code_name, infer_columns, warnings_of
 from agent.datasets.dataset import ColumnType, Report, Warning
 from agent.datasets.header import Header, column_names
 from agent.datasets.limits import Loading
 from agent.datasets.numbers import Mark
+from agent.datasets.options import LoadOptions
 from agent.datasets.text_file import CellFile
+from agent.datasets.totals import TotalRow, find_totals
 from agent.datasets.workspace import Workspace, quote_identifier
-from agent.errors import FileEmpty, FileUnreadable
+from agent.errors import FileEmpty, FileUnreadable, LoadOptionInvalid
 from agent.messages import Message
 
 _MAX_LINE = 1_000_000
 """In bytes; DuckDB allocates a buffer of sixteen times this size."""
 
 _SHOWN_TOTALS = 5
-_TOTALS_PLACES = 3
-"""The label of a totals row is in one of the first columns."""
+_SHOWN_NAMES = 30
+_MAX_LABELS = 60
+_MIN_REPEATED = 2
+"""A table with fewer columns may have a row like its header."""
+_MIN_BLANK_ROWS = 4
+_RAW = "scratch.raw"
 
 
 _MAX_JSON_LINE = 16 << 20
@@ -42,96 +48,264 @@ class WrittenTable:
     report: Report
 
 
+@dataclass(frozen=True)
+class Part:
+    """One table of a file: the cells below its header, as UTF-8 in `rest`, and the header's place.
+
+    `label` is its value in the column that tells the parts of a union apart. `start` is the row of the cells, from 0,
+    in which `rest` begins.
+    """
+
+    rest: Path
+    cell_file: CellFile
+    header: Header
+    start: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of the staging table: `names` are final; `places` gives the column of each part by its own place."""
+
+    header: Header
+    names: tuple[str, ...]
+    places: tuple[tuple[int, ...], ...]
+    warnings: tuple[Warning, ...]
+    label: str = ""
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], label: str) -> "Layout":
+        """Return the layout of the union of `parts` by name; `label` names the column that tells them apart, if any."""
+        names: list[str] = []
+        places = []
+        warnings: dict[tuple[str, str], Warning] = {}
+        for part in parts:
+            own, found = column_names(part.header, range(len(part.header.names)))
+            warnings.update({(warning.code, warning.column): warning for warning in found})
+            by_name = {name.casefold(): place for place, name in enumerate(names)}
+            names += [name for name in own if name.casefold() not in by_name]
+            by_name = {name.casefold(): place for place, name in enumerate(names)}
+            places.append(tuple(by_name[name.casefold()] for name in own))
+        if label:
+            taken = {name.casefold() for name in names}
+            while label in taken:
+                label += "_"
+            names.append(label)
+        unnamed = {
+            place
+            for at, part in enumerate(parts)
+            for place, name in zip(places[at], part.header.names, strict=True)
+            if not name
+        }
+        header = Header(tuple("" if place in unnamed else name for place, name in enumerate(names)), 0, 1)
+        return cls(header, tuple(names), tuple(places), tuple(warnings.values()), label)
+
+
 def make_table(
     work: Workspace,
     table: str,
-    rest: Path,
-    cell_file: CellFile,
-    header: Header,
+    parts: Sequence[Part],
+    layout: Layout,
     report: Report,
+    options: LoadOptions,
     loading: Loading,
 ) -> WrittenTable:
-    """Write `table` from the cells in the UTF-8 file `rest`, with the columns of `header`.
+    """Write `table` from the cells of `parts`.
 
     Raises:
         FileEmpty: There are no rows.
         FileTooLarge: There are too many rows, or they do not fit into memory.
         FileUnreadable: DuckDB cannot read the file.
+        LoadOptionInvalid: An option names a column that does not exist.
     """
-    width = len(header.names)
-    columns = [Cells(place, cell_file.paired) for place in range(width)]
-    rows, blank = _read(work, rest, cell_file, width)
+    first = parts[0].cell_file
+    width, paired = len(layout.names), first.paired
+    columns = [Cells(place, paired) for place in range(width)]
+    kinds = {_place(layout.names, "types", name): kind for name, kind in (options.types or {}).items()}
+    fill_places = [_place(layout.names, "fill_down", name) for name in options.fill_down or ()]
+    warnings = list(layout.warnings)
+    blank = _read(work, parts, layout)
+    warnings += _hide_headers(work, layout, paired)
+    filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
+    if filled_down:
+        warnings.append(Warning("merged_cells", "", {"count": filled_down}))
+    rows = work.run(f"SELECT count(*) FROM {STAGING}")[0][0]
     if not rows:
-        raise FileEmpty(loading.file, f" ({cell_file.sheet})" if cell_file.sheet else "")
+        raise FileEmpty(loading.file, f" ({first.sheet})" if first.sheet else "")
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
-    usual: Mark = "," if cell_file.delimiter == ";" else "."
-    plans = infer_columns(work, columns, header.names, rows, usual)
-    kept_plans = [plan for plan in plans if plan.filled or header.names[plan.cells.place]]
-    names, warnings = column_names(header, [plan.cells.place for plan in kept_plans])
-    for plan, name in zip(kept_plans, names, strict=True):
-        warnings += warnings_of(work, plan, name)
-    warnings += _totals(work, columns)
-    beyond = Cells(width, cell_file.paired).is_filled
+    usual: Mark = "," if first.whole.delimiter == ";" else "."
+    plans = infer_columns(work, columns, layout.names, rows, usual, kinds)
+    totals = find_totals(work, plans, rows)
+    is_dropped = bool(totals) and options.drop_totals is not False and len(totals) < rows
+    if totals:
+        warnings.append(_totals_warning(work, totals, is_dropped))
+    if is_dropped:
+        _hide(work, [total.rowid for total in totals])
+        rows -= len(totals)
+    for place in fill_places:
+        _fill_down(work, columns[place])
+    if is_dropped or fill_places:
+        plans = infer_columns(work, columns, layout.names, rows, usual, kinds)
+    kept = [plan for plan in plans if plan.filled or layout.header.names[plan.cells.place]]
+    names = {plan.cells.place: layout.names[plan.cells.place] for plan in kept}
+    warnings = [warning for warning in warnings if not warning.column or warning.column in names.values()]
+    for plan in kept:
+        warnings += warnings_of(work, plan, names[plan.cells.place])
+    warnings += _blanks(plans, layout, rows, fill_places)
+    beyond = Cells(width, paired).is_filled
     if long_rows := work.run(f"SELECT count(*) FROM {STAGING} WHERE {beyond}")[0][0]:
         warnings.append(Warning("long_rows", "", {"count": long_rows}))
-    schema = _write(work, table, kept_plans, names)
-    marks = {plan.mark for plan in kept_plans if plan.mark}
-    mark = marks.pop() if len(marks) == 1 else None
+    schema = _write(work, table, kept, [names[plan.cells.place] for plan in kept])
+    marks = {plan.mark for plan in kept if plan.mark}
     report = replace(
         report,
-        decimal_mark=mark,
+        decimal_mark=marks.pop() if len(marks) == 1 else None,
         empty_rows=report.empty_rows + blank,
-        empty_columns=width - len(kept_plans),
+        empty_columns=width - len(kept),
         warnings=(*report.warnings, *warnings),
     )
     return WrittenTable(schema, rows, report)
 
 
-def _read(work: Workspace, rest: Path, cell_file: CellFile, width: int) -> tuple[int, int]:
-    """Fill the staging table; return its number of rows, and the number of blank rows that were skipped.
-
-    One column more than the header has receives the cells beyond it.
-    """
-    fields = [f"{kind}{place}" for place in range(width + 1) for kind in ("tv" if cell_file.paired else "t")]
-    columns = ", ".join(f"'{field}': 'VARCHAR'" for field in fields)
-    # CASE stops at the first match; OR would evaluate every operand.
-    filled = " ".join(f"WHEN {Cells(place, cell_file.paired).is_filled} THEN true" for place in range(width + 1))
-    work.run(
-        f"CREATE TABLE scratch.raw AS SELECT *, CASE {filled} ELSE false END AS filled "
-        "FROM read_csv(?, delim = ?, quote = '\"', escape = '\"', header = false, auto_detect = false, "
-        "null_padding = true, strict_mode = false, "
-        f"parallel = false, max_line_size = {_MAX_LINE}, columns = {{{columns}}})",
-        [str(rest), cell_file.delimiter],
-        ("read", 0.3, 1.0),
+def _place(names: Sequence[str], option: str, name: str) -> int:
+    """Return the place of the column `name` that an option names; the case of letters does not matter."""
+    for place, existing in enumerate(names):
+        if existing.casefold() == name.casefold():
+            return place
+    raise LoadOptionInvalid(
+        option, Message("option_column_unknown", column=name, columns=", ".join(names[:_SHOWN_NAMES]))
     )
-    work.run(f"CREATE TEMP VIEW {STAGING} AS SELECT raw.rowid AS rowid, * FROM scratch.raw WHERE filled")
-    rows, total = work.run("SELECT count(*) FILTER (filled), count(*) FROM scratch.raw")[0]
-    return rows, total - rows
+
+
+def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
+    """Fill the staging table; return the number of blank rows that were skipped.
+
+    One column more than the layout has receives the cells beyond the header.
+    """
+    width, paired = len(layout.names), parts[0].cell_file.paired
+    kinds = "tv" if paired else "t"
+    fields = [f"{kind}{place}" for place in range(width + 1) for kind in kinds]
+    work.run(f"CREATE TABLE {_RAW} ({', '.join(f'{field} VARCHAR' for field in fields)}, filled BOOLEAN, part INTEGER)")
+    for number, part in enumerate(parts):
+        own_width = len(part.header.names)
+        own = [f"{kind}{place}" for place in range(own_width + 1) for kind in kinds]
+        columns = ", ".join(f"'{field}': 'VARCHAR'" for field in own)
+        # CASE stops at the first match; OR would evaluate every operand.
+        filled = " ".join(f"WHEN {Cells(place, paired).is_filled} THEN true" for place in range(own_width + 1))
+        sources = {place: at for at, place in enumerate(layout.places[number])} | {width: own_width}
+        values = [
+            f"{kind}{sources[place]}" if place in sources else "NULL" for place in range(width + 1) for kind in kinds
+        ]
+        if layout.label:
+            values[(width - 1) * len(kinds)] = "?"
+        work.run(
+            f"INSERT INTO {_RAW} SELECT {', '.join(values)}, CASE {filled} ELSE false END, {number} "
+            "FROM read_csv(?, delim = ?, quote = '\"', escape = '\"', header = false, auto_detect = false, "
+            "null_padding = true, strict_mode = false, "
+            f"parallel = false, max_line_size = {_MAX_LINE}, columns = {{{columns}}})",
+            [*([part.label] if layout.label else []), str(part.rest), part.cell_file.delimiter],
+            ("read", 0.3 + 0.7 * number / len(parts), 0.3 + 0.7 * (number + 1) / len(parts)),
+        )
+    work.run(f"CREATE TEMP VIEW {STAGING} AS SELECT raw.rowid AS rowid, * FROM {_RAW} WHERE filled")
+    blank: int = work.run(f"SELECT count(*) FROM {_RAW} WHERE NOT filled")[0][0]
+    return blank
+
+
+def _hide(work: Workspace, rowids: Sequence[int]) -> None:
+    work.run(f"UPDATE {_RAW} SET filled = false WHERE rowid IN (SELECT unnest(?::BIGINT[]))", [list(rowids)])
+
+
+def _hide_headers(work: Workspace, layout: Layout, paired: bool) -> list[Warning]:
+    """Leave out the rows that repeat the header, as on each printed page; return the warning about them."""
+    if layout.label or len(layout.names) < _MIN_REPEATED:
+        return []
+    names = list(layout.header.names)
+    conditions = " AND ".join(f"coalesce(trim({Cells(place, paired).raw}), '') = ?" for place in range(len(names)))
+    repeated = [row[0] for row in work.run(f"SELECT rowid FROM {_RAW} WHERE filled AND {conditions}", names)]
+    if not repeated:
+        return []
+    _hide(work, repeated)
+    return [Warning("header_repeated", "", {"count": len(repeated)})]
+
+
+def _fill_merged(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
+    """Write the value of merged cells into the rows they cover; return the number of cells that were filled."""
+    count, offset = 0, 0
+    for number, part in enumerate(parts):
+        spans = [
+            (layout.places[number][left], offset + max(top, part.start) - part.start, offset + bottom - part.start)
+            for top, left, bottom, _ in part.cell_file.merged
+            if bottom > top >= part.start and left < len(part.header.names)
+        ]
+        offset += work.run(f"SELECT count(*) FROM {_RAW} WHERE part = ?", [number])[0][0]
+        work.run(
+            "CREATE OR REPLACE TABLE scratch.merged AS "
+            "SELECT unnest(?::BIGINT[]) AS place, unnest(?::BIGINT[]) AS top, unnest(?::BIGINT[]) AS bottom",
+            [list(each) for each in zip(*spans, strict=True)] if spans else [[], [], []],
+        )
+        for place in sorted({span[0] for span in spans}):
+            text, value = f"t{place}", f"v{place}"
+            count += work.run(
+                f"UPDATE {_RAW} AS target SET {text} = covered.text, {value} = covered.value FROM ("
+                f"SELECT r.rowid AS id, s.{text} AS text, s.{value} AS value FROM {_RAW} AS r "
+                f"ASOF JOIN (SELECT * FROM scratch.merged WHERE place = {place}) AS m ON r.rowid >= m.top "
+                f"JOIN {_RAW} AS s ON s.rowid = m.top WHERE r.filled AND r.rowid > m.top AND r.rowid <= m.bottom"
+                ") AS covered WHERE target.rowid = covered.id"
+            )[0][0]
+    return count
+
+
+def _fill_down(work: Workspace, cells: Cells) -> None:
+    """Write the nearest filled cell above into each blank cell of a column."""
+    fields = [field for field in (f"t{cells.place}", f"v{cells.place}") if cells.paired or field[0] == "t"]
+    packed = ", ".join(f"{field} := {field}" for field in fields)
+    above = f"last_value(CASE WHEN {cells.is_filled} THEN struct_pack({packed}) END IGNORE NULLS) OVER (ORDER BY rowid)"
+    values = ", ".join(f"{field} = above.cell.{field}" for field in fields)
+    work.run(
+        f"UPDATE {_RAW} AS target SET {values} FROM (SELECT rowid AS id, {above} AS cell FROM {STAGING}) AS above "
+        "WHERE target.rowid = above.id AND above.cell IS NOT NULL"
+    )
+
+
+def _blanks(plans: Sequence[ColumnPlan], layout: Layout, rows: int, filled: Sequence[int]) -> list[Warning]:
+    """Return the warning about a first column of words that is mostly blank while the others are filled."""
+    first = plans[0]
+    is_sparse = first.plan.type == "VARCHAR" and 0 < 2 * first.filled <= rows and rows >= _MIN_BLANK_ROWS
+    others = [plan for plan in plans[1:] if 10 * plan.filled >= 9 * rows]
+    if not is_sparse or first.cells.place in filled or 2 * len(others) < len(plans) - 1:
+        return []
+    return [Warning("blanks_below", layout.names[0], {"count": rows - first.filled})]
 
 
 def _write(work: Workspace, table: str, plans: Sequence[ColumnPlan], names: Sequence[str]) -> tuple[ColumnType, ...]:
-    values = ", ".join(f"{plan.plan.sql} AS {quote_identifier(name)}" for plan, name in zip(plans, names, strict=True))
+    values = []
+    taken = {name.casefold() for name in names}
+    for plan, name in zip(plans, names, strict=True):
+        values.append(f"{plan.plan.sql} AS {quote_identifier(name)}")
+        code = code_name(name)
+        if plan.code and code.casefold() not in taken:
+            values.append(f"{plan.code} AS {quote_identifier(code)}")
     source = select_layers([plan.plan.layers for plan in plans])
-    work.run(f"CREATE TABLE {quote_identifier(table)} AS SELECT {values} FROM {source}", stage=("write", 0.0, 1.0))
+    sql = f"CREATE TABLE {quote_identifier(table)} AS SELECT {', '.join(values)} FROM {source}"
+    work.run(sql, stage=("write", 0.0, 1.0))
+    return schema_of(work, table)
+
+
+def schema_of(work: Workspace, table: str) -> tuple[ColumnType, ...]:
+    """Return the columns of a table."""
     return tuple(ColumnType(*column) for column in work.columns(quote_identifier(table)))
 
 
-def _totals(work: Workspace, columns: Sequence[Cells]) -> list[Warning]:
-    labels = " UNION ALL ".join(
-        f"SELECT rowid, {cells.place} AS place, {cells.text} AS word FROM {select_layers([cells.base])} "
-        f"WHERE {cells.is_total}"
-        for cells in columns[:_TOTALS_PLACES]
-    )
-    rows = work.run(
-        f"SELECT rowid, min_by(word, place), count(*) OVER () FROM ({labels}) "
-        f"GROUP BY rowid ORDER BY rowid LIMIT {_SHOWN_TOTALS}"
-    )
-    if not rows:
-        return []
-    preceding = [work.run(f"SELECT count(*) FROM {STAGING} WHERE rowid <= ?", [row[0]])[0][0] for row in rows]
-    numbers = ", ".join(map(str, preceding))
-    return [Warning("totals", "", {"count": rows[0][2], "rows": numbers, "example": rows[0][1]})]
+def _totals_warning(work: Workspace, totals: Sequence[TotalRow], is_dropped: bool) -> Warning:
+    preceding = [
+        work.run(f"SELECT count(*) FROM {STAGING} WHERE rowid <= ?", [total.rowid])[0][0]
+        for total in totals[:_SHOWN_TOTALS]
+    ]
+    numbers = ", ".join(map(str, preceding)) + (", ..." if len(totals) > _SHOWN_TOTALS else "")
+    labels = ", ".join(dict.fromkeys(total.label for total in totals if total.label)) or "-"
+    code = "totals_dropped" if is_dropped else "totals"
+    return Warning(code, "", {"count": len(totals), "rows": numbers, "example": labels[:_MAX_LABELS]})
 
 
 def copy_parquet(work: Workspace, table: str, path: Path, loading: Loading) -> WrittenTable:
@@ -176,7 +350,7 @@ def _copy(work: Workspace, table: str, reader: str, path: Path, loading: Loading
         raise loading.too_large("rows")
     if not rows:
         raise FileEmpty(loading.file, "")
-    return WrittenTable(tuple(ColumnType(*column) for column in work.columns(quote_identifier(table))), rows, Report())
+    return WrittenTable(schema_of(work, table), rows, Report())
 
 
 def _check_nesting(path: Path, loading: Loading) -> None:

@@ -6,11 +6,13 @@ import io
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.datasets.limits import Loading
+from agent.datasets.blocks import Block, BlockScanner, Region
+from agent.datasets.limits import READER_SHARE, Loading
 from agent.errors import DriverMissing, FileUnreadable
 from agent.messages import Message
 
@@ -28,6 +30,8 @@ _HEAD_CHARS = 1 << 20
 _HEAD_ROWS = 200
 _DELIMITERS = ",;\t|"
 _CHUNK = 1 << 22
+_MAX_SCANNED_BYTES = 10_000_000
+"""Larger text files are taken as one table."""
 
 
 def encoding_of(path: Path) -> str:
@@ -112,6 +116,19 @@ class CellFile:
     merged: tuple[Merged, ...] = ()
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
+    first_row: int = 0
+    """Row of the sheet, from 0, in which the cells begin."""
+    left: int = 0
+    """Column of the sheet, from 0, in which the cells begin."""
+    blocks: tuple[Block, ...] = ()
+    """Parts of the sheet between blank rows; empty if they are unknown."""
+    cropped_from: "CellFile | None" = None
+    """The whole file, if this is a region of it."""
+
+    @property
+    def whole(self) -> "CellFile":
+        """The file of the user."""
+        return self.cropped_from or self
 
 
 @dataclass(frozen=True)
@@ -137,7 +154,20 @@ def detect_text_file(path: Path, name: str) -> CellFile:
         DriverMissing: charset-normalizer is needed but not installed.
     """
     encoding = encoding_of(path)
-    return CellFile(path, encoding, _delimiter(_lines(path, encoding, name)))
+    delimiter = _delimiter(_lines(path, encoding, name))
+    blocks = _blocks(path, encoding, delimiter) if path.stat().st_size <= _MAX_SCANNED_BYTES else ()
+    return CellFile(path, encoding, delimiter, blocks=blocks)
+
+
+def _blocks(path: Path, encoding: str, delimiter: str) -> tuple[Block, ...]:
+    scanner = BlockScanner(1)
+    with path.open(encoding=encoding, errors="replace", newline="") as file:
+        try:
+            for row in csv.reader(file, delimiter=delimiter):
+                scanner.add(row)
+        except csv.Error:
+            return ()
+    return scanner.blocks()
 
 
 def _lines(path: Path, encoding: str, name: str) -> list[str]:
@@ -204,6 +234,38 @@ def _cells(fields: list[str], paired: bool) -> tuple[Cell, ...]:
     return tuple(Cell(text or value, bool(value)) for text, value in pairs)
 
 
+def crop(cell_file: CellFile, region: Region, target: Path) -> CellFile:
+    """Write the cells of a region of `cell_file` to `target` and return them as a file of their own."""
+    step = 2 if cell_file.paired else 1
+    fields = slice(region.left * step, (region.right + 1) * step)
+    with (
+        cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as source,
+        target.open("w", encoding="utf-8", newline="") as file,
+    ):
+        rows = csv.reader(source, delimiter=cell_file.delimiter)
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        width = (region.right - region.left + 1) * step
+        for row in islice(rows, region.first, region.last + 1):
+            cells = [cell.replace("\0", "") for cell in row[fields]]
+            writer.writerow(cells + [""] * (width - len(cells)))
+    merged = tuple(
+        (max(top, region.first) - region.first, left - region.left, bottom - region.first, right - region.left)
+        for top, left, bottom, right in cell_file.merged
+        if top <= region.last and bottom >= region.first and region.left <= left and right <= region.right
+    )
+    return replace(
+        cell_file,
+        path=target,
+        encoding="utf-8",
+        delimiter=",",
+        merged=merged,
+        first_row=cell_file.first_row + region.first,
+        left=cell_file.left + region.left,
+        blocks=(),
+        cropped_from=cell_file,
+    )
+
+
 def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) -> int:
     """Write `cell_file` from the character `start` to `target` as UTF-8; return the number of undecodable characters.
 
@@ -211,6 +273,7 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
         StatementCancelled: Loading was cancelled.
     """
     size, replaced = max(1, cell_file.path.stat().st_size), 0
+    begin = READER_SHARE if cell_file.paired else 0.0
     with (
         cell_file.path.open("rb") as raw,
         io.TextIOWrapper(raw, encoding=cell_file.encoding, errors="replace", newline="") as source,
@@ -220,7 +283,7 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
         while text := source.read(_CHUNK):
             replaced += text.count("\ufffd")
             rest.write(text.replace("\0", ""))
-            loading.report_progress("read", min(0.3, 0.3 * raw.tell() / size))
+            loading.report_progress("read", begin + (0.3 - begin) * min(1.0, raw.tell() / size))
     return replaced
 
 

@@ -1,31 +1,25 @@
 """Tool: create a dataset from a file."""
 
-from typing import Annotated
-
 from pydantic import Field
 
 from agent.core.cancellation import Cancellation
 from agent.datasets.dataset import Dataset
+from agent.datasets.notes import notes_of, ordered
+from agent.datasets.options import LoadOptions
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
 
 _SHOWN_WARNINGS = 20
 _SHOWN_SHEETS = 30
 
 
-class CreateDataset(Arguments):
-    """A file, and the place of the table in it."""
+class CreateDataset(Arguments, LoadOptions):
+    """A file, and how to read it."""
 
     file_id: str = Field(description="The id of a file of this question.")
-    sheet: Annotated[str, Field(max_length=300)] | None = Field(
-        None, description="Sheet of a workbook; default: the first that is not empty."
-    )
-    header_row: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
-        None, description="Number of the header row, from 1; 0: no header; default: detected."
-    )
 
 
 def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return the dataset's id, type, schema and size, and the detected sheet and header row.
+    """Return the dataset's id, type, schema and size, and what was detected.
 
     Raises:
         ToolCallInvalid: the file is not among those of the question.
@@ -33,17 +27,23 @@ def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Can
         DatasphinxError: an error of `Registry.create`; no partial dataset remains.
     """
     check_known(TOOL.name, "file_id", arguments.file_id, bench.file_ids)
-    file, sheet, header_row = arguments.file_id, arguments.sheet, arguments.header_row
-    dataset = bench.registry.create(file, sheet, header_row, bench.loading, cancellation)
-    warnings = tuple(warning.message(bench.language) for warning in dataset.report.warnings)
+    options = LoadOptions.model_validate(arguments.model_dump(exclude={"file_id"}))
+    dataset = bench.registry.create(arguments.file_id, options, bench.loading, cancellation)
+    notes = notes_of(dataset, bench.language)
     # With several files, a warning has to name the one it is about.
-    notes = tuple(f"{dataset.name}: {text}" for text in warnings) if len(bench.file_ids) > 1 else warnings
-    return Outcome(_content(dataset, warnings), dataset.row_count, dataset.dataset_id, notes=notes)
+    named = tuple(f"{dataset.name}: {text}" for text in notes) if len(bench.file_ids) > 1 else tuple(notes)
+    warnings = [warning.message(bench.language) for warning in ordered(dataset.report.warnings)]
+    return Outcome(_content(dataset, warnings[:_SHOWN_WARNINGS]), dataset.row_count, dataset.dataset_id, notes=named)
 
 
-def _content(dataset: Dataset, warnings: tuple[str, ...]) -> dict[str, object]:
+def _content(dataset: Dataset, warnings: list[str]) -> dict[str, object]:
     report = dataset.report
-    detected = {"sheet": report.sheet, "sheets": list(report.sheets[:_SHOWN_SHEETS]), "header_row": report.header_row}
+    detected = {
+        "sheet": report.sheet,
+        "sheets": list(report.sheets[:_SHOWN_SHEETS]),
+        "tables": list(report.tables[:_SHOWN_SHEETS]),
+        "header_row": report.header_row,
+    }
     return {
         "dataset_id": dataset.dataset_id,
         "file": dataset.name,
@@ -51,13 +51,14 @@ def _content(dataset: Dataset, warnings: tuple[str, ...]) -> dict[str, object]:
         "row_count": dataset.row_count,
         "schema": [column._asdict() for column in dataset.schema],
         **{name: value for name, value in detected.items() if value not in (None, [])},
-        "warnings": list(warnings[:_SHOWN_WARNINGS]),
+        "warnings": warnings,
     }
 
 
 TOOL = Tool(
     "create_dataset",
-    "Make a dataset of a file: of another sheet, or with another header row, than the one that was made already.",
+    "Make a dataset of a file again with other options, such as another sheet, header, table or types. get_schema "
+    "tells what was detected and which option changes it.",
     CreateDataset,
     create_dataset,
 )

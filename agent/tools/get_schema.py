@@ -7,6 +7,8 @@ from pydantic import Field
 from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
+from agent.datasets.dataset import Dataset
+from agent.datasets.notes import guesses_of
 from agent.queryspec.columns import TIMES
 from agent.schema.catalog import Column, Table
 from agent.sources.source import Source
@@ -17,6 +19,7 @@ MAX_COLUMNS = 100
 
 _COLUMNS_PER_STATEMENT = 25
 _EXAMPLES = 3
+_SHOWN = 20
 
 
 class GetSchema(Arguments):
@@ -27,6 +30,8 @@ class GetSchema(Arguments):
 
 def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellation) -> Outcome:
     """Return for each column `name, type, null_ratio, example_values`, and minimum and maximum of numbers and dates.
+
+    For a file, `loaded` tells how it was read, and which option of `create_dataset` changes each guess.
 
     Ratios and ranges cover all rows. A secret column has only name and type. For a table of a database, foreign keys to
     other tables of the question are included.
@@ -43,7 +48,8 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
     columns = [description for _, part in parts for description in part]
     content: dict[str, Any] = {"dataset_id": arguments.dataset_id}
     if not bench.asks_database:
-        content["file"] = bench.registry.dataset(arguments.dataset_id).name
+        dataset = bench.registry.dataset(arguments.dataset_id)
+        content |= {"file": dataset.name, **_loaded(dataset)}
     content |= {"row_count": parts[0][0], "columns": columns}
     keys = [key for key in table.foreign_keys if key.target in bench.dataset_ids]
     if keys:
@@ -54,6 +60,22 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
     if len(table.columns) > MAX_COLUMNS:
         content["more_columns"] = len(table.columns) - MAX_COLUMNS
     return Outcome(content, len(columns))
+
+
+def _loaded(dataset: Dataset) -> dict[str, Any]:
+    """Return how the file was read: options, place of the table, and guesses with the options that change them."""
+    report = dataset.report
+    facts = {
+        "options": dict(report.options),
+        "sheet": report.sheet,
+        "other_sheets": [sheet for sheet in report.sheets if sheet != report.sheet][:_SHOWN],
+        "tables": list(report.tables[:_SHOWN]),
+        "header_row": report.header_row,
+        "header_rows": report.header_rows,
+        "guesses": guesses_of(dataset)[:_SHOWN],
+    }
+    loaded = {name: value for name, value in facts.items() if value not in (None, [], {})}
+    return {"loaded": loaded} if loaded else {}
 
 
 def _describe(
@@ -89,7 +111,7 @@ def _figures(column: Column) -> list[exp.Expr]:
 
 TOOL = Tool(
     "get_schema",
-    "Tell the columns of a dataset: name, type, share of empty cells, example values, range.",
+    "Tell the columns of a dataset: name, type, share of empty cells, example values, range; how its file was read.",
     GetSchema,
     get_schema,
 )

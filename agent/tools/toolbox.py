@@ -23,6 +23,7 @@ from agent.errors import (
     FileUnknown,
     FileUnreadable,
     HeaderNotFound,
+    LoadOptionInvalid,
     Retryable,
     SheetNotFound,
     SpecProblem,
@@ -46,7 +47,7 @@ MAX_ARGUMENTS = 20_000
 
 _REPORTED_TO_MODEL = (
     Retryable, ArchiveSuspicious, DatasetUnknown, FileEmpty, FileEncrypted, FileTooLarge, FileUnknown, FileUnreadable,
-    HeaderNotFound, SheetNotFound,
+    HeaderNotFound, LoadOptionInvalid, SheetNotFound,
 )  # fmt: skip
 """Errors that another call may avoid. Any other error ends the question."""
 

@@ -15,12 +15,15 @@ from agent.settings import Settings
 from agent.state import AnalystState, ToolCall
 from agent.tools.toolbox import Toolbox
 
+_UNCOUNTED = ("create_dataset", "get_schema")
+"""Tools whose calls are no steps; the limit on model calls bounds them."""
+
 
 def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return the next tool call: first those that follow from the files, then those that the model chooses.
 
-    The model may also end the analysis or ask the user. A call beyond the limit of steps ends the question with the
-    results so far.
+    The model may also end the analysis or ask the user. Opening files and reading schemas are no steps. A call beyond
+    the limit of steps ends the question with the results so far.
     """
     if not state.get("heard"):
         max_chars, any_path = services.settings.max_question_chars, services.any_source
@@ -41,9 +44,11 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     )
     if step.tool in CONTROLS:
         return _control_update(step, state, services.settings)
+    call = ToolCall(tool=step.tool, arguments=step.arguments, is_given=False)
+    if step.tool in _UNCOUNTED:
+        return {"call": call}
     if state["step_count"] >= services.settings.max_steps:
         return _out_of_steps(services.settings)
-    call = ToolCall(tool=step.tool, arguments=step.arguments, is_given=False)
     return {"call": call, "step_count": state["step_count"] + 1}
 
 

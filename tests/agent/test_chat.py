@@ -15,10 +15,12 @@ from typing_extensions import TypedDict
 import agent.accessor  # noqa: F401
 from agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
 from agent.datasets.limits import LoadLimits
+from agent.datasets.options import LoadOptions
 from agent.datasets.registry import Registry
 from agent.errors import (
     DatasetUnknown,
     FileTooLarge,
+    InputInvalid,
     InvalidOutputType,
     InvalidQuestion,
     OffTopic,
@@ -323,6 +325,7 @@ class TableState(TypedDict, total=False):
     failure: Any
     clarification: Any
     audit: Any
+    load: Any
 
 
 class Analyst:
@@ -370,6 +373,19 @@ def analyst(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Analyst
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr("agent.analyst.build_analyst", standin.build)
     yield standin
+
+
+def test_files_are_read_with_options(analyst: Analyst, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n")
+    Agent(path, load={"header_row": 0}).chat("How many rows?")
+    Agent(path, load=LoadOptions(fill_down=("a",))).chat("How many rows?")
+
+    assert [asked.get("load") for asked in analyst.asked] == [{"header_row": 0}, {"fill_down": ["a"]}]
+    with pytest.raises(InputInvalid, match="header_row"):
+        Agent(path, load={"header_row": "top"})
+    with pytest.raises(InputInvalid):
+        Agent(load={"header_row": 1})
 
 
 def test_frame_becomes_a_dataset(analyst: Analyst) -> None:

@@ -69,7 +69,7 @@ def test_the_prompt_has_create_table_statements_and_ends_with_the_question(plain
     assert "sqlite SELECT" in system
     assert user.startswith("CREATE TABLE categories (")
     assert "  FOREIGN KEY (region_id) REFERENCES regions (region_id)\n);" in user
-    assert user.endswith("-- Germany: customers.country = 'Germany'\n\nQuestion: How many customers live in Germany?")
+    assert user.endswith("customers.country = 'Germany'\n\nQuestion: How many customers live in Germany?")
     assert start == START
     assert "JSON" not in agent.model.calls[0].prompt
 

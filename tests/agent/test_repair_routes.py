@@ -282,7 +282,7 @@ class TestSchemaChange:
         self, scripted: Scripted, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         read: list[str | None] = []
-        agent = scripted({"GeneratedSQL": [{"sql": f"SELECT colour{n} FROM shops"} for n in range(3)]})
+        agent = scripted({"GeneratedSQL": [{"sql": f"SELECT colour{n} FROM shops"} for n in range(4)]})
         monkeypatch.setattr(agent.services, "refresh", read.append)
         steps = walk(agent, "Which states have shops?", source=url(path))
 

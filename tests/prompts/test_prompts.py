@@ -26,7 +26,7 @@ VARIABLES = {
     "review_ambiguity": {"dialect", "today", "schema", "question", "context"},
     "rewrite_question": {"turns", "question"},
     "answer_clarification": {"clarification", "question", "sql"},
-    "narrate": {"language", "output_type", "question", "count", "cut", "rows", "facts"},
+    "narrate": {"language", "output_type", "question", "filters", "count", "cut", "rows", "facts"},
 }
 """What the nodes give. The embedded model's own templates may leave some of it out."""
 

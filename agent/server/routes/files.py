@@ -5,11 +5,13 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Path, UploadFile
+from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from agent.core.cancellation import Cancellation
+from agent.datasets.options import LoadOptions, problem_of
 from agent.datasets.registry import Registry
-from agent.errors import DatasphinxError, FileTooLarge, FileUnknown
+from agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
 from agent.messages import Message
 from agent.server.background import cancellable
 from agent.server.tenants import current_tenant
@@ -19,7 +21,7 @@ router = APIRouter(tags=["datasets"])
 
 DatasetId = Annotated[str, Path(pattern=r"^ds_[0-9a-f]{16}$")]
 _MAX_NAME_CHARS = 255
-_LAST_ROW = 10_000_000
+_MAX_OPTIONS_CHARS = 100_000
 
 
 @router.post("/files", status_code=201)
@@ -32,6 +34,10 @@ async def upload(
         int | None,
         Form(ge=0, le=10_000_000, description="Number of the header row, from 1; 0: no header; default: detected."),
     ] = None,
+    options: Annotated[
+        str | None,
+        Form(max_length=_MAX_OPTIONS_CHARS, description="How to read the file, as JSON; see the schema LoadOptions."),
+    ] = None,
 ) -> dict[str, Any]:
     """Upload a spreadsheet, CSV, Parquet or JSON lines file and create a dataset from it."""
     services = current_tenant().services
@@ -39,7 +45,8 @@ async def upload(
     name = _clean_name(file.filename or "file")
     if (file.size or 0) > limit:
         raise FileTooLarge(name, Message("unit_bytes"), limit, "DATASPHINX_MAX_UPLOAD_BYTES")
-    return await cancellable(lambda stop: _create(registry, file, name, sheet or None, header_row, stop))
+    load = _load_options(options, {"sheet": sheet or None, "header_row": header_row})
+    return await cancellable(lambda stop: _create(registry, file, name, load, stop))
 
 
 @router.get("/datasets")
@@ -56,15 +63,29 @@ async def delete(dataset_id: DatasetId) -> None:
     await run_in_threadpool(lambda: _delete(services, dataset_id))
 
 
+def _load_options(text: str | None, fields: dict[str, Any]) -> LoadOptions:
+    """Return the options of a form: those in JSON, and those in fields of their own.
+
+    Raises:
+        InputInvalid: The options are invalid or contradict each other.
+    """
+    given = {name: value for name, value in fields.items() if value is not None}
+    try:
+        options = LoadOptions.model_validate_json(text or "{}").content()
+        return LoadOptions.model_validate({**options, **given})
+    except ValidationError as error:
+        raise InputInvalid("options", problem_of(error)) from None
+
+
 def _create(
-    registry: Registry, file: UploadFile, name: str, sheet: str | None, header_row: int | None, stop: Cancellation
+    registry: Registry, file: UploadFile, name: str, options: LoadOptions, stop: Cancellation
 ) -> dict[str, Any]:
     while True:
         stop.check()
         file.file.seek(0)
         file_id = registry.add_stream(file.file, name)
         try:
-            dataset = registry.create(file_id, sheet, header_row, cancellation=stop)
+            dataset = registry.create(file_id, options, cancellation=stop)
         except FileUnknown:
             # Another upload of the same file failed and has deleted the file meanwhile.
             continue

@@ -1,11 +1,13 @@
 """Conversations with the analyst: what holds from question to question, and what the user is asked."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.datasets.options import LoadOptions
 from agent.record.store import open_store
 from agent.replay import replay
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
@@ -151,3 +153,31 @@ def test_each_run_is_replayed(talking: Talking, returns: str) -> None:
         done = replay(open_store(settings), output["audit"]["trace_id"], settings)
         assert done.differences == []
         assert done.output["answer"] == output["answer"]
+
+
+def test_a_file_stays_open_as_it_was_read(talking: Talking, tmp_path: Path) -> None:
+    path = tmp_path / "months.csv"
+    path.write_text("kind,Jan,Feb,Mar\nboot,3,4,5\n", encoding="utf-8")
+    load = {"unpivot": {"name": "month", "value": "pairs"}}
+    talk = talking()
+    registry = talk.agent.services.registry
+    file_id = registry.add_file(path)
+    read, other = (
+        registry.create(file_id, LoadOptions.model_validate(options)).dataset_id
+        for options in (load, {"header_row": 0})
+    )
+    pairs = {"aggregations": [{"as": "pairs", "agg": "sum", "col": "pairs"}]}
+    rows = {"aggregations": [{"as": "rows", "agg": "count", "col": "*"}]}
+    talk = talking(
+        step("create_dataset", file_id=file_id, header_row=0),
+        step("run_query", dataset_id=read, query=pairs),
+        DONE,
+        step("run_query", dataset_id=other, query=rows),
+        DONE,
+    )
+    first = talk.ask("How many pairs are there in all months?", files=[str(path)], load=load)
+    second = talk.ask("How many rows are there in the whole file?")
+
+    assert (first["tables"][0]["rows"], second["tables"][0]["rows"]) == ([[12]], [[2]])
+    opened = [each for each in second["audit"]["steps"] if each.get("tool") == "create_dataset"]
+    assert [each["arguments"].get("unpivot", {}).get("value") for each in opened] == ["pairs"]

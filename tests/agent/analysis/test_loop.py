@@ -182,6 +182,19 @@ def test_the_last_step_may_be_followed_by_the_answer(analyst: Analyst, dataset: 
     assert "Calls left before you have to finish: 0" in agent.prompts()[1]
 
 
+def test_opening_files_and_reading_schemas_are_no_steps(analyst: Analyst, returns: str, dataset: str) -> None:
+    file_id = analyst().services.registry.dataset(dataset).file_id
+    opened = [step("create_dataset", file_id=file_id, header_row=row) for row in (0, 2, 3)]
+    agent = analyst(
+        [*opened, query(dataset), step("get_schema", dataset_id=dataset), step("finish", answer="70")], max_steps=1
+    )
+    output = agent.ask(files=[returns])
+
+    assert output["error"] is None
+    assert len(calls(output, "create_dataset")) == 4
+    assert "Calls left before you have to finish: 1" in agent.prompts()[3]
+
+
 @pytest.mark.parametrize("max_steps", [0, 9])
 def test_steps_cannot_be_set_beyond_eight(analyst: Analyst, max_steps: int) -> None:
     with pytest.raises(Exception, match="MAX_STEPS"):

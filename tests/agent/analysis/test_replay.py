@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent import errors
 from agent.analyst import build_analyst
+from agent.datasets.options import LoadOptions
 from agent.errors import DatasetUnknown, FileUnknown, SourceNotFound
 from agent.llm.scripted import ScriptedModel
 from agent.record.store import open_store
@@ -83,6 +84,21 @@ def test_every_tool_is_called_again(analyst: Analyst, returns: str, sales: str, 
     output = agent.ask(files=[returns, sales])
 
     assert output["error"] is None
+    assert again(output, agent.services.settings).differences == []
+
+
+def test_a_replay_reads_the_file_with_the_same_options(analyst: Analyst, tmp_path: Path) -> None:
+    path = tmp_path / "months.csv"
+    path.write_text("kind,Jan,Feb,Mar\nboot,3,4,5\nTotal,3,4,5\n", encoding="utf-8")
+    load = {"unpivot": {"name": "month", "value": "pairs"}, "drop_totals": False}
+    agent = analyst([])
+    file_id = agent.services.registry.add_file(path)
+    dataset_id = agent.services.registry.create(file_id, LoadOptions.model_validate(load)).dataset_id
+    total = {"aggregations": [{"as": "pairs", "agg": "sum", "col": "pairs"}]}
+    agent = analyst([step("run_query", dataset_id=dataset_id, query=total), END])
+    output = agent.ask(files=[str(path)], load=load)
+
+    assert output["tables"][0]["rows"] == [[24]]
     assert again(output, agent.services.settings).differences == []
 
 

@@ -223,3 +223,39 @@ def test_files_in_every_format(model: FakeOpenAI, run: Run, tmp_path: Path) -> N
         model.answers = [step("run_query", query=count), step("finish", answer="3")]
         _, out, _ = run("ask", "How many sales?", name, "--json")
         assert json.loads(out)["value"] == 3
+
+
+def test_files_are_read_with_the_options(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in {"Jan": [["a", "n"], ["x", 1]], "Feb": [["a", "n"], ["y", 2], ["Total", 2]]}.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(tmp_path / "months.xlsx")
+    counted = {"group_by": ["a", "n", "sheet"], "aggregations": [{"as": "rows", "agg": "count", "col": "*"}]}
+    model.answers = [step("run_query", query=counted), step("finish", answer="Done.")]
+    options = ["--sheet", "Jan", "--sheet", "Feb", "--no-drop-totals", "--type", "n=text", "--fill-down", "a"]
+    _, out, _ = run("ask", "List the rows.", str(tmp_path / "months.xlsx"), *options, "--json")
+    rows = json.loads(out)["value"]["rows"]
+    assert sorted(rows) == [["Total", "2", "Feb", 1], ["x", "1", "Jan", 1], ["y", "2", "Feb", 1]]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--type", "n"], "NAME=VALUE"),
+        (["--type", "n=colour"], "types.n"),
+        (["--table", "1", "--header-row", "2"], "exclude each other"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_usage_errors(
+    run: Run, returns: str, options: list[str], problem: str
+) -> None:
+    code, _, err = run("ask", QUESTION, returns, *options)
+    assert code == errors.USAGE
+    assert problem in " ".join(err.split())
+
+
+def test_options_for_files_need_files(run: Run) -> None:
+    assert run("ask", QUESTION, "--fill-down", "a")[0] == errors.USAGE

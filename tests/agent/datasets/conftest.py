@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agent.datasets.dataset import Dataset
+from agent.datasets.options import LoadOptions
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
 from agent.types import Limits
@@ -47,7 +48,7 @@ def load(registry: Registry) -> Callable[..., Loaded]:
     """A maker of datasets from a name and the bytes of a file."""
 
     def make(name: str, content: bytes, **given: Any) -> Loaded:
-        dataset = registry.create(registry.add_stream(io.BytesIO(content), name), **given)
+        dataset = registry.create(registry.add_stream(io.BytesIO(content), name), LoadOptions(**given))
         return Loaded(dataset, rows_of(registry, dataset))
 
     return make

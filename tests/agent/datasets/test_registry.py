@@ -7,6 +7,7 @@ import pytest
 
 from agent.datasets.dataset import Dataset
 from agent.datasets.limits import LoadLimits
+from agent.datasets.options import LoadOptions
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
 from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown
@@ -26,19 +27,19 @@ def test_the_same_content_is_the_same_file_and_dataset(registry) -> None:
     first, second = add(registry), add(registry, name="b.csv")
 
     assert first == second
-    assert registry.create(first) == registry.create(second, header_row=1)
+    assert registry.create(first) == registry.create(second, LoadOptions(header_row=1))
     assert len(registry.datasets()) == 1
 
 
 def test_sheet_and_header_row_make_another_dataset(registry) -> None:
     file_id = add(registry, workbook(several_sheets), "a.xlsx")
-    made = {registry.create(file_id).dataset_id, registry.create(file_id, sheet="data").dataset_id}
-    other = {registry.create(file_id, sheet="more").dataset_id}
+    made = {registry.create(file_id).dataset_id, registry.create(file_id, LoadOptions(sheet="data")).dataset_id}
+    other = {registry.create(file_id, LoadOptions(sheet="more")).dataset_id}
     words = add(registry, workbook(rows(["a", "b"], ["c", "d"], ["e", "f"])), "b.xlsx")
 
     assert len(made) == 1
     assert made != other
-    assert registry.create(words).dataset_id != registry.create(words, header_row=2).dataset_id
+    assert registry.create(words).dataset_id != registry.create(words, LoadOptions(header_row=2)).dataset_id
 
 
 def test_another_process_finds_all_of_it(registry, tmp_path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import make_url, text
 
 from agent.datasets.limits import LoadLimits
+from agent.datasets.options import LoadOptions
 from agent.datasets.shared_registry import SharedRegistry
 from agent.datasets.source import DatasetSources
 from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, ThreadsUnavailable
@@ -59,7 +60,7 @@ def test_another_machine_finds_lists_and_reads(opened: Opened, tmp_path: Path) -
     assert rows_of(other, dataset) == [["Kazan", 1], ["Tver", 2]]
     assert copies(tmp_path / "other") == [f"{dataset.dataset_id}.duckdb"]
     assert other.file(dataset.file_id).path.read_bytes() == CONTENT
-    assert other.create(dataset.file_id, header_row=1) == dataset
+    assert other.create(dataset.file_id, LoadOptions(header_row=1)) == dataset
 
 
 def test_what_is_deleted_is_gone_everywhere(opened: Opened, tmp_path: Path) -> None:

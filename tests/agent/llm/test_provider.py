@@ -161,7 +161,9 @@ def test_an_error_of_the_package_is_one_of_the_project(
 
 
 def test_a_provider_is_not_probed_before_a_question(provider: FakeProvider, cache_dir: Path) -> None:
-    settings = load_settings(llm_model=NAME, llm_profile="auto", cache_dir=cache_dir, clarify="never")
+    settings = load_settings(
+        llm_model=NAME, llm_profile="auto", cache_dir=cache_dir, clarify="never", enable_sql_validation=True
+    )
     provider._replies = ['{"sql": "SELECT COUNT(*) FROM orders"}', '{"is_valid": true}']
     output = build_graph(Services(settings)).invoke({"question": "How many orders are there?"})
     assert output["value"] == 10127

@@ -1,6 +1,7 @@
 """Files over HTTP: uploaded, made into datasets, asked, and removed."""
 
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,19 @@ def test_a_sheet_and_a_header_can_be_named(served: Served) -> None:
     assert [column["name"] for column in made["schema"]] == ["kind", "pairs"]
     refused = upload(served, "shoes.csv", text, header_row=9)
     assert (refused.status_code, refused.json()["code"]) == (422, "header_not_found")
+
+
+def test_a_file_is_read_with_options(served: Served) -> None:
+    text = b"kind,Jan,Feb,Mar\nboot,3,,5\nshoe,7,8,9\n"
+    options = {"unpivot": {"name": "month", "value": "pairs"}, "types": {"Jan": "number"}}
+    made = upload(served, "shoes.csv", text, options=json.dumps(options)).json()["datasets"][0]
+    assert [column["name"] for column in made["schema"]] == ["kind", "month", "pairs"]
+    assert (made["row_count"], made["report"]["options"]["unpivot"]["value"]) == (5, "pairs")
+    for wrong in ("{", '{"types": {"Jan": "colour"}}', '{"colour": 1}', '{"tables": [1], "header_row": 1}'):
+        refused = upload(served, "shoes.csv", text, options=wrong)
+        assert (refused.status_code, refused.json()["code"]) == (422, "input_invalid"), wrong
+    refused = upload(served, "shoes.csv", text, options='{"fill_down": ["size"]}')
+    assert (refused.status_code, refused.json()["code"]) == (422, "load_option_invalid")
 
 
 @pytest.mark.parametrize(

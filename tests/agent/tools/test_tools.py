@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import openpyxl
 import pytest
@@ -104,6 +105,39 @@ def test_the_schema_has_ranges_and_shares_of_all_rows(bench: Bench, returns: str
     assert columns["产品质量"]["null_ratio"] == 0.25
     assert (columns["月份"]["min"], columns["月份"]["max"]) == ("2024-01-31", "2024-02-29")
     assert "min" not in columns["账号"]
+
+
+def test_the_schema_tells_what_was_guessed_and_what_changes_it(book: tuple[Bench, str]) -> None:
+    bench, file_id = book
+    content = workbook(
+        Orders=[["day", "price"], ["01/02/2024", "€5"], ["03/04/2024", "$7"], ["Total", "12"]],
+        Notes=[["x", "y"], [1, 2]],
+    )
+    file_id = bench.bench.registry.add_stream(io.BytesIO(content), "orders.xlsx")
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
+    made = own.call("create_dataset", file_id=file_id)
+    assert made.dataset_id
+    own = Bench(replace(own.bench, dataset_ids=(made.dataset_id,)))
+    loaded = own.call("get_schema", dataset_id=made.dataset_id).content["loaded"]
+
+    assert (loaded["sheet"], loaded["other_sheets"], loaded["header_row"]) == ("Orders", ["Notes"], 1)
+    options = [guess["option"] for guess in loaded["guesses"] if "option" in guess]
+    for option in (
+        {"types": {"price": "number"}}, {"drop_totals": False}, {"sheets": ["*"]},
+        {"types": {"day": "date_month_first"}},
+    ):  # fmt: skip
+        assert option in options
+        own.call("create_dataset", file_id=file_id, **option)
+    assert len(made.notes) == 5 and "EUR" in made.notes[0] and "totals" in made.notes[1]
+
+
+def test_an_option_that_does_not_fit_the_file_is_told(book: tuple[Bench, str]) -> None:
+    bench, file_id = book
+    for option in (
+        {"fill_down": ["z"]}, {"types": {"z": "text"}}, {"split": {"z": ""}}, {"split": {"a": ""}}, {"tables": [3]},
+        {"unpivot": {}}, {"unpivot": {"columns": ["b"], "name": "a"}},
+    ):  # fmt: skip
+        assert bench.fail("create_dataset", file_id=file_id, **option)["code"] == "load_option_invalid", option
 
 
 def test_nothing_is_told_of_a_secret(bench: Bench, sales: str) -> None:

@@ -1,0 +1,87 @@
+"""Notes for the reader of an answer about how a file was read, and the options that change it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent.datasets.dataset import Dataset, Warning
+from agent.messages import Language
+
+_MAX_NOTES = 5
+_MAX_COLUMNS = 4
+_IMPORTANCE = (
+    "currencies", "totals_dropped", "totals", "other_tables", "mixed", "not_dates", "units", "misfits",
+    "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed", "split_rows", "unpivoted",
+    "replaced_characters", "long_rows", "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled",
+    "merged_cells", "header_repeated", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style",
+    "period_columns", "text_converted", "merged_header", "renamed", "unnamed", "no_values",
+)  # fmt: skip
+"""Codes of warnings, those that can change an answer first."""
+
+
+def ordered(warnings: Sequence[Warning]) -> list[Warning]:
+    """Return the warnings, the most important first."""
+    return sorted(warnings, key=lambda warning: _IMPORTANCE.index(warning.code))
+
+
+def notes_of(dataset: Dataset, language: Language) -> list[str]:
+    """Return the most important warnings as at most five texts; one text names all columns with the same problem."""
+    groups: dict[str, list[Warning]] = {}
+    for warning in ordered(dataset.report.warnings):
+        groups.setdefault(warning.code, []).append(warning)
+    texts = []
+    for group in groups.values():
+        text = group[0].message(language)
+        others = [warning.column for warning in group[1:]]
+        if others:
+            shown = ", ".join(others[:_MAX_COLUMNS]) + (", ..." if len(others) > _MAX_COLUMNS else "")
+            text = f"{text} (+ {shown})"
+        texts.append(text)
+    return texts[:_MAX_NOTES]
+
+
+def option_for(warning: Warning) -> dict[str, Any] | None:
+    """Return an example of the loader option that changes what the warning is about; None if there is none."""
+    column = warning.column
+    by_code: dict[str, dict[str, Any]] = {
+        "currencies": {"types": {column: "number"}},
+        "currency": {"types": {column: "currency"}},
+        "totals_dropped": {"drop_totals": False},
+        "totals": {"drop_totals": True},
+        "other_tables": {"tables": [2]},
+        "mixed": {"types": {column: "date" if warning.facts.get("type") in ("DATE", "TIMESTAMP") else "number"}},
+        "not_dates": {"types": {column: "date"}},
+        "units": {"types": {column: "number"}},
+        "codes": {"types": {column: "number"}},
+        "misfits": {"types": {column: "text"}},
+        "marks_ambiguous": {
+            "types": {column: "number_comma" if warning.facts.get("decimal") == "." else "number_point"}
+        },
+        "marks": {"types": {column: "text"}},
+        "marks_mixed": {"types": {column: "text"}},
+        "date_ambiguous": {
+            "types": {
+                column: "date_month_first" if str(warning.facts.get("style", "")).startswith("DD") else "date_day_first"
+            }
+        },
+        "date_style": {"types": {column: "text"}},
+        "date_serials": {"types": {column: "number"}},
+        "months": {"types": {column: "text"}},
+        "zones": {"types": {column: "text"}},
+        "zones_mixed": {"types": {column: "timestamp+02:00"}},
+        "no_header": {"header_row": 1},
+        "merged_header": {"header_rows": 1},
+        "other_sheets": {"sheets": ["*"]},
+        "unlike_sheets": {"sheet": str(warning.facts.get("sheets", "")).split(", ")[0]},
+        "blanks_below": {"fill_down": [column]},
+        "period_columns": {"unpivot": {"name": "period", "value": "value"}},
+    }
+    return by_code.get(warning.code)
+
+
+def guesses_of(dataset: Dataset) -> list[dict[str, Any]]:
+    """Return what was detected, the most important first: `guess` in English, and `option` that changes it, if any."""
+    guesses = []
+    for warning in ordered(dataset.report.warnings):
+        option = option_for(warning)
+        guesses.append({"guess": warning.message(), **({"option": option} if option else {})})
+    return guesses

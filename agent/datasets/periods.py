@@ -1,0 +1,75 @@
+"""Names of periods in headers: months, quarters, years, dates, days of a month."""
+
+import re
+from datetime import date
+
+_MONTH_WORDS = """jan january янв январь января|feb february фев февр февраль февраля|mar march мар март марта|
+apr april апр апрель апреля|may май мая|jun june июн июнь июня|jul july июл июль июля|aug august авг август августа|
+sep sept september сен сент сентябрь сентября|oct october окт октябрь октября|nov november ноя нояб ноябрь ноября|
+dec december дек декабрь декабря""".split("|")
+MONTHS = {word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()}
+"""Numbers of the months by their names and abbreviations, in lower case."""
+
+_CHINESE = {f"{name}月": number for number, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)}
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_MONTH = r"(?P<month>1[0-2]|0?[1-9])"
+_YEAR_NAME = re.compile(rf"(?i)(?:fy ?)?{_YEAR}(?:年|年度| ?г\.?| год[а]?)?")
+_PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_MONTH}月",
+        rf"{_YEAR}(?:[-/. ]|年){_MONTH}月?",
+        rf"{_MONTH}[-/.]{_YEAR}",
+        rf"{_YEAR}[-/.年]{_MONTH}[-/.月](?P<day>\d{{1,2}})日?(?:[ T]00:00(?::00)?)?",
+        rf"(?P<day>\d{{1,2}})[-/.](?P<month>\d{{1,2}})[-/.]{_YEAR}",
+    )
+)
+_WORD = re.compile(r"(?i)(?P<name>[a-zа-я]{3,9})\.?[ ,'’/-]*(?P<year>(?:19|20)?\d\d)?(?: ?г\.?| год[а]?)?")
+_WORD_LAST = re.compile(r"(?i)(?P<year>(?:19|20)\d\d)[ /-]*(?P<name>[a-zа-я]{3,9})\.?")
+_QUARTER = re.compile(
+    r"(?i)(?:(?:19|20)\d\d[ /-]*)?(?:q[1-4]|[1-4]q|[1-4] ?кв\.?|[1-4]-?й? квартал|(?:第?[一二三四1-4])季度?)"
+    r"(?:[ /'-]*(?:19|20)?\d\d(?: ?г\.?| года?)?)?"
+)
+
+
+def is_year(text: str) -> bool:
+    """Return whether the text names a year: `2024`, `2024年`, `2024 г.`, `2024*`."""
+    return _YEAR_NAME.fullmatch(text.strip().rstrip("*")) is not None
+
+
+def month_of(text: str) -> tuple[int | None, int, int] | None:
+    """Return year, month and day of a month or date; the year may be None, and the day of a month is 1.
+
+    >>> month_of("1月"), month_of("2024-03"), month_of("Март 2024"), month_of("sales")
+    ((None, 1, 1), (2024, 3, 1), (2024, 3, 1), None)
+    """
+    text = text.strip()
+    if text in _CHINESE:
+        return None, _CHINESE[text], 1
+    for pattern in _PATTERNS:
+        if match := pattern.fullmatch(text):
+            parts = match.groupdict()
+            return _checked(parts.get("year"), int(parts["month"]), int(parts.get("day") or 1))
+    match = _WORD.fullmatch(text) or _WORD_LAST.fullmatch(text)
+    if match and match["name"].casefold() in MONTHS:
+        year = match["year"]
+        full = None if year is None else int(year) if len(year) == 4 else 2000 + int(year)
+        return full, MONTHS[match["name"].casefold()], 1
+    return None
+
+
+def _checked(year: str | None, month: int, day: int) -> tuple[int | None, int, int] | None:
+    try:
+        date(int(year or 2000), month, day)
+    except ValueError:
+        return None
+    return int(year) if year else None, month, day
+
+
+def is_period(text: str) -> bool:
+    """Return whether the text names a month, quarter, year or date.
+
+    >>> [is_period(text) for text in ("1月", "2024", "Q1 2024", "1 кв. 2024", "Jan", "2024-01-31", "sum", "12")]
+    [True, True, True, True, True, True, False, False]
+    """
+    return is_year(text) or month_of(text) is not None or _QUARTER.fullmatch(text.strip()) is not None

@@ -1,0 +1,131 @@
+"""Reshape a written table: several values in a cell to rows, and columns to rows."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from agent.datasets.dataset import Warning
+from agent.datasets.options import LoadOptions, Unpivot
+from agent.datasets.periods import is_period, is_year, month_of
+from agent.datasets.workspace import Workspace, quote_identifier
+from agent.errors import LoadOptionInvalid
+from agent.messages import Message
+
+_SEPARATORS = ("\n", ";", "；", "|", "┋", "、", "，", ",", "/")
+_SAMPLE = 1000
+_SHOWN_NAMES = 30
+_NUMBERS = ("BIGINT", "DOUBLE")
+
+
+def reshape(work: Workspace, table: str, options: LoadOptions) -> list[Warning]:
+    """Apply `split` and `unpivot` to `table`; return the warnings about the new rows.
+
+    Raises:
+        LoadOptionInvalid: An option names a column that does not exist or a new name that is taken.
+    """
+    warnings = []
+    for column, separator in (options.split or {}).items():
+        warnings.append(_split(work, table, _resolve(work, table, "split", column), separator))
+    if options.unpivot:
+        warnings.append(_unpivot(work, table, options.unpivot))
+    return warnings
+
+
+def period_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns that are named by periods, if there are at least three."""
+    found = [name for name in names if is_period(name)]
+    return found if len(found) >= 3 else []
+
+
+def _resolve(work: Workspace, table: str, option: str, name: str) -> str:
+    names = [column for column, _ in work.columns(quote_identifier(table))]
+    for existing in names:
+        if existing.casefold() == name.casefold():
+            return existing
+    columns = ", ".join(names[:_SHOWN_NAMES])
+    raise LoadOptionInvalid(option, Message("option_column_unknown", column=name, columns=columns))
+
+
+def _split(work: Workspace, table: str, column: str, separator: str) -> Warning:
+    place, quoted = quote_identifier(table), quote_identifier(column)
+    separator = separator or _separator(work, place, quoted)
+    columns = work.columns(place)
+    if dict(columns)[column] != "VARCHAR":
+        raise LoadOptionInvalid("split", Message("option_column_not_text", column=column))
+    before = work.run(f"SELECT count(*) FROM {place}")[0][0]
+    row = "" if any(name == "row" for name, _ in columns) else "rowid + 1 AS row, "
+    parts = f"list_filter(list_transform(string_split({quoted}, ?), lambda part: trim(part)), lambda part: part <> '')"
+    # A cell without a value keeps its row.
+    listed = f"CASE WHEN len({parts}) > 0 THEN {parts} ELSE [NULL] END"
+    work.run(
+        f"CREATE TABLE scratch.reshaped AS SELECT {row}* REPLACE (unnest({listed}) AS {quoted}) FROM {place}",
+        [separator, separator],
+    )
+    after = _replace(work, place)
+    return Warning("split_rows", column, {"separator": separator, "before": before, "after": after})
+
+
+def _separator(work: Workspace, place: str, quoted: str) -> str:
+    """Return the separator that occurs in most cells, a comma if none does."""
+    cells = [
+        row[0]
+        for row in work.run(
+            f"SELECT DISTINCT {quoted}::VARCHAR FROM {place} WHERE {quoted} IS NOT NULL LIMIT {_SAMPLE}"
+        )
+    ]
+    counts = Counter(separator for cell in cells for separator in _SEPARATORS if separator in cell)
+    return max(_SEPARATORS, key=lambda separator: counts[separator]) if counts else ","
+
+
+def _unpivot(work: Workspace, table: str, options: Unpivot) -> Warning:
+    place, schema = quote_identifier(table), dict(work.columns(quote_identifier(table)))
+    if options.columns is None:
+        columns = period_columns(list(schema))
+        if not columns:
+            raise LoadOptionInvalid(
+                "unpivot", Message("option_no_periods", columns=", ".join(list(schema)[:_SHOWN_NAMES]))
+            )
+    else:
+        columns = [_resolve(work, table, "unpivot", name) for name in options.columns]
+    others = [name for name in schema if name not in columns]
+    taken = {name.casefold() for name in others}
+    for new in (options.name, options.value):
+        if new.casefold() in taken or options.name.casefold() == options.value.casefold():
+            raise LoadOptionInvalid("unpivot", Message("option_name_taken", column=new))
+    kinds = {schema[name] for name in columns}
+    kind = kinds.pop() if len(kinds) == 1 else "DOUBLE" if kinds <= {*_NUMBERS} else "VARCHAR"
+    before = work.run(f"SELECT count(*) FROM {place}")[0][0]
+    name, value = quote_identifier(options.name), quote_identifier(options.value)
+    casts = ", ".join(f"CAST({quote_identifier(column)} AS {kind}) AS {quote_identifier(column)}" for column in columns)
+    kept = "".join(f"{quote_identifier(other)}, " for other in others)
+    listed = ", ".join(map(quote_identifier, columns))
+    name_type, values = _typed_names(columns)
+    work.run(
+        f"CREATE TABLE scratch.reshaped AS SELECT {kept}map(?::VARCHAR[], ?::{name_type}[])[{name}] AS {name}, {value} "
+        f"FROM (SELECT {kept}{casts} FROM {place}) UNPIVOT ({value} FOR {name} IN ({listed}))",
+        [columns, values],
+    )
+    after = _replace(work, place)
+    return Warning(
+        "unpivoted",
+        "",
+        {"count": len(columns), "name": options.name, "value": options.value, "before": before, "after": after},
+    )
+
+
+def _typed_names(columns: Sequence[str]) -> tuple[str, list[int] | list[str]]:
+    """Return a type for the names of columns, and their values: years, dates, or the names."""
+    if all(map(is_year, columns)):
+        return "BIGINT", [int("".join(filter(str.isdigit, column))[:4]) for column in columns]
+    dates = [month_of(column) for column in columns]
+    if all(date and date[0] for date in dates):
+        return "DATE", [f"{date[0]:04}-{date[1]:02}-{date[2]:02}" for date in dates if date]
+    return "VARCHAR", list(columns)
+
+
+def _replace(work: Workspace, place: str) -> int:
+    """Put the reshaped table in the place of the written one; return its number of rows."""
+    work.run(f"DROP TABLE {place}")
+    work.run(f"CREATE TABLE {place} AS FROM scratch.reshaped", stage=("write", 0.5, 1.0))
+    work.run("DROP TABLE scratch.reshaped")
+    rows: int = work.run(f"SELECT count(*) FROM {place}")[0][0]
+    return rows

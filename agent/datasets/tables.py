@@ -1,0 +1,169 @@
+"""Find the tables on a sheet: one below the other with blank rows between, or side by side with blank columns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agent.datasets.blocks import Block, CellPair, Region
+from agent.datasets.header import HeaderFinder
+from agent.datasets.text_file import Cell, Head
+
+_MAX_TITLE = 80
+_MIN_NOTED_COLUMNS = 3
+"""A line of text below a table with fewer columns may be one of its rows."""
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """A table on a sheet: its cells with the titles above, its title, and the names of its columns."""
+
+    region: Region
+    title: str
+    names: tuple[str, ...]
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of the rectangle."""
+        first, last, left, right = self.region
+        return (last - first + 1) * (right - left + 1)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The cells of a block between two blank columns."""
+
+    block: Block
+    left: int
+    right: int
+
+    @property
+    def head(self) -> Head:
+        """The first rows."""
+        rows = [tuple(Cell(*pair) for pair in row[self.left : self.right + 1]) for row in self.block.rows]
+        filled = [(at, row) for at, row in enumerate(rows) if any(cell.text.strip() for cell in row)]
+        numbers = tuple(self.block.first + at for at, _ in filled)
+        return Head(tuple(row for _, row in filled), numbers, numbers)
+
+    @property
+    def region(self) -> Region:
+        """The rectangle of cells."""
+        return Region(self.block.first, self.block.last, self.left, self.right)
+
+
+def find_tables(blocks: Sequence[Block]) -> list[FoundTable]:
+    """Return the tables of a sheet from top to bottom; none if its cells are one table.
+
+    A block is a table of its own if it begins with a header that cannot be a row of the table above. Lines of text in
+    one cell are titles above a table, and notes below it.
+    """
+    found: list[tuple[FoundTable, HeaderFinder]] = []
+    titles: list[str] = []
+    notes = 0
+    for part in _parts(blocks):
+        head = part.head
+        finder = HeaderFinder(head, ())
+        above = _nearest(found, part)
+        start = _start_of(finder, head, above)
+        if start is not None:
+            title = " ".join([*titles, *_title_of(head, start)])[:_MAX_TITLE]
+            names = tuple(name.casefold() for name in finder.header(start).names)
+            same = above is not None and above[0].names == names and above[0].region.left == part.left and not title
+            titles = []
+            if not same:
+                found.append((FoundTable(part.region, title, names), HeaderFinder(_below(head, start), ())))
+                continue
+        elif _is_text(head) and (above is None or len(above[0].names) >= _MIN_NOTED_COLUMNS):
+            titles += [cell.text.strip() for row in head.rows for cell in row if cell.text.strip()]
+            notes += above is not None
+            continue
+        if above is None:
+            continue
+        at = found.index(above)
+        region = above[0].region
+        wider = Region(region.first, part.block.last, min(region.left, part.left), max(region.right, part.right))
+        found[at] = (replace(above[0], region=wider), above[1])
+        titles = []
+    return [table for table, _ in found] if len(found) > 1 or (found and titles) else []
+
+
+def _start_of(finder: HeaderFinder, head: Head, above: tuple[FoundTable, HeaderFinder] | None) -> int | None:
+    """Return the index of the header of a new table; None if the rows continue the table above or are no table."""
+    start = finder.search()
+    if start is None or start + 1 >= len(head.rows):
+        return None
+    if above is None:
+        return start if head.width > 1 else None
+    return start if HeaderFinder(_below(head, start - 1), ()).replaces(above[1]) else None
+
+
+def _below(head: Head, index: int) -> Head:
+    return Head(head.rows[index + 1 :], head.numbers[index + 1 :], head.ends[index + 1 :])
+
+
+def _nearest(found: Sequence[tuple[FoundTable, HeaderFinder]], part: _Part) -> tuple[FoundTable, HeaderFinder] | None:
+    """Return the last table above whose columns the part shares."""
+    for table, finder in reversed(found):
+        if part.left <= table.region.right and table.region.left <= part.right and table.region.last < part.block.first:
+            return table, finder
+    return None
+
+
+def _title_of(head: Head, start: int) -> list[str]:
+    return [cell.text.strip() for row in head.rows[:start] for cell in row if cell.text.strip()]
+
+
+def _is_text(head: Head) -> bool:
+    """Return whether each row has a single cell, with words."""
+    rows = [[cell for cell in row if cell.text.strip()] for row in head.rows]
+    return all(len(row) == 1 and not row[0].is_value and not row[0].text.strip().isdigit() for row in rows)
+
+
+def _parts(blocks: Sequence[Block]) -> Iterator[_Part]:
+    for block in blocks:
+        width = max((len(row) for row in block.rows), default=0)
+        groups = _groups(block, width)
+        parts = [_Part(block, left, right) for left, right in groups]
+        if len(parts) > 1 and _are_separate(parts):
+            yield from parts
+        elif groups:
+            yield _Part(block, groups[0][0], groups[-1][1])
+
+
+def _groups(block: Block, width: int) -> list[tuple[int, int]]:
+    """Return the first and last columns between the columns without cells."""
+    groups: list[tuple[int, int]] = []
+    for place in range(width):
+        if place in block.empty:
+            continue
+        if groups and groups[-1][1] == place - 1:
+            groups[-1] = (groups[-1][0], place)
+        else:
+            groups.append((place, place))
+    return groups
+
+
+def _are_separate(parts: Sequence[_Part]) -> bool:
+    """Return whether the parts are tables: each has a header, and they end in different rows or repeat their names."""
+    heads = [part.head for part in parts]
+    if any(part.left == part.right or not head.rows for part, head in zip(parts, heads, strict=True)):
+        return False
+    starts = [HeaderFinder(head, ()).search() for head in heads]
+    if any(start is None or start + 1 >= len(head.rows) for start, head in zip(starts, heads, strict=True)):
+        return False
+    names = [
+        {name.casefold() for name in HeaderFinder(head, ()).header(start or 0).names}
+        for start, head in zip(starts, heads, strict=True)
+    ]
+    repeats = any(2 * len(first & second) >= len(first) for first, second in zip(names, names[1:], strict=False))
+    return (
+        repeats
+        or _end_apart(parts)
+        or len({head.numbers[start or 0] for start, head in zip(starts, heads, strict=True)}) > 1
+    )
+
+
+def _end_apart(parts: Sequence[_Part]) -> bool:
+    """Return whether one part has cells in a row in which another has none."""
+    rows: list[tuple[CellPair, ...]] = [*parts[0].block.rows, *parts[0].block.tail]
+    return any(
+        len({any(text.strip() for text, _ in row[part.left : part.right + 1]) for part in parts}) > 1 for row in rows
+    )

@@ -1,0 +1,358 @@
+"""Small messy files as people produce them, with the table that a careful analyst reads from each."""
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import openpyxl
+
+from tests.agent.datasets.messy import workbook
+
+Cells = list[list[object]]
+
+
+def sheet(*rows: list[object], merge: tuple[str, ...] = (), at: tuple[int, int] = (1, 1)) -> bytes:
+    """A workbook with one sheet of these rows, of which the first begins at the row and column `at`."""
+
+    def build(page: Any) -> None:
+        place(page, list(rows), at)
+        for area in merge:
+            page.merge_cells(area)
+
+    return workbook(build)
+
+
+def place(page: Any, rows: Cells, at: tuple[int, int] = (1, 1)) -> None:
+    for row, cells in enumerate(rows, at[0]):
+        for column, value in enumerate(cells, at[1]):
+            if value is not None:
+                page.cell(row, column, value)
+
+
+def book(**sheets: Cells) -> bytes:
+    """A workbook with these sheets."""
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for name, rows in sheets.items():
+        place(made.create_sheet(name), rows)
+    stream = io.BytesIO()
+    made.save(stream)
+    return stream.getvalue()
+
+
+def text(*rows: list[object], delimiter: str = ",") -> bytes:
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter).writerows(rows)
+    return stream.getvalue().encode()
+
+
+@dataclass(frozen=True)
+class Case:
+    content: bytes
+    columns: list[str]
+    rows: Cells
+    codes: set[str] = field(default_factory=set)
+    """Warnings that have to be there."""
+    options: dict[str, Any] = field(default_factory=dict)
+    name: str = "book.xlsx"
+    check: Callable[[Any], bool] | None = None
+
+
+MONTHS: Cells = [["产品", "1月", "2月", "3月"], ["茶", 10, 20, 30], ["咖啡", 5, 6, 7]]
+SALES: Cells = [["region", "item", "sold"], ["North", "tea", 2], [None, "milk", 3], ["South", "tea", 5]]
+JAN: Cells = [["account", "amount"], ["rent", 100], ["food", 50]]
+FEB: Cells = [["amount", "account"], [120, "rent"], [60, "food"]]
+
+AUTOMATIC = {
+    "Chinese months as columns": Case(sheet(*MONTHS), MONTHS[0], MONTHS[1:], {"period_columns"}),
+    "dates as columns": Case(
+        sheet(["shop", date(2024, 1, 1), date(2024, 2, 1)], ["A1", 5, 6], ["B2", 7, 8]),
+        ["shop", "2024-01", "2024-02"], [["A1", 5, 6], ["B2", 7, 8]],
+    ),
+    "days as columns": Case(
+        sheet(["shop", date(2024, 1, 1), date(2024, 1, 2)], ["A1", 5, 6], ["B2", 7, 8]),
+        ["shop", "2024-01-01", "2024-01-02"], [["A1", 5, 6], ["B2", 7, 8]],
+    ),
+    "years as columns of a text file": Case(
+        text(["страна", "2022", "2023", "2024"], ["Чили", 5, 6, 7], ["Перу", 7, 8, 9]),
+        ["страна", "2022", "2023", "2024"], [["Чили", 5, 6, 7], ["Перу", 7, 8, 9]], {"period_columns"}, name="a.csv",
+    ),
+    "days of a month": Case(
+        sheet(["employee", 1, 2, 3, 4, 5], ["Ann", 8, 8, None, 8, 8], ["Bob", 7, 7, 7, 7, 4]),
+        ["employee", "1", "2", "3", "4", "5"], [["Ann", 8, 8, None, 8, 8], ["Bob", 7, 7, 7, 7, 4]],
+    ),
+    "blank corner": Case(
+        sheet([None, "Jan", "Feb"], ["tea", 1, 2], ["milk", 3, 4]),
+        ["column_1", "Jan", "Feb"], [["tea", 1, 2], ["milk", 3, 4]], {"unnamed"},
+    ),
+    "years above quarters": Case(
+        sheet(["Region", 2024, None, 2025, None], [None, "Q1", "Q2", "Q1", "Q2"], ["North", 1, 2, 3, 4],
+              ["South", 5, 6, 7, 8]),
+        ["Region", "2024 Q1", "2024 Q2", "2025 Q1", "2025 Q2"], [["North", 1, 2, 3, 4], ["South", 5, 6, 7, 8]],
+        {"merged_header"},
+    ),
+    "one merged year above quarters": Case(
+        sheet(["Region", 2024, None, None], [None, "Q1", "Q2", "Q3"], ["North", 1, 2, 3], ["South", 5, 6, 7],
+              merge=("B1:D1", "A1:A2")),
+        ["Region", "2024 Q1", "2024 Q2", "2024 Q3"], [["North", 1, 2, 3], ["South", 5, 6, 7]],
+    ),
+    "Russian groups above months": Case(
+        sheet(["Отдел", "План", None, "Факт", None], [None, "январь", "февраль", "январь", "февраль"],
+              ["Сбыт", 1, 2, 3, 4], ["Склад", 5, 6, 7, 8]),
+        ["Отдел", "План январь", "План февраль", "Факт январь", "Факт февраль"],
+        [["Сбыт", 1, 2, 3, 4], ["Склад", 5, 6, 7, 8]],
+    ),
+    "units below the header": Case(
+        sheet(["sample", "mass", "volume"], [None, "mg", "mL"], ["s1", 1.5, 2], ["s2", 2.5, 3], ["s3", 3.5, 4]),
+        ["sample", "mass mg", "volume mL"], [["s1", 1.5, 2], ["s2", 2.5, 3], ["s3", 3.5, 4]],
+    ),
+    "numbered columns of a form": Case(
+        sheet(["Наименование", "Ед.", "План", "Факт", "Прим."], ["А", "Б", 1, 2, 3], ["Бетон", "м3", 5, 4, "да"],
+              ["Сталь", "кг", 7, 9, "нет данных"]),
+        ["Наименование", "Ед.", "План", "Факт", "Прим."],
+        [["Бетон", "м3", 5, 4, "да"], ["Сталь", "кг", 7, 9, "нет данных"]],
+    ),
+    "merged cells": Case(
+        sheet(["region", "item", "sold"], ["North", "tea", 2], [None, "milk", 3], ["South", "tea", 5], [None, "rum", 7],
+              merge=("A2:A3", "A4:A5")),
+        ["region", "item", "sold"], [["North", "tea", 2], ["North", "milk", 3], ["South", "tea", 5], ["South", "rum",
+        7]],
+        {"merged_cells"},
+    ),
+    "times with zones": Case(
+        text(["id", "at"], ["a", "2024-01-01 10:00:00+02:00"], ["b", "2024-01-01T10:00:00Z"],
+             ["c", "2024-01-01 10:00 UTC"], ["d", "2024-01-01 10:00:00 -0530"]),
+        ["id", "at"], [["a", "2024-01-01T08:00:00"], ["b", "2024-01-01T10:00:00"], ["c", "2024-01-01T10:00:00"],
+                       ["d", "2024-01-01T15:30:00"]], {"zones"}, name="a.csv",
+    ),
+    "times with and without zones": Case(
+        text(["id", "at"], ["a", "01.02.2024 10:00 UTC+3"], ["b", "13.02.2024 10:00"]),
+        ["id", "at"], [["a", "2024-02-01T07:00:00"], ["b", "2024-02-13T10:00:00"]], {"zones_mixed"}, name="a.csv",
+    ),
+    "one currency": Case(
+        sheet(["item", "price"], ["a", "CHF 1'000.00"], ["b", "CHF 20.50"], ["c", "CHF 5.-"]),
+        ["item", "price"], [["a", 1000.0], ["b", 20.5], ["c", 5.0]], {"currency"},
+    ),
+    "several currencies": Case(
+        sheet(["item", "price"], ["a", "CHF 1'000.00"], ["b", "€ 1.234,50"], ["c", "$7"], ["d", "1 500,00 руб."]),
+        ["item", "price", "price currency"],
+        [["a", 1000.0, "CHF"], ["b", 1234.5, "EUR"], ["c", 7.0, "USD"], ["d", 1500.0, "RUB"]], {"currencies"},
+    ),
+    "trailing minus and scales": Case(
+        sheet(["item", "sum"], ["a", "100-"], ["b", "1.5k"], ["c", "2 млн"], ["d", "3万"], ["e", "-0.5M"]),
+        ["item", "sum"], [["a", -100.0], ["b", 1500.0], ["c", 2e6], ["d", 30000.0], ["e", -5e5]], {"scaled"},
+    ),
+    "totals and subtotals": Case(
+        sheet(["region", "item", "sold"], ["North", "tea", 2], ["North", "milk", 3], ["North Total", None, 5],
+              ["South", "tea", 5], ["South", "rum", 7], ["South Total", None, 12], ["Grand Total", None, 17]),
+        ["region", "item", "sold"], [["North", "tea", 2], ["North", "milk", 3], ["South", "tea", 5], ["South", "rum",
+        7]],
+        {"totals_dropped"},
+    ),
+    "Chinese subtotals": Case(
+        sheet(["地区", "金额"], ["上海", 10], ["杭州", 20], ["华东小计", 30], ["广州", 5], ["华南小计", 5], ["总计",
+        35]),
+        ["地区", "金额"], [["上海", 10], ["杭州", 20], ["广州", 5]], {"totals_dropped"},
+    ),
+    "a total without a label": Case(
+        sheet(["item", "sold"], ["a", 1], ["b", 2], ["c", 3], [None, 6]), ["item", "sold"],
+        [["a", 1], ["b", 2], ["c", 3]], {"totals_dropped"},
+    ),
+    "a name with the word total": Case(
+        sheet(["company", "revenue"], ["Shell", 10], ["Total Energies", 20], ["Eni", 50]), ["company", "revenue"],
+        [["Shell", 10], ["Total Energies", 20], ["Eni", 50]],
+    ),
+    "the larger of two tables": Case(
+        sheet(["Rates"], ["currency", "rate"], ["USD", 90], ["EUR", 99], [None], ["Orders"], ["id", "customer", "sum"],
+              ["A-1", "Ann", 5], ["A-2", "Bob", 6], ["A-3", "Cy", 7], ["A-4", "Di", 8]),
+        ["id", "customer", "sum"], [["A-1", "Ann", 5], ["A-2", "Bob", 6], ["A-3", "Cy", 7], ["A-4", "Di", 8]],
+        {"other_tables"},
+    ),
+    "tables side by side": Case(
+        sheet(["name", "sum", None, "code", "rate"], ["Ann", 1, None, "USD", 90], ["Bob", 2, None, "EUR", 99],
+              ["Cy", 3], ["Di", 4]),
+        ["name", "sum"], [["Ann", 1], ["Bob", 2], ["Cy", 3], ["Di", 4]], {"other_tables"},
+    ),
+    "a blank row inside": Case(
+        sheet(["name", "sum"], ["Ann", 1], ["Bob", 2], [None], ["Cy", 3], ["Di", 4]), ["name", "sum"],
+        [["Ann", 1], ["Bob", 2], ["Cy", 3], ["Di", 4]],
+    ),
+    "a header on each page": Case(
+        sheet(["name", "sum"], ["Ann", 1], ["Bob", 2], [None], ["name", "sum"], ["Cy", 3], ["Di", 4]), ["name", "sum"],
+        [["Ann", 1], ["Bob", 2], ["Cy", 3], ["Di", 4]], {"header_repeated"},
+    ),
+    "notes below": Case(
+        sheet(["name", "city", "sum"], ["Ann", "Rome", 1], ["Bob", "Oslo", 2], [None], ["Source: own survey"]),
+        ["name", "city", "sum"], [["Ann", "Rome", 1], ["Bob", "Oslo", 2]],
+    ),
+    "no header": Case(
+        sheet(["Ann", 5, 1.5], ["Bob", 6, 2.5], ["Cy", 7, 3.5], ["Di", 8, 4.5], at=(3, 2)), ["B", "C", "D"],
+        [["Ann", 5, 1.5], ["Bob", 6, 2.5], ["Cy", 7, 3.5], ["Di", 8, 4.5]], {"no_header"},
+    ),
+    "numbers with units stay text": Case(
+        sheet(["part", "weight"], ["a", "5 kg"], ["b", "12.5 kg"], ["c", "7 kg"]), ["part", "weight"],
+        [["a", "5 kg"], ["b", "12.5 kg"], ["c", "7 kg"]], {"units"},
+    ),
+    "dates that cannot be read": Case(
+        sheet(["task", "due date"], ["a", "week 5"], ["b", "week 7"], ["c", "end of Q3"]), ["task", "due date"],
+        [["a", "week 5"], ["b", "week 7"], ["c", "end of Q3"]], {"not_dates"},
+    ),
+    "an order with an indented total": Case(
+        sheet(["No", "Item", "Qty", "Unit", "Amount"], [1, "Bolt", 10, "box", 5], [2, "Nut", 20, "bag", 5],
+              [None, None, None, "Subtotal", 10], [None, None, None, "Total", 10]),
+        ["No", "Item", "Qty", "Unit", "Amount"], [[1, "Bolt", 10, "box", 5], [2, "Nut", 20, "bag", 5]],
+        {"totals_dropped"},
+    ),
+    "years of birth below a year": Case(
+        text(["k", "2020"], ["x", 2001], ["y", 1999]), ["k", "2020"], [["x", 2001], ["y", 1999]], name="a.csv",
+    ),
+    "quarters": Case(
+        sheet(["shop", "quarter", "квартал"], ["A", "Q1 2024", "1 кв. 2024"], ["B", "2024-Q2", "2 квартал 2024 г."]),
+        ["shop", "quarter", "квартал"], [["A", "Q1 2024", "1 кв. 2024"], ["B", "2024-Q2", "2 квартал 2024 г."]],
+        {"not_dates"},
+    ),
+    "Russian dates": Case(
+        sheet(["дело", "дата"], ["a", "5 января 2024 г."], ["b", "17 мая 2024"]), ["дело", "дата"],
+        [["a", "2024-01-05"], ["b", "2024-05-17"]],
+    ),
+    "dates without separators": Case(
+        text(["id", "date"], ["a", "20240131"], ["b", "20240229"]), ["id", "date"],
+        [["a", "2024-01-31"], ["b", "2024-02-29"]], {"date_style"}, name="a.csv",
+    ),
+    "a bank statement": Case(
+        text(["Account", "DE89 3704"], [], ["Date", "Payee", "Amount", "Balance"],
+             ["2024-01-02", "Rent", "-1,200.00", "3,800.00"], ["2024-01-05", "Salary", "2,500.00", "6,300.00"],
+             ["2024-01-09", "Cafe", "-4.50", "6,295.50"], [], ["Closing balance", "", "", "6,295.50"]),
+        ["Date", "Payee", "Amount", "Balance"],
+        [["2024-01-02", "Rent", -1200.0, 3800.0], ["2024-01-05", "Salary", 2500.0, 6300.0],
+         ["2024-01-09", "Cafe", -4.5, 6295.5]], {"totals_dropped"}, name="a.csv",
+    ),
+    "a trial balance": Case(
+        sheet(["ООО «Ромашка»"], ["Ведомость за 1 квартал 2024 г."], [None],
+              ["Счет", "Начало", None, "Оборот", None], [None, "Дебет", "Кредит", "Дебет", "Кредит"],
+              ["01", 150, None, 20, None], ["10", 50, None, 15, 20], ["60", None, 30, 5, 10],
+              ["Итого", 200, 30, 40, 30],
+              merge=("A4:A5", "B4:C4", "D4:E4")),
+        ["Счет", "Начало Дебет", "Начало Кредит", "Оборот Дебет", "Оборот Кредит"],
+        [["01", 150, None, 20, None], ["10", 50, None, 15, 20], ["60", None, 30, 5, 10]], {"totals_dropped", "codes"},
+    ),
+    "results of a laboratory": Case(
+        text(["Instrument: HPLC"], [], ["Sample", "RT", "Conc"], ["", "min", "mg/L"], ["Blank", "3,1", "<0,05"],
+             ["S-01", "3,22", "2,10"], ["S-02", "n.d.", "<0,05"], ["S-03", "3,19", "1,50"], delimiter=";"),
+        ["Sample", "RT min", "Conc mg/L"],
+        [["Blank", 3.1, "<0,05"], ["S-01", 3.22, "2,10"], ["S-02", None, "<0,05"], ["S-03", 3.19, "1,50"]],
+        {"mixed"}, name="a.csv",
+    ),
+    "a table of statistics": Case(
+        sheet(["Table 3.2 Population, thousand"], [None], ["Region", 2021, 2022, "2023*"], ["Total", 610, 620, 631],
+              ["North", 205, 210, 215], ["South", 405, 410, 416], [None], ["* Preliminary"], ["Source: office"]),
+        ["Region", "2021", "2022", "2023*"], [["North", 205, 210, 215], ["South", 405, 410, 416]],
+        {"totals_dropped", "period_columns"},
+    ),
+    "totals as a category": Case(
+        text(["area", "sex", "pop"], ["North", "Male", 10], ["North", "Female", 12], ["North", "Total", 22],
+             ["South", "Male", 20], ["South", "Female", 22], ["South", "Total", 42]),
+        ["area", "sex", "pop"],
+        [["North", "Male", 10], ["North", "Female", 12], ["South", "Male", 20], ["South", "Female", 22]],
+        {"totals_dropped"}, name="a.csv",
+    ),
+}  # fmt: skip
+
+WITH_OPTIONS = {
+    "several sheets": Case(
+        book(Jan=JAN, Feb=FEB), ["account", "amount", "sheet"],
+        [["rent", 100, "Jan"], ["food", 50, "Jan"], ["rent", 120, "Feb"], ["food", 60, "Feb"]],
+        options={"sheets": ["Jan", "Feb"]},
+    ),
+    "all like sheets": Case(
+        book(Jan=JAN, Notes=[["to do"], ["call"], ["pay"]], Feb=FEB), ["account", "amount", "sheet"],
+        [["rent", 100, "Jan"], ["food", 50, "Jan"], ["rent", 120, "Feb"], ["food", 60, "Feb"]], {"unlike_sheets"},
+        {"sheets": ["*"]},
+    ),
+    "header rows": Case(
+        sheet(["a", "b"], ["x", "y"], ["c", "d"], [1, 2]), ["a x c", "b y d"], [[1, 2]],
+        options={"header_row": 1, "header_rows": 3},
+    ),
+    "a header that is data": Case(
+        sheet(["a", "b"], ["x", "y"]), ["A", "B"], [["a", "b"], ["x", "y"]], options={"header_row": 0},
+    ),
+    "types": Case(
+        text(["id", "code", "day", "weight", "sum", "at"], ["1", "007", "01/02/2024", "5 kg", "1.234",
+        "2024-01-01 10:00"],
+             ["2", "012", "03/04/2024", "7 kg", "5.678", "2024-01-01 11:00+01:00"]),
+        ["id", "code", "day", "weight", "sum", "at"],
+        [["1", 7, "2024-01-02", 5, 1234, "2024-01-01T08:00:00"],
+         ["2", 12, "2024-03-04", 7, 5678, "2024-01-01T10:00:00"]],
+        options={"types": {"id": "text", "code": "number", "day": "date_month_first", "weight": "number",
+                           "sum": "number_comma", "at": "timestamp+02:00"}}, name="a.csv",
+    ),
+    "currency": Case(
+        sheet(["item", "price"], ["a", "€5"], ["b", "€7"]), ["item", "price", "price currency"],
+        [["a", 5, "EUR"], ["b", 7, "EUR"]], {"currencies"}, {"types": {"price": "currency"}},
+    ),
+    "a number where most cells are words": Case(
+        sheet(["item", "n"], ["a", "many"], ["b", "few"], ["c", 3]), ["item", "n"], [["a", None], ["b", None], ["c",
+        3]],
+        {"misfits"}, {"types": {"n": "number"}},
+    ),
+    "fill down": Case(
+        sheet(*SALES), SALES[0], [["North", "tea", 2], ["North", "milk", 3], ["South", "tea", 5]],
+        options={"fill_down": ["region"]},
+    ),
+    "fill down without subtotals": Case(
+        sheet(["region", "sold"], ["North", 2], [None, 3], ["North Total", 5], [None, 9], ["Total", 14]),
+        ["region", "sold"], [["North", 2], ["North", 3], ["North", 9]], options={"fill_down": ["region"]},
+    ),
+    "totals kept": Case(
+        sheet(["item", "sold"], ["a", 1], ["b", 2], ["Total", 3]), ["item", "sold"],
+        [["a", 1], ["b", 2], ["Total", 3]], {"totals"}, {"drop_totals": False},
+    ),
+    "months to rows": Case(
+        sheet(*MONTHS), ["产品", "month", "sold"],
+        [["茶", "1月", 10], ["茶", "2月", 20], ["茶", "3月", 30], ["咖啡", "1月", 5], ["咖啡", "2月", 6], ["咖啡",
+        "3月", 7]],
+        {"unpivoted"}, {"unpivot": {"name": "month", "value": "sold"}},
+    ),
+    "dated months to rows": Case(
+        sheet(["shop", "Jan 2024", "Feb 2024", "Mar 2024", "Total"], ["A1", 5, None, 6, 11], ["B2", 7, 8, 9, 24]),
+        ["shop", "Total", "month", "value"],
+        [["A1", 11, "2024-01-01", 5], ["A1", 11, "2024-03-01", 6], ["B2", 24, "2024-01-01", 7],
+         ["B2", 24, "2024-02-01", 8], ["B2", 24, "2024-03-01", 9]],
+        options={"unpivot": {"name": "month"}},
+    ),
+    "years to rows": Case(
+        sheet(["area", 2023, 2024], ["North", 1, 2]), ["area", "year", "value"], [["North", 2023, 1], ["North", 2024,
+        2]],
+        options={"unpivot": {"columns": ["2023", "2024"], "name": "year"}},
+    ),
+    "several values in a cell": Case(
+        text(["person", "skills"], ["Ann", "SQL; Python"], ["Bob", "R"], ["Cy", ""]), ["row", "person", "skills"],
+        [[1, "Ann", "SQL"], [1, "Ann", "Python"], [2, "Bob", "R"], [3, "Cy", None]], {"split_rows"},
+        {"split": {"skills": ""}}, "a.csv",
+    ),
+    "Chinese values in a cell": Case(
+        sheet(["姓名", "爱好"], ["王", "阅读、音乐"], ["李", "音乐"]), ["row", "姓名", "爱好"],
+        [[1, "王", "阅读"], [1, "王", "音乐"], [2, "李", "音乐"]], options={"split": {"爱好": "、"}},
+    ),
+    "answers of a survey": Case(
+        sheet(["姓名", "水果(多选)", "月收入"], ["王", "苹果┋香蕉", "1.2万"], ["李", "香蕉", "9千"]),
+        ["row", "姓名", "水果(多选)", "月收入"],
+        [[1, "王", "苹果", 12000.0], [1, "王", "香蕉", 12000.0], [2, "李", "香蕉", 9000.0]], {"scaled"},
+        {"split": {"水果(多选)": ""}},
+    ),
+    "the second table": Case(
+        sheet(["currency", "rate"], ["USD", 90], ["EUR", 99], [None], ["id", "customer", "sum"], ["A-1", "Ann", 5],
+              ["A-2", "Bob", 6], ["A-3", "Cy", 7]),
+        ["currency", "rate"], [["USD", 90], ["EUR", 99]], {"other_tables"}, {"tables": [1]},
+    ),
+    "two tables": Case(
+        sheet(["Moscow"], ["item", "sold"], ["tea", 1], ["rum", 2], [None], ["Kazan"], ["item", "sold"], ["tea", 3],
+              ["rum", 4]),
+        ["item", "sold", "table"],
+        [["tea", 1, "Moscow"], ["rum", 2, "Moscow"], ["tea", 3, "Kazan"], ["rum", 4, "Kazan"]],
+        options={"tables": [1, 2]},
+    ),
+}  # fmt: skip

@@ -1,0 +1,55 @@
+"""Notes about a file: the important ones first, at most five, one for all columns with the same problem."""
+
+import re
+from pathlib import Path
+
+import agent.datasets
+from agent.datasets.dataset import Dataset, Report, Warning
+from agent.datasets.notes import guesses_of, notes_of, option_for, ordered
+from agent.datasets.options import LoadOptions
+from agent.messages.en import TEXTS
+
+CODES = {code.removeprefix("data_") for code in TEXTS if code.startswith("data_") and code != "data_missing"}
+FACTS = {name: "x" for name in re.findall(r"\{(\w+)", " ".join(TEXTS[f"data_{code}"] for code in CODES))}
+
+
+def dataset(*warnings: Warning) -> Dataset:
+    return Dataset("ds_0", "csv", (), 1, "a.csv", "file_0", Report(warnings=warnings))
+
+
+def test_every_warning_has_a_place_in_the_order() -> None:
+    warnings = [Warning(code, "c", FACTS) for code in sorted(CODES)]
+
+    assert {warning.code for warning in ordered(warnings)} == CODES
+
+
+def test_every_warning_of_the_loader_has_a_text() -> None:
+    folder = Path(agent.datasets.__file__).parent
+    code = " ".join(path.read_text("utf-8") for path in folder.glob("*.py"))
+    used = set(re.findall(r"(?:Pending)?Warning\(\s*\"(\w+)\"", code))
+
+    assert used and used <= CODES
+
+
+def test_the_important_notes_come_first_and_there_are_five() -> None:
+    codes = ["unnamed", "text_converted", "date_style", "percent", "months", "totals_dropped", "mixed"]
+    notes = notes_of(dataset(*(Warning(code, "c", FACTS) for code in codes)), "en")
+
+    assert len(notes) == 5
+    assert "totals" in notes[0] and "stays text" in notes[1]
+
+
+def test_columns_with_the_same_problem_share_a_note() -> None:
+    (note,) = notes_of(dataset(*(Warning("percent", name, {"count": 1}) for name in "abcdefg")), "en")
+
+    assert note.startswith("a: ") and note.endswith("(+ b, c, d, e, ...)")
+
+
+def test_each_option_that_is_named_is_one_of_the_loader() -> None:
+    warnings = [Warning(code, "c", FACTS) for code in sorted(CODES)]
+    options = [option for warning in warnings if (option := option_for(warning))]
+
+    assert len(options) > 15
+    for option in options:
+        LoadOptions.model_validate(option)
+    assert [guess["option"] for guess in guesses_of(dataset(*warnings)) if "option" in guess]
