@@ -9,17 +9,17 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from agent.ability import adapt_profile
 from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
 from agent.errors import ConfigurationError
+from agent.generation.ability import adapt_profile
+from agent.generation.attempt import SqlWriter, StandardSqlWriter
+from agent.generation.plain import PlainSqlWriter
 from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation
 from agent.messages import Message
-from agent.plain_sql import PlainSqlWriter
 from agent.retrieval.semantic import Embedder, packaged_embedder
 from agent.settings import ModelRole, Settings
-from agent.sql_attempt import SqlWriter, StandardSqlWriter
 from agent.types import EmbeddedOptions
 
 _PLACEHOLDER_KEY = "not-needed"

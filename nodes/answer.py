@@ -7,8 +7,8 @@ from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
-from agent.effort import effort_of
 from agent.errors import SqlNotGenerated
+from agent.generation.effort import effort_of
 from agent.messages import Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER

@@ -6,8 +6,9 @@ from typing import Any, cast
 
 from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
-from agent.effort import effort_of
 from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, SqlNotGenerated
+from agent.generation.attempt import APPROACHES, WrittenSql, alternatives_task
+from agent.generation.effort import effort_of
 from agent.linking import off_topic
 from agent.llm.schemas import GeneratedSQL
 from agent.messages import Message
@@ -15,7 +16,6 @@ from agent.record.step import note
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
-from agent.sql_attempt import APPROACHES, WrittenSql, alternatives_task
 from agent.state import State
 
 

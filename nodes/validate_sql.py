@@ -4,11 +4,12 @@ import logging
 from collections.abc import Sequence
 from typing import Any, cast
 
-from agent.agreement import group_by_result, summary_of
-from agent.effort import validation_of
 from agent.errors import StatementError, StatementRefused
+from agent.generation.agreement import group_by_result, summary_of
+from agent.generation.attempt import is_blank
+from agent.generation.effort import validation_of
+from agent.generation.prompt import question_messages
 from agent.llm.schemas import SQLValidation
-from agent.question_prompt import question_messages
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.services import Services
@@ -16,7 +17,6 @@ from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
 from agent.sql.validation import find_problem, inferred_joins, warnings_of
-from agent.sql_attempt import is_blank
 from agent.state import State
 from agent.types import Validation
 

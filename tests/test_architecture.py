@@ -34,12 +34,12 @@ settings charts
 core
 record
 state llm sql storage
-run_events retrieval effort
+run_events retrieval
 sources
-datasets examples queryspec question_prompt
-linking sql_attempt clarify agreement
-embedded tools plain_sql
-ability
+datasets examples queryspec
+generation linking
+clarify
+embedded tools
 connect
 services
 answers conversation

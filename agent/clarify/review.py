@@ -22,10 +22,10 @@ from agent.errors import (
     StatementTooCostly,
     SystemCatalogRefused,
 )
+from agent.generation.prompt import question_messages
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
 from agent.messages import language_of, render
-from agent.question_prompt import question_messages
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.sources.source import Source

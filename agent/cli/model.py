@@ -79,9 +79,9 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
 
 
 def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> ModelCheck:
-    from agent.ability import with_ability
     from agent.connect import connect_model
     from agent.errors import ModelRejected, ModelUnreachable
+    from agent.generation.ability import with_ability
     from agent.llm.prices import price_of
     from agent.llm.probe import check_answer, probe_and_store
     from agent.llm.probe_result import load_probe

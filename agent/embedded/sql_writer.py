@@ -11,11 +11,11 @@ from agent.embedded.expand import expand, without_rounding
 from agent.embedded.grammar.statement import statement_grammar
 from agent.embedded.prompts import statement_messages
 from agent.examples.selection import ShownExample
+from agent.generation.attempt import WrittenSql
 from agent.llm.client import ModelClient
 from agent.retrieval.linked_values import linked_values
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
-from agent.sql_attempt import WrittenSql
 from agent.state import State
 from agent.types import EmbeddedOptions
 
@@ -46,7 +46,7 @@ class EmbeddedSqlWriter:
         *,
         task: str = "",
     ) -> WrittenSql:
-        """Return the statement on which most candidates agree. See `agent.sql_attempt.SqlWriter.write`.
+        """Return the statement on which most candidates agree. See `agent.generation.attempt.SqlWriter.write`.
 
         A second text that cannot be parsed either and equals the first is final.
         """

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import prompts
 from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementFailed, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
+from agent.generation.prompt import question_messages
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
-from agent.question_prompt import question_messages
 from agent.record.step import note
 from agent.schema.catalog import Catalog
 from agent.sources.source import Source

@@ -12,17 +12,17 @@ from tempfile import TemporaryDirectory
 from pydantic import SecretStr
 
 from agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from agent.generation.attempt import SqlWriter, StandardSqlWriter
+from agent.generation.plain import PlainSqlWriter
+from agent.generation.prompt import question_messages
 from agent.llm.client import ModelClient
 from agent.llm.probe_result import ProbeResult, store_probe
 from agent.llm.schemas import SQLValidation
-from agent.plain_sql import PlainSqlWriter
-from agent.question_prompt import question_messages
 from agent.record.step import current_step
 from agent.sample.harbours import build_harbours
 from agent.settings import Settings, SourceSettings
 from agent.sources.source import Source, open_source
 from agent.sql.compare import comparison_key
-from agent.sql_attempt import SqlWriter, StandardSqlWriter
 from agent.state import State
 from agent.types import Limits
 

@@ -15,18 +15,18 @@ from langchain_core.messages import AIMessage, BaseMessage
 import prompts
 from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.examples.selection import ShownExample, examples_in_prompt
+from agent.generation.attempt import WrittenSql, attempt_context
+from agent.generation.prompt import question_context
 from agent.llm.client import ModelClient
 from agent.llm.parse import clean_sql
 from agent.llm.reasoning import without_reasoning
 from agent.llm.statement import holds_statement
 from agent.messages import Message
-from agent.question_prompt import question_context
 from agent.schema.ddl import create_statements
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
 from agent.sql.guard import parse
 from agent.sql.repair import repair
-from agent.sql_attempt import WrittenSql, attempt_context
 from agent.state import State
 
 _START = "```sql\nSELECT"
