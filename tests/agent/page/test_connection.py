@@ -32,7 +32,7 @@ def events(page: Page, body: str) -> None:
 
 @pytest.mark.parametrize("cut", ["", STEP, STEP + 'event: output\r\ndata: {"answer"'])
 def test_a_connection_that_is_lost(visit: Visit, cut: str) -> None:
-    site = visit(Model(COUNT))
+    site = visit(Model(COUNT, reviews=()))
     if cut:
         events(site.page, cut)
     else:
@@ -47,14 +47,14 @@ def test_a_connection_that_is_lost(visit: Visit, cut: str) -> None:
 
 
 def test_a_problem_is_told_in_its_words(visit: Visit) -> None:
-    site = visit(Model(COUNT))
+    site = visit(Model(COUNT, reviews=()))
     events(site.page, 'event: problem\ndata: {"title": "Busy", "detail": "Too many questions.", "status": 429}\n\n')
     site.ask(HOW_MANY)
     expect(site.page.get_by_role("alert")).to_have_text("Too many questions.")
 
 
 def test_a_limit_says_when_to_try_again(visit: Visit) -> None:
-    site = visit(Model(COUNT))
+    site = visit(Model(COUNT, reviews=()))
     problem = json.dumps({"title": "Too many", "detail": "Slow down.", "status": 429, "code": "rate_limited"})
     site.page.route(
         "**/agent/events",
@@ -66,7 +66,7 @@ def test_a_limit_says_when_to_try_again(visit: Visit) -> None:
 
 
 def test_steps_come_while_the_question_runs_and_escape_stops_it(visit: Visit) -> None:
-    model = Model(COUNT)
+    model = Model(COUNT, reviews=())
     model.wait = threading.Event()
     site = visit(model)
     site.ask(HOW_MANY)
@@ -81,7 +81,7 @@ def test_steps_come_while_the_question_runs_and_escape_stops_it(visit: Visit) ->
 
 
 def test_a_server_without_events_answers_all_the_same(visit: Visit) -> None:
-    site = visit(Model(COUNT), events=False)
+    site = visit(Model(COUNT, reviews=()), events=False)
     site.ask(HOW_MANY)
     expect(site.page.locator(".answer .figure")).to_be_visible()
     site.page.locator(".explain summary").click()
@@ -92,7 +92,7 @@ def test_a_server_without_events_answers_all_the_same(visit: Visit) -> None:
 
 def test_a_key_is_asked_for_until_it_is_right_and_holds_in_the_tab(visit: Visit) -> None:
     key = new_key()
-    site = visit(Model(COUNT), api_keys={"acme": hash_of(key)})
+    site = visit(Model(COUNT, reviews=()), api_keys={"acme": hash_of(key)})
     field = site.page.get_by_label("Key", exact=True)
     for wrong in ("not the key", "ключ"):
         expect(field).to_be_focused()
@@ -113,7 +113,7 @@ def test_a_key_is_asked_for_until_it_is_right_and_holds_in_the_tab(visit: Visit)
 
 
 def test_who_gives_no_key_is_told_that_one_is_wanted(visit: Visit) -> None:
-    site = visit(Model(COUNT), api_keys={"acme": hash_of(new_key())})
+    site = visit(Model(COUNT, reviews=()), api_keys={"acme": hash_of(new_key())})
     field = site.page.get_by_label("Key", exact=True)
     expect(field).to_be_focused()
     site.page.keyboard.press("Escape")

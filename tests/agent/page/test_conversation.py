@@ -108,7 +108,7 @@ def test_many_rows_are_shown_when_they_are_asked_for(visit: Visit) -> None:
 
 
 def test_what_was_assumed_stands_in_the_explanation(visit: Visit) -> None:
-    site = visit(Model(BY_AMOUNT, reviews=()))
+    site = visit(Model(BY_AMOUNT, reviews=()), enable_sql_validation=True)
     ask(site, "Show customers by what they spent")
     site.page.locator(".explain summary").click()
     expect(site.page.locator(".explain")).to_contain_text("cancelled orders count too")

@@ -101,7 +101,7 @@ def test_pages_are_served(served: Served, path: str) -> None:
 
 def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     schema = served.http.get("/agent/input_schema").json()
-    inputs = {"question", "output_type", "clarify", "clarification_answer", "enable_sql_validation"}
+    inputs = {"question", "output_type", "clarify", "clarification_answer", "enable_sql_validation", "effort"}
     assert schema["properties"].keys() == inputs | {"thread_id", "clarification", "feedback"}
     output = served.http.get("/agent/output_schema").json()["$defs"]["Reply"]
     assert {"answer", "sql", "error", "audit", "thread_id", "status"} <= output["properties"].keys()
@@ -142,7 +142,7 @@ def test_a_client_names_a_source_and_brings_none(cache_dir: Path, tmp_path: Path
 
 
 def test_validation_is_switched_off_for_one_question(cache_dir: Path) -> None:
-    with serving(cache_dir) as server:
+    with serving(cache_dir, enable_sql_validation=True) as server:
         assert server.invoke(**ASKED, enable_sql_validation=False)["audit"]["llm_calls"] == 1
         assert server.invoke(**ASKED)["audit"]["llm_calls"] == 2
 
@@ -151,7 +151,7 @@ def test_an_error_of_the_domain_is_an_answer(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [{"sql": "", "assumptions": [], "off_topic": True}]}) as server:
         output = server.invoke(question="Сколько заказов на Луне?")
     assert output["error"] == {"code": "off_topic", "message": "Вопрос не по теме"}
-    assert output["answer"] == "Вопрос не по теме"
+    assert output["answer"].startswith("Вопрос не по теме: ни одна таблица не подходит к вопросу.")
 
 
 def test_eight_questions_run_at_once(cache_dir: Path) -> None:

@@ -94,7 +94,7 @@ def test_every_statement_of_a_batch_is_stopped(
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_client_that_leaves_asks_no_model_any_more(cache_dir: Path, route: str) -> None:
     held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held, COUNT]}) as server:
+    with serving(cache_dir, {"GeneratedSQL": [held, COUNT]}, enable_sql_validation=True) as server:
         with client(server, f"/agent/{route}", body_for(route, ASKED)):
             assert held.begun.wait(20)
         eventually(lambda: broken_off(server, "agent") == 1)

@@ -188,7 +188,7 @@ def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
 
 def test_a_question_without_a_thread_is_answered(studio: Any, model: FakeOpenAI) -> None:
     model.answers.extend([COUNT, VALID])
-    output = studio.runs.wait(None, "agent", input=ASKED)
+    output = studio.runs.wait(None, "agent", input={**ASKED, "enable_sql_validation": True})
     assert output["error"] is None
     assert output["value"] == output["tables"][0]["rows"][0][0] > 0
     assert model.schemas == ["GeneratedSQL", "SQLValidation"]
@@ -437,7 +437,7 @@ def test_a_second_question_on_a_thread_begins_anew(studio: Any, model: FakeOpenA
 def test_a_question_back_interrupts_and_is_resumed(studio: Any, model: FakeOpenAI) -> None:
     thread = studio.threads.create()["thread_id"]
     model.answers.append(ASKS)
-    asked = studio.runs.wait(thread, "agent", input={"question": BEST})
+    asked = studio.runs.wait(thread, "agent", input={"question": BEST, "enable_sql_validation": True})
     (interrupt,) = studio.threads.get_state(thread)["interrupts"]
     assert interrupt["value"] == asked["clarification"]
     assert interrupt["value"]["question"] == ASKS["question"]

@@ -294,7 +294,7 @@ def test_dollars_of_a_day_end_it(cache_dir: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_tenant_has_budgets_of_its_own(cache_dir: Path) -> None:
     tenants = {"acme": {"max_llm_calls": 1}, "beta": {}}
     with (
-        serving(cache_dir, api_keys=KEYS, tenants=tenants) as server,
+        serving(cache_dir, api_keys=KEYS, tenants=tenants, enable_sql_validation=True) as server,
         as_(server, ACME) as acme,
         as_(server, BETA) as beta,
     ):
