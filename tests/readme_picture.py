@@ -25,7 +25,6 @@ STATEMENTS = (
     "GROUP BY r.name ORDER BY sales DESC",
 )
 ASSUMED = ["cancelled orders do not count"]
-VALID = {"is_valid": True, "reason": "it sums the sales of 2025 by region", "issues": [], "corrected_sql": None}
 
 
 def main() -> None:
@@ -34,7 +33,7 @@ def main() -> None:
     console.print(Text.assemble(("$ ", "dim"), f'datasphinx ask "{QUESTION}"'))
     with tempfile.TemporaryDirectory() as folder:
         statements = [{"sql": sql, "assumptions": ASSUMED} for sql in STATEMENTS]
-        model = ScriptedModel({"GeneratedSQL": statements, "SQLValidation": [VALID]})
+        model = ScriptedModel({"GeneratedSQL": statements})
         graph = build_graph(Services(load_settings(cache_dir=Path(folder), data_dir=Path(folder)), model=model))
         render.show(render.ask(graph, {"question": QUESTION}, console), console)
     console.save_svg(str(ROOT / "docs/demo.svg"), title="datasphinx", theme=MONOKAI)

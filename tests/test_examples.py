@@ -13,7 +13,6 @@ from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
 EXAMPLES = ROOT / "examples"
-VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
 CUSTOMERS = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
 FINISH = {"tool": "finish", "arguments": json.dumps({"answer": "All returns are counted."})}
 
@@ -26,13 +25,13 @@ def _query(request: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS: dict[str, list[Any]] = {
-    "ask_a_database": [CUSTOMERS, VALID],
+    "ask_a_database": [CUSTOMERS],
     "conversation": [
-        {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}, VALID,
-        {"question": "How many orders are there in all?"}, {"sql": "SELECT COUNT(*) AS orders FROM orders"}, VALID,
+        {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"},
+        {"question": "How many orders are there in all?"}, {"sql": "SELECT COUNT(*) AS orders FROM orders"},
     ],
-    "graph": [CUSTOMERS, VALID],
-    "row_rules": [CUSTOMERS, VALID],
+    "graph": [CUSTOMERS],
+    "row_rules": [CUSTOMERS],
     "spreadsheet": [_query, FINISH],
 }  # fmt: skip
 

@@ -17,7 +17,6 @@ CONVERSATION, ACCESSOR, ERRORS = re.findall(
 GRAPHS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/graph.md").read_text(encoding="utf-8"), re.DOTALL)
 ALONE = {"question": "How many orders are there in all?"}
 """What the follow-up is rewritten to."""
-VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
 CUSTOMERS = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}
 ORDERS = {"sql": "SELECT COUNT(*) AS orders FROM orders"}
@@ -27,8 +26,7 @@ REGIONS = {"sql": "SELECT name FROM regions"}
 @pytest.mark.process
 def test_the_programs_answer(cache_dir: Path) -> None:
     statements = (CUSTOMERS, BY_STATUS, ORDERS, REGIONS, REGIONS, CUSTOMERS, CUSTOMERS)
-    answers = [answer for statement in statements for answer in (statement, VALID)]
-    with FakeOpenAI([*answers[:4], ALONE, *answers[4:]]) as server:
+    with FakeOpenAI([*statements[:2], ALONE, *statements[2:]]) as server:
         environment = os.environ | {
             "DATASPHINX_LLM_BASE_URL": server.base_url,
             "DATASPHINX_LLM_MODEL": "fake",
@@ -41,7 +39,7 @@ def test_the_programs_answer(cache_dir: Path) -> None:
     number, table, followed, error, graph, own = done.stdout.splitlines() or [done.stderr] * 6
     assert number == f"1184 | {CUSTOMERS['sql']}"
     assert table == "(4, 2) DataFrameResponse"
-    assert re.fullmatch(rf"orders: [\d,]+ \| {re.escape(ORDERS['sql'])}", followed)
+    assert re.fullmatch(rf"There are [\d,]+ orders in all\. \| {re.escape(ORDERS['sql'])}", followed)
     assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
     assert graph == f"1184 {CUSTOMERS['sql']} None"
     assert own == "1184 How many customers are there?"

@@ -51,7 +51,8 @@ def main() -> None:
 def per_question(cache: Path) -> dict[str, float]:
     """Return medians over the five demo questions, validation on, in milliseconds."""
     model = ScriptedModel({"GeneratedSQL": [_sql_for], "SQLValidation": [_VALID]}, repeat_last=True)
-    graph = build_graph(Services(load_settings(cache_dir=cache, data_dir=cache), model=model))
+    settings = load_settings(cache_dir=cache, data_dir=cache, enable_sql_validation=True)
+    graph = build_graph(Services(settings, model=model))
     asked = [{"question": question.question} for question in SHOP]
     for given in asked:
         graph.invoke(given)

@@ -52,7 +52,8 @@ def main(benchmarks: Path) -> None:
 def calls_of(url: str, asked: Iterable[tuple[str, str]]) -> list[list[ScriptedCall]]:
     """Return the calls of the model for each pair of question and statement on the database at `url`."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = evaluation_settings(load_settings(source=url, cache_dir=folder, clarify="always"))
+        given = {"clarify": "always", "enable_sql_validation": True}
+        settings = evaluation_settings(load_settings(source=url, cache_dir=folder, **given))
         calls = []
         for question, sql in asked:
             answers = {"AmbiguityReview": [_NO_AMBIGUITY], "GeneratedSQL": [{"sql": sql}], "SQLValidation": [_VALID]}

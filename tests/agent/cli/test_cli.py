@@ -29,7 +29,7 @@ def server(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpe
 
 def test_an_answer_with_its_steps_sql_and_cost(server: FakeOpenAI, run: Run) -> None:
     server.answers = [COUNT, VALID]
-    code, out, err = run("ask", "How many orders are there?")
+    code, out, err = run("ask", "How many orders are there?", "--validation")
     assert code == errors.ANSWERED
     assert COUNT["sql"] in out
     assert "There are 10,127 orders." in out
@@ -39,7 +39,7 @@ def test_an_answer_with_its_steps_sql_and_cost(server: FakeOpenAI, run: Run) -> 
 
 
 def test_json_is_one_object_and_nothing_else(server: FakeOpenAI, run: Run) -> None:
-    server.answers = [COUNT, VALID]
+    server.answers = [COUNT]
     code, out, err = run("ask", "How many orders are there?", "--json")
     output = json.loads(out)
     assert (code, err) == (errors.ANSWERED, "")
@@ -55,7 +55,7 @@ def test_a_long_result_is_narrated_and_its_cut_and_assumptions_are_said(
 ) -> None:
     monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "30")
     statement = {"sql": "SELECT order_id FROM orders", "assumptions": ["cancelled orders count"], "off_topic": False}
-    server.answers = [statement, VALID, {"answer": "They are many.", "output_type": "dataframe"}]
+    server.answers = [statement, {"answer": "They are many.", "output_type": "dataframe"}]
     _, out, _ = run("ask", "List all orders")
     assert "They are many." in out
     assert "and 10 more" in out
@@ -67,7 +67,8 @@ def test_version(run: Run) -> None:
     assert run("--version") == (errors.ANSWERED, "0.1.0\n", "")
 
 
-def test_without_validation_it_is_one_call(server: FakeOpenAI, run: Run) -> None:
+def test_without_validation_it_is_one_call(server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "true")
     server.answers = [COUNT]
     _, out, _ = run("ask", "How many orders are there?", "--json", "--no-validation")
     assert json.loads(out)["audit"]["llm_calls"] == 1
@@ -77,7 +78,7 @@ def test_a_source_and_a_form_of_its_own(server: FakeOpenAI, run: Run, tmp_path: 
     connection = sqlite3.connect(tmp_path / "books.db")
     connection.executescript("CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815);")
     connection.close()
-    server.answers = [{**COUNT, "sql": "SELECT title FROM books"}, VALID]
+    server.answers = [{**COUNT, "sql": "SELECT title FROM books"}]
     arguments = ("--source", f"sqlite:///{tmp_path}/books.db", "--output-type", "dataframe", "--json")
     code, out, _ = run("ask", "Which books are there?", *arguments)
     assert code == errors.ANSWERED
@@ -86,7 +87,7 @@ def test_a_source_and_a_form_of_its_own(server: FakeOpenAI, run: Run, tmp_path: 
 
 def test_model_and_base_url_from_the_command(server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", "http://127.0.0.1:1/v1")
-    server.answers = [COUNT, VALID]
+    server.answers = [COUNT]
     code, _, _ = run("ask", "How many orders?", "--base-url", server.base_url, "--model", "other")
     assert code == errors.ANSWERED
     assert server.requests[0]["model"] == "other"
@@ -154,7 +155,7 @@ def test_a_missing_questions_file_is_a_usage_error(run: Run, tmp_path: Path) -> 
 
 @pytest.mark.process
 def test_the_installed_command_answers(server: FakeOpenAI) -> None:
-    server.answers = [COUNT, VALID]
+    server.answers = [COUNT]
     command = [str(Path(sys.executable).with_name("datasphinx")), "ask", "How many orders?", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (errors.ANSWERED, "")
