@@ -31,7 +31,12 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """
     name = state.get("source") or services.choices[0]
     source, dialect = services.source(name), services.source(name).catalog.dialect
-    may_ask = _may_ask(state, services)
+    may_ask = (
+        (state.get("clarify") or services.settings.clarify) == "auto"
+        and state.get("clarification_count", 0) < services.settings.max_clarifications
+        and services.roles.sql_writer.finds_alternatives
+        and not state.get("sql_request")
+    )
     write = partial(
         services.roles.sql_writer.write,
         source=source,
@@ -77,13 +82,6 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         note(f"repaired without the model: {attempt.repair}")
     update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
     return {**update, **_failure_of_repetition(state, sql, dialect)}
-
-
-def _may_ask(state: State, services: Services) -> bool:
-    mode = state.get("clarify") or services.settings.clarify
-    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
-    can_ask = services.roles.sql_writer.finds_alternatives and not is_limit_reached
-    return can_ask and mode == "auto" and not state.get("sql_request")
 
 
 def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> dict[str, Any]:

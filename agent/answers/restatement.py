@@ -23,6 +23,7 @@ _WHAT_IS = re.compile(r"what(?:'s| (?P<verb>is|was)) (?P<rest>(?:the|our|its|my|
 _WHO = re.compile(r"who (?P<rest>.+)", re.IGNORECASE)
 _WHICH = re.compile(r"(?:which|what) (?P<rest>.+)", re.IGNORECASE)
 _ADDITION = re.compile(r" of (?:the |our |all )?\w+")
+_PREPOSITIONS = {"in", "from", "at", "for", "with", "to", "by", "of", "on"}
 _SINGULAR_VERBS = {"have": "has", "are": "is", "were": "was"}
 _RUSSIAN_COUNT = re.compile(r"сколько (?:всего )?(?:было )?(?P<rest>.+)", re.IGNORECASE)
 _RUSSIAN_MEASURE = re.compile(r"как(?:ов|ова|ово|ой|ая|ое) (?:был[аои]? )?(?P<rest>.+)", re.IGNORECASE)
@@ -50,7 +51,9 @@ def restated(
         return None
     if language == "en":
         return _english(text, value, is_number, nouns)
-    return _russian(text, value, is_number) if language == "ru" else _chinese(text, value, is_number)
+    if language == "ru":
+        return _russian(text, value, is_number)
+    return _chinese(text, value, is_number)
 
 
 def _is_covered(text: str, known_text: str, language: Language) -> bool:
@@ -110,9 +113,6 @@ def _predicated(rest: str, value: str) -> str | None:
     if not tail or _INVERTED.search(f"{rest} ") or _SECOND_QUESTION.search(rest) or rest.split()[-1] in _PREPOSITIONS:
         return None
     return f"{value} {_SINGULAR_VERBS.get(verb, verb)} {tail}"
-
-
-_PREPOSITIONS = {"in", "from", "at", "for", "with", "to", "by", "of", "on"}
 
 
 def _russian(text: str, value: str, is_number: bool) -> str | None:

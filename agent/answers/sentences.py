@@ -30,7 +30,7 @@ _COUNT_NAME = re.compile(r"count|cnt|n|num|number|total|count\(.*\)", re.IGNOREC
 """Names of a count that do not say what is counted."""
 _GENERIC = {"name", "title", "label", "names"}
 _MAX_ROWS = 300
-"""Number of rows that a sentence looks at. Of a longer result it has the number of rows, or the first of a ranking."""
+"""Maximum number of rows that are read. Of a longer result, only the number of rows or the first ones are stated."""
 _LABEL_CHARS = 60
 _FEW_ROWS = 3
 _MAX_NAMES = 5
@@ -68,7 +68,7 @@ def sentence_of(question: str, result: Result, summary: QuerySummary, language: 
         language,
     )
     text = writer.text()
-    # A question that is repeated says in its own words what the filters are that have none.
+    # Filters without words are only mentioned; a repeated question states its filters itself.
     names_filters = bool(summary["conditions"]) or not writer.restated
     return writer.sentences([text, filters_text(summary, language) if names_filters else ""])
 
@@ -86,6 +86,7 @@ class _Sentence:
     keys: list[int]
     """The indexes of the columns that name groups."""
     order: tuple[int, bool] | None
+    """The index of the column by which the rows are sorted, and whether it descends."""
     language: Language
 
     def text(self) -> str:
@@ -100,8 +101,10 @@ class _Sentence:
             return self._ranking(ranked)
         if self._is_series():
             return self.sentences([self._series(metric) for metric in self._metrics[:_MAX_METRICS]])
-        if self._metrics and self._labels and not self.table.truncated and self._is_grouped():
-            return self.sentences([self._extremes(metric) for metric in self._metrics[:_MAX_METRICS]])
+        if self._metrics and self._labels and self.summary["aggregated"] and not self.table.truncated:
+            names = {self._name(at) for at in range(len(rows))}
+            if len(names) == len(rows):
+                return self.sentences([self._extremes(metric) for metric in self._metrics[:_MAX_METRICS]])
         return self._list()
 
     def sentences(self, texts: Sequence[str]) -> str:
@@ -244,21 +247,13 @@ class _Sentence:
         )
         return self._stop(self._say(f"answer_{code}", label=self._label(metric), first=first))
 
-    def _is_grouped(self) -> bool:
-        """Return whether each row has a name of its own."""
-        names = [self._name(at) for at in range(len(self.table.rows))]
-        return self.summary["aggregated"] and len(set(names)) == len(names)
-
     def _extremes(self, metric: Column) -> str:
         """Return the names with the highest and lowest figures, or all figures of few rows."""
         rows = [at for at in range(len(self.table.rows)) if metric.values[at] is not None]
         if len(rows) <= _FEW_ROWS:
             return self._each(metric, rows)
-        values = [metric.values[at] for at in rows]
-        high, low = (
-            max(value for value in values if value is not None),
-            min(value for value in values if value is not None),
-        )
+        values = [value for value in metric.values if value is not None]
+        high, low = max(values), min(values)
         if high == low:
             value = self._metric(rows[0], metric)
             return self._say("answer_equal", label=self._label(metric), value=value, count=self._number(len(rows)))
@@ -276,10 +271,10 @@ class _Sentence:
         """Return the count and the first names, or the number of rows if no column tells the rows apart."""
         columns, rows = self.table.columns, self.table.rows
         named = [column for column in self._labels if column.kind != "period" and not self._is_numeric(column)]
-        telling = [column for column in named if len({str(row[column.index]) for row in rows}) == len(rows)]
-        if self.count is not None and (self.table.truncated or (not telling and len(columns) > 1)):
+        unique = [column for column in named if len({str(row[column.index]) for row in rows}) == len(rows)]
+        if self.count is not None and (self.table.truncated or (not unique and len(columns) > 1)):
             return self._stop(self._say("row_count", count=self._number(self.count)))
-        column = telling[0] if telling else columns[0]
+        column = unique[0] if unique else columns[0]
         is_id = column.kind == "label" and self._is_numeric(column)
         cells = [
             f"{self._noun(column)} {cell}" if is_id else self._cell(cell, column)

@@ -31,6 +31,7 @@ _ROWS = {
     "validates": "judges statements correctly",
 }
 """Titles of the values that are yes, no or unknown."""
+_WORDS = {True: "yes", False: "no", None: "unknown"}
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def _table(check: ModelCheck) -> str:
     """Return what one model supports as text for a terminal."""
     result = check.result
     rows: list[tuple[str, str, str]] = [
-        (title, _yes_or_no(getattr(result, name)), result.observations.get(name, "")) for name, title in _ROWS.items()
+        (title, _WORDS[getattr(result, name)], result.observations.get(name, "")) for name, title in _ROWS.items()
     ]
     rows.append(("reasoning", ", ".join(result.reasoning) or "none seen", ""))
     latency = "unknown" if result.latency_ms is None else f"{result.latency_ms:.0f} ms"
@@ -144,10 +145,6 @@ def _table(check: ModelCheck) -> str:
     lines = [f"{title:<{widths[0]}}  {value:<{widths[1]}}  {text}".rstrip() for title, value, text in rows]
     head = f"{check.model} at {check.endpoint} ({', '.join(check.roles)}), measured {result.measured_at}"
     return "\n".join([head, *lines])
-
-
-def _yes_or_no(value: bool | None) -> str:
-    return "unknown" if value is None else "yes" if value else "no"
 
 
 def _price(check: ModelCheck) -> tuple[str, str]:

@@ -112,9 +112,11 @@ def _with_changed_rows(sql: str, wanted: dict[str, str | None], result: Result, 
     (query,) = parse(sql, dialect)
     if not isinstance(query, exp.Query):
         return None
-    if wanted.get("by"):
-        position = _named_column(result, wanted["by"] or "")
-        return None if position is None else _sorted(query, position, bool(wanted["down"]), dialect)
+    if name := wanted.get("by"):
+        # The column to sort by is the only one whose name contains all these words.
+        name_words = words(name)
+        positions = [at for at, column in enumerate(result["columns"]) if name_words and name_words <= words(column)]
+        return _sorted(query, positions[0], bool(wanted["down"]), dialect) if len(positions) == 1 else None
     digits = (wanted["count"] or "").lower()
     count = int(digits) if digits.isdigit() else _NUMBERS[digits]
     if not 0 < count <= len(result["rows"]):
@@ -140,13 +142,6 @@ def _sorted(query: exp.Query, column: int, descending: bool, dialect: str) -> ex
     position = exp.Literal.number(column + 1)
     query.set("order", exp.Order(expressions=[exp.Ordered(this=position, desc=descending, **nulls)]))
     return query
-
-
-def _named_column(result: Result, name: str) -> int | None:
-    """Return the position of the only column whose name contains all words of `name`; None if there is none."""
-    name_words = words(name)
-    matching = [at for at, column in enumerate(result["columns"]) if name_words and name_words <= words(column)]
-    return matching[0] if len(matching) == 1 else None
 
 
 def _is_numeric(result: Result, column: int) -> bool:

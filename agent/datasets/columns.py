@@ -80,12 +80,9 @@ def _single_notation(cells: Cells) -> dict[str, str]:
     }
 
 
-def _filled(cells: Cells) -> str:
-    return f"{cells.original} IS NOT NULL"
-
-
-def _basics(cells: Cells) -> dict[str, str]:
-    return {"filled": _filled(cells), "missing": cells.is_missing_marker}
+def _basic_conditions(cells: Cells) -> dict[str, str]:
+    """Return the conditions that are counted for each type."""
+    return {"filled": f"{cells.original} IS NOT NULL", "missing": cells.is_missing_marker}
 
 
 def _sample_query(cells: Cells) -> _CountQuery:
@@ -95,7 +92,7 @@ def _sample_query(cells: Cells) -> _CountQuery:
     layers = tuple(dict(ChainMap(*level)) for level in zip_longest(*layers_by_type, fillvalue=empty))
     marks = {"fits_dot": numbers.fits(cells, "."), "fits_comma": numbers.fits(cells, ",")}
     conditions = {
-        **_basics(cells),
+        **_basic_conditions(cells),
         **marks,
         **dates.sample_conditions(cells),
         **months.count_conditions(cells),
@@ -110,16 +107,16 @@ def _sample_query(cells: Cells) -> _CountQuery:
 def _full_query(cells: Cells, kind: str, given: str | None) -> _CountQuery:
     """Return the counts over all rows that the decision on a candidate type needs."""
     if kind == "text":
-        return _CountQuery(cells.base, _basics(cells))
+        return _CountQuery(cells.base, _basic_conditions(cells))
     if kind == "simple":
-        return _CountQuery(cells.base, {**_basics(cells), **_single_notation(cells)})
+        return _CountQuery(cells.base, {**_basic_conditions(cells), **_single_notation(cells)})
     if kind == "number":
         layers, conditions = numbers.layers(cells, with_units=bool(given)), numbers.count_conditions(cells)
     elif kind == "date":
         layers, conditions = dates.layers(cells), dates.count_conditions(cells)
     else:
         layers, conditions = months.layers(cells), months.count_conditions(cells)
-    return _CountQuery(layers, {**_basics(cells), **conditions})
+    return _CountQuery(layers, {**_basic_conditions(cells), **conditions})
 
 
 def infer_columns(
@@ -175,11 +172,11 @@ def _with_code(work: Workspace, column: _ColumnCounts, plan: ColumnPlan) -> Colu
     return replace(plan, plan=pending, code=code if is_split else None)
 
 
-def _count(work: Workspace, look: _CountQuery, source: str, stage: tuple[str, float, float] | None = None) -> Counts:
-    sums = [f"coalesce(sum(n) FILTER ({sql}), 0)" for sql in look.conditions.values()]
+def _count(work: Workspace, query: _CountQuery, source: str, stage: tuple[str, float, float] | None = None) -> Counts:
+    sums = [f"coalesce(sum(n) FILTER ({sql}), 0)" for sql in query.conditions.values()]
     sums += ["count(*)", "coalesce(sum(n), 0)"]
-    row = work.run(f"SELECT {', '.join(sums)} FROM {select_layers([look.layers], source)}", stage=stage)[0]
-    return dict(zip([*look.conditions, "distinct", "cells"], map(int, row), strict=True))
+    row = work.run(f"SELECT {', '.join(sums)} FROM {select_layers([query.layers], source)}", stage=stage)[0]
+    return dict(zip([*query.conditions, "distinct", "cells"], map(int, row), strict=True))
 
 
 def _candidate(counts: Counts, name: str, given: str | None) -> str:
@@ -219,7 +216,7 @@ def _decide(column: _ColumnCounts, name: str, usual: numbers.Mark) -> ColumnPlan
         sql = f"TRY_CAST({cells.trimmed} AS {type_name.upper()})"
         plan = Plan(cells.base, sql, type_name.upper(), counts[type_name])
     else:
-        return _text(column, *([] if given else _looks(column, name, expected)))
+        return _text(column, *([] if given else _text_warnings(column, name, expected)))
     if not given and plan.fits < _FITTING * expected:
         where = f"{cells.original} IS NOT NULL AND NOT {cells.is_missing_marker} AND {plan.sql} IS NULL"
         facts = {"count": plan.fits, "filled": filled, "type": plan.type}
@@ -227,7 +224,7 @@ def _decide(column: _ColumnCounts, name: str, usual: numbers.Mark) -> ColumnPlan
     return ColumnPlan(cells, plan, filled, column.source, mark)
 
 
-def _looks(column: _ColumnCounts, name: str, expected: int) -> list[PendingWarning]:
+def _text_warnings(column: _ColumnCounts, name: str, expected: int) -> list[PendingWarning]:
     """Return the warning about a column that stays text although it looks like numbers or dates."""
     cells, sampled = column.cells, column.sampled
     known = sampled["filled"] - sampled["missing"]

@@ -74,7 +74,10 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             left = sheet.start[1] if sheet.start else 0
             target = Path(request["folder"], f"cells_{number}.csv")
             blocks = _write(map(_pairs, sheet.iter_rows()), target)
-            merged = _merged_ranges(sheet, left)
+            merged = [
+                [top, first - left, bottom, last - left]
+                for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
+            ]
             read.append({"sheet": sheet.name, "cells": str(target), "left": left, "blocks": blocks, "merged": merged})
         return {"sheets": names, "read": read}
 
@@ -151,10 +154,6 @@ def _sheets(
                 return
     if not is_found:
         raise SheetError("empty", "")
-
-
-def _merged_ranges(sheet: calamine.CalamineSheet, left: int) -> list[list[int]]:
-    return [[top, first - left, bottom, last - left] for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()]
 
 
 def _pairs(row: Sequence[CellValue]) -> list[str]:

@@ -18,12 +18,14 @@ _DENSE = 0.6
 """Minimum share of the columns that the first header row fills."""
 
 _MAX_VALUE_ROWS = 3
-"""After as many rows of values that fill most columns, no header is searched."""
+"""The search for a header ends after this number of rows of values that fill most columns."""
 
 _MAX_UNIT = 15
 _MIN_NUMBERED = 4
 _LETTERS = "АБВГABCDабв"
-_MIN_DAYS = 5
+"""Letters that number the first columns of official forms."""
+
+_MIN_SEQUENCE = 5
 _MAX_WORDS = 0.2
 """Maximum share of words in a column of values."""
 
@@ -62,12 +64,16 @@ def find_header(
         FileEmpty: There is no row.
         HeaderNotFound: `row_number` is not a row with cells.
     """
-    if not any(_is_filled(row) for row in head.rows):
+    if not any(_filled_cells(row) for row in head.rows):
         raise FileEmpty(file, "")
     finder = HeaderFinder(head, merged)
-    first = finder.search() if row_number is None else finder.index_of(row_number) if row_number else None
-    if row_number and first is None:
-        raise HeaderNotFound(file, Message("row_without_cells", row=row_number))
+    first = None
+    if row_number is None:
+        first = finder.search()
+    elif row_number:
+        first = finder.index_of(row_number)
+        if first is None:
+            raise HeaderNotFound(file, Message("row_without_cells", row=row_number))
     if first is None:
         return Header(tuple(column_letters(left + place) for place in range(head.width)), 0, 0)
     return finder.header(first, rows)
@@ -93,17 +99,17 @@ class HeaderFinder:
         self._head = head
         self._rows: list[Row] = [[*row, *[Cell("")] * (head.width - len(row))] for row in head.rows]
         self._spans = [(top, left, right) for top, left, _, right in merged if right > left]
-        self._dense = max((self._covered(index) for index in range(len(self._rows))), default=0)
+        self._max_filled = max((self._count_filled(index) for index in range(len(self._rows))), default=0)
 
     def search(self) -> int | None:
         """Return the index of the first row that can be a header, or of the row of groups above it."""
         rows_of_values = 0
         for index, row in enumerate(self._rows):
-            if self._covered(index) < _DENSE * self._dense:
+            if self._count_filled(index) < _DENSE * self._max_filled:
                 continue
             if self._is_header(index):
                 return index - 1 if index and self._has_two_rows(index - 1) else index
-            rows_of_values += not all(map(_is_label, _is_filled(row)))
+            rows_of_values += not all(map(_is_label, _filled_cells(row)))
             if rows_of_values == _MAX_VALUE_ROWS:
                 return None
         return None
@@ -112,11 +118,12 @@ class HeaderFinder:
         """Return the index of the row with this number in the file; None if it has no cells."""
         numbers = self._head.numbers
         index = numbers.index(row_number - 1) if row_number - 1 in numbers else None
-        return index if index is not None and _is_filled(self._rows[index]) else None
+        return index if index is not None and _filled_cells(self._rows[index]) else None
 
     def header(self, first: int, rows: int | None = None) -> Header:
         """Return the header that begins in the row `first`."""
-        count = rows or self._count_rows(first)
+        has_second_row = self._has_two_rows(first) or self._has_units(first + 1)
+        count = rows or (2 if has_second_row else 1)
         last = min(first + count, len(self._rows)) - 1
         parts = [self._groups(index, last) for index in range(first, last)] + [self._texts(last)]
         names = [_name(" ".join(dict.fromkeys(filter(None, texts)))) for texts in zip(*parts, strict=True)]
@@ -125,7 +132,9 @@ class HeaderFinder:
             for left, right in self._spans_of(first):
                 names[left : right + 1] = [names[left]] * len(names[left : right + 1])
                 places += tuple(range(left, min(right + 1, len(names))))
-        return Header(tuple(names), first, last - first + 1 + self._has_numbering(last + 1, rows), places)
+        if rows is None and self._has_numbering(last + 1):
+            last += 1
+        return Header(tuple(names), first, last - first + 1, places)
 
     def replaces(self, other: "HeaderFinder") -> bool:
         """Return whether the first row is a header that cannot be a row of values of the table of `other`.
@@ -141,18 +150,19 @@ class HeaderFinder:
         return all(place < len(row) and row[place].text.strip() and _is_label(row[place]) for place in places)
 
     def _has_values(self, place: int) -> bool:
+        """Return whether most filled cells of a column are not words."""
         cells = [row[place] for row in self._rows if row[place].text.strip()]
         return 2 * sum(not _is_word(cell) for cell in cells) > len(cells)
 
     def _is_header(self, index: int) -> bool:
+        """Return whether the row holds only words, periods or a sequence of numbers, and can name the rows below."""
         row = self._rows[index]
-        cells = _is_filled(row)
-        if len(cells) < min(2, self._dense):
+        cells = _filled_cells(row)
+        if len(cells) < min(2, self._max_filled):
             return False
-        numbered = _is_sequence(cells)
         if not (_is_word(cells[0]) or (len(cells) > 1 and not row[0].text.strip())):
             return False
-        if not all(_is_label(cell) or numbered for cell in cells[1:]) or not (_is_label(cells[0]) or numbered):
+        if not (_is_sequence(cells) or all(map(_is_label, cells))):
             return False
         places = [place for place, cell in enumerate(row) if cell.text.strip() and not _is_word(cell)]
         if not places:
@@ -164,11 +174,9 @@ class HeaderFinder:
         return index + 1 < len(self._rows) and not is_one_date and not are_values
 
     def _is_above_periods(self, index: int, place: int) -> bool:
+        """Return whether all filled cells below the row in a column are periods."""
         below = [row[place] for row in self._rows[index + 1 :] if row[place].text.strip()]
         return bool(below) and all(is_period(_plain(cell)) for cell in below)
-
-    def _count_rows(self, first: int) -> int:
-        return 2 if self._has_two_rows(first) or self._has_units(first + 1) else 1
 
     def _has_two_rows(self, first: int) -> bool:
         """Return whether the row `first` holds group names and the next row the column names.
@@ -179,14 +187,14 @@ class HeaderFinder:
         if first + 2 >= len(self._rows):
             return False
         above, below = self._rows[first], self._rows[first + 1]
-        groups = _is_filled(above)
+        groups = _filled_cells(above)
         are_periods = bool(groups) and all(is_period(_plain(cell)) for cell in groups)
-        is_labels = (len(groups) >= 2 or are_periods) and all(map(_is_label, groups + _is_filled(below)))
+        are_labels = (len(groups) >= 2 or are_periods) and all(map(_is_label, groups + _filled_cells(below)))
         blank = [place for place, cell in enumerate(above) if not cell.text.strip()]
-        fills = [place for place in blank if below[place].text.strip()]
-        if not is_labels or not fills or not self._is_above_values(first + 1):
+        named = [place for place in blank if below[place].text.strip()]
+        if not are_labels or not named or not self._is_above_values(first + 1):
             return False
-        names = [cell.text.strip() for cell in _is_filled(below)]
+        names = [cell.text.strip() for cell in _filled_cells(below)]
         missing = [place for place, cell in enumerate(below) if not cell.text.strip()]
         completed = bool(missing) and all(above[place].text.strip() for place in missing)
         return len(self._spans_of(first)) >= 2 or len(set(names)) < len(names) or completed or are_periods
@@ -207,9 +215,9 @@ class HeaderFinder:
             bool(units) and is_short and not are_missing and set(units) <= set(values) and 2 * len(units) > len(values)
         )
 
-    def _has_numbering(self, index: int, rows: int | None) -> bool:
+    def _has_numbering(self, index: int) -> bool:
         """Return whether the row below the header numbers the columns, as official forms do: А, Б, 1, 2, 3."""
-        if rows or index + 1 >= len(self._rows):
+        if index + 1 >= len(self._rows):
             return False
         texts = [cell.text.strip() for cell in self._rows[index]]
         numbers = [place for place, text in enumerate(texts) if text.isdigit()]
@@ -236,6 +244,7 @@ class HeaderFinder:
         )
 
     def _texts(self, index: int) -> list[str]:
+        """Return the texts of a row; dates are shown as months if each is the first day of one."""
         cells = self._rows[index]
         dates = [month_of(_plain(cell)) for cell in cells if cell.is_value and "-" in cell.text]
         are_months = bool(dates) and all(date and date[2] == 1 for date in dates)
@@ -253,10 +262,12 @@ class HeaderFinder:
         return groups
 
     def _spans_of(self, index: int) -> list[tuple[int, int]]:
+        """Return the first and last columns of the merged cells of a row."""
         number = self._head.numbers[index]
         return [(left, right) for top, left, right in self._spans if top == number]
 
-    def _covered(self, index: int) -> int:
+    def _count_filled(self, index: int) -> int:
+        """Return the number of columns with a cell in the row, merged cells counted in full."""
         filled = {place for place, cell in enumerate(self._rows[index]) if cell.text.strip()}
         filled.update(place for left, right in self._spans_of(index) for place in range(left, right + 1))
         return len(filled)
@@ -289,26 +300,29 @@ def _name(text: str) -> str:
     return " ".join(printable.split())[:_MAX_NAME]
 
 
-def _is_filled(row: Row) -> list[Cell]:
+def _filled_cells(row: Row) -> list[Cell]:
     return [cell for cell in row if cell.text.strip()]
 
 
 def _is_word(cell: Cell) -> bool:
+    """Return whether a cell is text other than a number, an amount or a date."""
     return not cell.is_value and not _VALUE.fullmatch(cell.text.strip())
 
 
 def _is_label(cell: Cell) -> bool:
+    """Return whether a cell can name a column: a word or a period."""
     return _is_word(cell) or is_period(_plain(cell))
 
 
 def _plain(cell: Cell) -> str:
+    """Return the text of a cell; of a date without the time 00:00:00."""
     return cell.text.strip().removesuffix(" 00:00:00")
 
 
 def _is_sequence(cells: Sequence[Cell]) -> bool:
     """Return whether the cells after the first one count days, weeks or hours: 1, 2, 3, ..."""
     texts = [cell.text.strip() for cell in cells if not _is_word(cell)]
-    return len(texts) >= _MIN_DAYS and texts in ([str(first + at) for at in range(len(texts))] for first in (0, 1))
+    return len(texts) >= _MIN_SEQUENCE and texts in ([str(first + at) for at in range(len(texts))] for first in (0, 1))
 
 
 def _are_values(rows: Sequence[Row], place: int) -> bool:

@@ -37,11 +37,9 @@ _ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
 _MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
-
 _VERSION = 3
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
-_SHOWN_NAMES = 3
 _SHOWN_SHEETS = 12
 _DISK_RATIO = 4
 """Allowed disk space per byte of the file, in addition to its unpacked size: cells, table, and spilled data."""
@@ -170,17 +168,19 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
     found = find_tables(files[0].blocks) if not is_union and options.header_row is None else []
     chosen = _choose(found, options)
     warnings: list[Warning] = []
-    titles = tuple(_title(number, table) for number, table in enumerate(found, 1)) if len(found) > 1 else ()
+    titles = tuple(f"{number} ({table.label})" for number, table in enumerate(found, 1)) if len(found) > 1 else ()
     if chosen:
-        labels = [found[number].title or str(number + 1) for number in chosen]
+        labels = [found[at].title or str(at + 1) for at in chosen]
         files = [crop(files[0], found[at].region, job.folder / f"table_{at}.csv") for at in chosen]
         warnings += _other_tables(titles, chosen)
     else:
         labels = [cell_file.sheet or "" for cell_file in files]
     parts = [_locate(cell_file, label, job.loading, options) for cell_file, label in zip(files, labels, strict=True)]
     if options.sheets == (ALL_SHEETS,):
-        parts, unlike = _alike(parts)
-        warnings += unlike
+        unlike = [part for part in parts if not _is_alike(part.header, parts[0].header)]
+        parts = [part for part in parts if part not in unlike]
+        if unlike:
+            warnings.append(Warning("unlike_sheets", "", {"sheets": _listed([part.label for part in unlike])}))
     first = parts[0]
     is_text = not first.cell_file.paired
     report = Report(
@@ -223,13 +223,6 @@ def _locate(cell_file: CellFile, label: str, loading: Loading, options: LoadOpti
     return _Located(cell_file, label, head, header)
 
 
-def _alike(parts: Sequence[_Located]) -> tuple[list[_Located], list[Warning]]:
-    """Return the sheets whose columns are mostly those of the first, and a warning about the others."""
-    alike = [part for part in parts if _is_alike(part.header, parts[0].header)]
-    unlike = [part.label for part in parts if part not in alike]
-    return alike, [Warning("unlike_sheets", "", {"sheets": _listed(unlike)})] if unlike else []
-
-
 def _other_sheets(parts: Sequence[_Located]) -> list[Warning]:
     read = [part.cell_file.sheet for part in parts]
     others = [sheet for sheet in parts[0].cell_file.sheets if sheet not in read]
@@ -259,10 +252,6 @@ def _choose(found: Sequence[FoundTable], options: LoadOptions) -> list[int]:
             raise LoadOptionInvalid("tables", Message("option_table_unknown", number=unknown[0], count=count))
         return [number - 1 for number in dict.fromkeys(options.tables)] if found else []
     return [max(range(len(found)), key=lambda number: found[number].cells)] if found else []
-
-
-def _title(number: int, table: FoundTable) -> str:
-    return f"{number} ({table.title or ', '.join(filter(None, table.names[:_SHOWN_NAMES]))})"
 
 
 def _listed(names: Sequence[str]) -> str:

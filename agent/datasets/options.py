@@ -8,7 +8,7 @@ from agent.datasets.kinds import COLUMN_KINDS
 
 _MAX_COLUMNS = 2000
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-_Row = Annotated[int, Field(ge=1, le=10_000_000)]
+_TableNumber = Annotated[int, Field(ge=1, le=10_000_000)]
 
 ColumnKind = Annotated[str, StringConstraints(pattern=rf"^({'|'.join(COLUMN_KINDS)}|timestamp[+-]\d\d:\d\d)$")]
 
@@ -44,7 +44,7 @@ class LoadOptions(BaseModel):
     header_rows: Annotated[int, Field(ge=1, le=10)] | None = Field(
         None, description="Number of header rows; their names are joined; default: detected."
     )
-    tables: Annotated[tuple[_Row, ...], Field(min_length=1, max_length=100)] | None = Field(
+    tables: Annotated[tuple[_TableNumber, ...], Field(min_length=1, max_length=100)] | None = Field(
         None,
         description="Tables of a sheet with several, by number from 1; two or more are put one below the other, with a "
         "new column `table`; default: the largest.",

@@ -8,17 +8,23 @@ from agent.datasets.header import HeaderFinder
 from agent.datasets.text_file import Cell, Head
 
 _MAX_TITLE = 80
+_SHOWN_NAMES = 3
 _MIN_NOTED_COLUMNS = 3
 """A line of text below a table with fewer columns may be one of its rows."""
 
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A table on a sheet: its cells with the titles above, its title, and the names of its columns."""
+    """A table on a sheet: its cells with the titles above, its title, and the case-folded names of its columns."""
 
     region: Region
     title: str
     names: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The title, or else the names of the first columns."""
+        return self.title or ", ".join(filter(None, self.names[:_SHOWN_NAMES]))
 
     @property
     def cells(self) -> int:
@@ -52,28 +58,26 @@ class _Part:
 def find_tables(blocks: Sequence[Block]) -> list[FoundTable]:
     """Return the tables of a sheet from top to bottom; none if its cells are one table.
 
-    A block is a table of its own if it begins with a header that cannot be a row of the table above. Lines of text in
-    one cell are titles above a table, and notes below it.
+    A block is a table of its own if it begins with a header that cannot be a row of the table above and does not repeat
+    the header of that table. Lines of text in one cell are titles above a table, and notes below it.
     """
     found: list[tuple[FoundTable, HeaderFinder]] = []
     titles: list[str] = []
-    notes = 0
     for part in _parts(blocks):
         head = part.head
         finder = HeaderFinder(head, ())
         above = _nearest(found, part)
         start = _start_of(finder, head, above)
         if start is not None:
-            title = " ".join([*titles, *_title_of(head, start)])[:_MAX_TITLE]
+            title = " ".join([*titles, *_texts(head.rows[:start])])[:_MAX_TITLE]
             names = tuple(name.casefold() for name in finder.header(start).names)
-            same = above is not None and above[0].names == names and above[0].region.left == part.left and not title
+            repeats = above is not None and above[0].names == names and above[0].region.left == part.left and not title
             titles = []
-            if not same:
-                found.append((FoundTable(part.region, title, names), HeaderFinder(_below(head, start), ())))
+            if not repeats:
+                found.append((FoundTable(part.region, title, names), HeaderFinder(_rows_from(head, start + 1), ())))
                 continue
         elif _is_text(head) and (above is None or len(above[0].names) >= _MIN_NOTED_COLUMNS):
-            titles += [cell.text.strip() for row in head.rows for cell in row if cell.text.strip()]
-            notes += above is not None
+            titles += _texts(head.rows)
             continue
         if above is None:
             continue
@@ -92,11 +96,11 @@ def _start_of(finder: HeaderFinder, head: Head, above: tuple[FoundTable, HeaderF
         return None
     if above is None:
         return start if head.width > 1 else None
-    return start if HeaderFinder(_below(head, start - 1), ()).replaces(above[1]) else None
+    return start if HeaderFinder(_rows_from(head, start), ()).replaces(above[1]) else None
 
 
-def _below(head: Head, index: int) -> Head:
-    return Head(head.rows[index + 1 :], head.numbers[index + 1 :], head.ends[index + 1 :])
+def _rows_from(head: Head, index: int) -> Head:
+    return Head(head.rows[index:], head.numbers[index:], head.ends[index:])
 
 
 def _nearest(found: Sequence[tuple[FoundTable, HeaderFinder]], part: _Part) -> tuple[FoundTable, HeaderFinder] | None:
@@ -107,8 +111,8 @@ def _nearest(found: Sequence[tuple[FoundTable, HeaderFinder]], part: _Part) -> t
     return None
 
 
-def _title_of(head: Head, start: int) -> list[str]:
-    return [cell.text.strip() for row in head.rows[:start] for cell in row if cell.text.strip()]
+def _texts(rows: Sequence[Sequence[Cell]]) -> list[str]:
+    return [cell.text.strip() for row in rows for cell in row if cell.text.strip()]
 
 
 def _is_text(head: Head) -> bool:

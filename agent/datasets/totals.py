@@ -17,6 +17,11 @@ _INDENTED_PLACES = 12
 _MAX_CANDIDATES = 10_000
 _MAX_NUMBERS = 60
 _TOLERANCE = 1e-4
+"""Maximum relative difference between a total and the sum."""
+
+_MIN_TOLERANCE = 0.011
+"""Difference that is always accepted: one unit of the second decimal."""
+
 _MAX_UNVERIFIED = 0.2
 """Maximum share of the rows that count as totals by their label alone."""
 
@@ -140,7 +145,7 @@ def _adds_up(at: int, candidate: _Candidate, sums: Sequence[list[float]]) -> boo
         if candidate.label:
             near += accumulate(part[place] for part in reversed(sums[max(0, at - _MAX_PARTS) : at + 1]))
             near += accumulate(part[place] for part in sums[at + 1 : at + 1 + _MAX_PARTS])
-        if any(abs(each - value) <= max(0.011, _TOLERANCE * abs(value)) for each in near):
+        if any(abs(each - value) <= max(_MIN_TOLERANCE, _TOLERANCE * abs(value)) for each in near):
             return True
     return False
 
@@ -153,5 +158,5 @@ def _averages(work: Workspace, columns: Sequence[Cells], totals: Sequence[TotalR
         for cells in columns[:_LABEL_PLACES]
     )
     found: list[Any] = work.run(f"SELECT rowid, min(word) FROM ({labels}) GROUP BY rowid LIMIT {_MAX_CANDIDATES}")
-    places = {total.rowid for total in totals}
-    return [TotalRow(rowid, word) for rowid, word in found if {rowid - 1, rowid + 1} & places]
+    rowids = {total.rowid for total in totals}
+    return [TotalRow(rowid, word) for rowid, word in found if {rowid - 1, rowid + 1} & rowids]

@@ -42,24 +42,24 @@ class IndexConfig:
 
 def index_config(environ: Mapping[str, str] = os.environ, prefix: str = sys.prefix) -> IndexConfig:
     """Return the configuration of pip and uv; the environment takes precedence over the files `pip.conf`."""
-    pip = {**_pip_options(environ, prefix), **_pip_environment(environ)}
+    pip = _pip_options(environ, prefix)
+    for name, value in environ.items():
+        if name.startswith("PIP_") and value:
+            pip[name.removeprefix("PIP_").lower().replace("_", "-")] = value
     uv = {name.removeprefix("UV_"): value for name, value in environ.items() if name.startswith("UV_") and value}
     main = pip.get("index-url") or uv.get("DEFAULT_INDEX") or uv.get("INDEX_URL")
     extra = [pip.get("extra-index-url", ""), uv.get("INDEX", ""), uv.get("EXTRA_INDEX_URL", "")]
     # An index of uv may have a name: `name=https://...`.
     urls = [re.sub(r"^[\w.-]+=", "", url) for url in (main or PYPI, *" ".join(extra).split())]
+    links = pip.get("find-links", "").split()
+    paths = [unquote(urlsplit(link).path) if link.startswith("file:") else link for link in links]
     offline = pip.get("no-index", "").lower() not in _FALSE
     return IndexConfig(
         indexes=() if offline else tuple(dict.fromkeys(urls)),
-        folders=tuple(filter(Path.is_dir, map(_local_path, pip.get("find-links", "").split()))),
+        folders=tuple(filter(Path.is_dir, (Path(path).expanduser() for path in paths))),
         is_default=main is None and not offline,
         ca_file=pip.get("cert") or environ.get("REQUESTS_CA_BUNDLE"),
     )
-
-
-def _pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    names = (name for name, value in environ.items() if name.startswith("PIP_") and value)
-    return {name.removeprefix("PIP_").lower().replace("_", "-"): environ[name] for name in names}
 
 
 def _pip_options(environ: Mapping[str, str], prefix: str) -> dict[str, str]:
@@ -89,10 +89,6 @@ def _pip_options(environ: Mapping[str, str], prefix: str) -> dict[str, str]:
             if parser.has_section(section):
                 options |= {name.replace("_", "-"): value for name, value in parser.items(section)}
     return options
-
-
-def _local_path(location: str) -> Path:
-    return Path(unquote(urlsplit(location).path) if location.startswith("file:") else location).expanduser()
 
 
 def http_client(config: IndexConfig) -> "httpx.Client":

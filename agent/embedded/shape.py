@@ -288,9 +288,8 @@ def _aggregation(context: _Question, *, is_grouped: bool, ranks: bool) -> tuple[
         return (), ()
     if average_match:
         return ((), ()) if TOTAL.search(rest) else (("avg",), columns)
-    if count_match and any(
-        context.question[count_match.end() : at].strip() == "" for at in _column_starts(context, columns)
-    ):
+    starts = [mention.start for mention in context.mentions if mention.column.name in columns]
+    if count_match and any(context.question[count_match.end() : start].strip() == "" for start in starts):
         return ("sum",), columns
     if count_match and not (columns and is_grouped):
         return _count(context.question[count_match.end() :], context.table)
@@ -348,10 +347,6 @@ def _aggregated_columns(context: _Question) -> tuple[str, ...]:
             and not ID.search(mention.column.name)
         )
     )
-
-
-def _column_starts(context: _Question, columns: tuple[str, ...]) -> list[int]:
-    return [mention.start for mention in context.mentions if mention.column.name in columns]
 
 
 def _without(question: str, mentions: list[Mention]) -> str:

@@ -1,7 +1,7 @@
 """Measurement of what a model can do: answer questions in JSON, and judge statements. The result is cached.
 
-The questions are about a small database of its own. The statements that the model writes are executed, and their rows
-are compared with those of the reference.
+The questions are about a small database that is built for them. The statements that the model writes are executed, and
+their rows are compared with those of the reference.
 """
 
 from dataclasses import replace
@@ -35,7 +35,7 @@ _REFERENCES = {
     "GROUP BY harbours.id, harbours.name ORDER BY COUNT(*) DESC LIMIT 1",
     _NONE: "SELECT name FROM harbours WHERE id NOT IN (SELECT harbour_id FROM boats)",
 }
-"""Questions with their reference."""
+"""Reference statements by question."""
 _JUDGED = (
     (_NONE, _REFERENCES[_NONE], True),
     (_MOST, _REFERENCES[_MOST].replace("DESC", "ASC"), False),

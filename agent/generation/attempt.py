@@ -25,7 +25,7 @@ APPROACHES = (
     "Go through the question word by word: what is asked for, each condition, each order and limit. Write the shortest "
     "query that has exactly these.",
 )
-"""Paragraphs that make the prompt of a further statement for the same question a different one."""
+"""Paragraphs of the prompts for further statements for the same question, one each."""
 _REPAIRABLE = {"unknown name", "syntax", "type"}
 """Kinds of database errors that a repair may fix."""
 

@@ -5,6 +5,7 @@ The prompt is the schema as CREATE TABLE statements and the question. The model 
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from itertools import count
@@ -89,9 +90,11 @@ class PlainSqlWriter:
             except (ModelRejected, ModelUnreachable):
                 is_rejected = True
             else:
-                sql = _continued(without_reasoning(text))
-                if _is_parsable(sql, dialect):
-                    return sql
+                text = without_reasoning(text)
+                sql = clean_sql(text if _WHOLE_STATEMENT.search(text) else f"SELECT {text}")
+                with suppress(ValueError):
+                    if parse(sql, dialect):
+                        return sql
         text = without_reasoning(self.model.write(messages, **options))
         # If the endpoint accepts the request without the start of the answer, it was the start that it rejected.
         self.model.continues_answers = self.model.continues_answers and not is_rejected
@@ -113,15 +116,3 @@ def _messages(
         context="".join(f"{paragraph}\n\n" for paragraph in context),
         question=question,
     )
-
-
-def _continued(text: str) -> str:
-    """Return the statement of which `text` is the continuation, or which it holds from its beginning."""
-    return clean_sql(text if _WHOLE_STATEMENT.search(text) else f"SELECT {text}")
-
-
-def _is_parsable(sql: str, dialect: str) -> bool:
-    try:
-        return bool(parse(sql, dialect))
-    except ValueError:
-        return False

@@ -10,7 +10,7 @@ from datetime import date
 from langchain_core.messages import BaseMessage
 
 import prompts
-from agent.retrieval.linked_values import LinkedValue, linked_values
+from agent.retrieval.linked_values import linked_values
 from agent.schema.describe import describe, literal, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
@@ -52,19 +52,14 @@ def _stored_values(state: State, source: Source) -> list[str]:
     """
     said = [state["question"], *(clarification["answer"] for clarification in state.get("clarifications") or ())]
     links = linked_values("\n".join(said), source.values, state["relevant_tables_with_rel_columns"])
-    conditions = [_condition(link, source) for link in links if _may_be_shown(link, source)]
+    quote = source.database.quote
+    conditions = []
+    for link in links:
+        table, samples = source.catalog.tables[link.table], source.catalog.values.get((link.table, link.column), ())
+        is_exact = normal_form(link.phrase) == normal_form(link.value)
+        if is_exact or not personal_kind(table.name, link.column, samples):
+            conditions.append(f"{quoted_key(table, quote)}.{quote(link.column)} = {literal(link.value)}")
     return [f"Stored values that the question mentions: {'; '.join(conditions)}"] if conditions else []
-
-
-def _condition(link: LinkedValue, source: Source) -> str:
-    table, quote = source.catalog.tables[link.table], source.database.quote
-    return f"{quoted_key(table, quote)}.{quote(link.column)} = {literal(link.value)}"
-
-
-def _may_be_shown(link: LinkedValue, source: Source) -> bool:
-    samples = source.catalog.values.get((link.table, link.column), ())
-    is_exact = normal_form(link.phrase) == normal_form(link.value)
-    return is_exact or not personal_kind(source.catalog.tables[link.table].name, link.column, samples)
 
 
 def question_context(state: State, source: Source) -> list[str]:

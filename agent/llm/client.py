@@ -214,7 +214,12 @@ class ModelClient:
 
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
         step = current_step.get()
-        request = {**request_body(schema, self.name, options, messages), **self._profile_body()}
+        request = request_body(schema, self.name, options, messages)
+        # By these two values, a replay selects the implementations. The usual ones are left out.
+        if self.profile == "plain":
+            request["profile"] = self.profile
+        if not self.validates:
+            request["validates"] = False
         if step:
             try:
                 step.check_budget(self._settings)
@@ -232,11 +237,6 @@ class ModelClient:
         if reply.error:
             raise reply.error
         return reply.text, reply.problem
-
-    def _profile_body(self) -> dict[str, Any]:
-        """Return the record of the profile, by which a replay selects the implementations; empty for the usual one."""
-        profile = {"profile": self.profile} if self.profile == "plain" else {}
-        return profile if self.validates else {**profile, "validates": False}
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""

@@ -49,7 +49,10 @@ def read_answer(text: str, schema: type[Answer], tools: Sequence[str] = ()) -> A
         return unknown_call
     if schema is GeneratedSQL and holds_statement(text):
         return schema.model_validate({"sql": clean_sql(text)})
-    raise ValueError(problem or _missing_json(text))
+    if not text.strip():
+        raise ValueError(Message("answer_empty"))
+    missing = Message("answer_json_incomplete" if "{" in text else "answer_without_json")
+    raise ValueError(problem or missing)
 
 
 def clean_sql(text: str) -> str:
@@ -61,12 +64,6 @@ def clean_sql(text: str) -> str:
     'SELECT 1'
     """
     return find_statement(without_reasoning(text))
-
-
-def _missing_json(text: str) -> Message:
-    if not text.strip():
-        return Message("answer_empty")
-    return Message("answer_json_incomplete" if "{" in text else "answer_without_json")
 
 
 def _with_clean_sql(answer: Answer) -> Answer:

@@ -162,8 +162,7 @@ class _Probe:
             self._set("json_schema", True)
             follows = _has_count(reply.text) if reply.text.strip() else None
             self._set("follows_schema", follows, f"the reply was: {quotation(reply.text)}")
-        self._read_usage(reply)
-        self._read_reasoning(reply)
+        self._read_usage_and_reasoning(reply)
 
     def _probe_tools(self) -> None:
         options = {"tools": _TOOLS, "tool_choice": "required", "parallel_tool_calls": True}
@@ -180,7 +179,7 @@ class _Probe:
             self._set("parallel_tool_calls", count > 1, "" if count > 1 else "one call, although two were requested")
 
     def _probe_streaming(self) -> None:
-        """Request any JSON object as a stream; if that fails, one without the other."""
+        """Request a streamed JSON object; if it is rejected, request only a stream or only a JSON object."""
         stream, json_object = {"stream": True}, request_of(LegCount, "json_object", ())["extra_body"]
         messages = [*_QUESTION, *format_messages(LegCount, "json_object", (), with_schema=False)]
         try:
@@ -218,16 +217,13 @@ class _Probe:
         if "parallel_tool_calls" in rejections:
             self._set("parallel_tool_calls", False, rejections["parallel_tool_calls"])
 
-    def _read_usage(self, reply: AIMessage) -> None:
+    def _read_usage_and_reasoning(self, reply: AIMessage) -> None:
         usage = reply.usage_metadata
         text = f"{usage['input_tokens']} prompt and {usage['output_tokens']} completion tokens" if usage else ""
         self._set("usage", usage is not None, text)
-
-    def _read_reasoning(self, reply: AIMessage) -> None:
         names = list(reply.response_metadata.get("reasoning_fields", ()))
         if mark := reasoning_mark(reply.text):
             names.append(mark)
-        usage = reply.usage_metadata
         if usage and usage.get("output_token_details", {}).get("reasoning"):
             names.append("reasoning tokens")
         self._values["reasoning"] = tuple(names)

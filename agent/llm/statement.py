@@ -1,7 +1,6 @@
 """Extract the SQL statement from a text with fences, quotes and prose around it."""
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 
 import sqlglot
@@ -119,17 +118,14 @@ def _strip_fences(text: str) -> str:
         is_in_literal = fence is not None and text.count("'", start, fence.start()) % 2 == 1
         if is_in_literal or not _FENCED_LINE.search(text):
             return text
-    blocks = [_strip_label(match["block"]) for match in _FENCE.finditer(text)]
+    labelled = [match["block"] for match in _FENCE.finditer(text)]
+    blocks = [block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1) for block in labelled]
     code_spans = [match["code"] for pattern in (_INLINE_CODE, _ELEMENT) for match in pattern.finditer(text)]
     for block in [*blocks, *code_spans]:
         if _STATEMENT.match(_strip_quotes(block)):
             return block
     text_outside = _FENCE.sub("\n\n", text)
     return text_outside if _start(text_outside) is not None or not blocks else blocks[0]
-
-
-def _strip_label(block: str) -> str:
-    return block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1)
 
 
 def _strip_quotes(text: str) -> str:
@@ -160,14 +156,11 @@ def _without_tail(sql: str) -> str:
     ends = [match.start() for match in _SENTENCE.finditer(sql) if match.start()]
     if not ends or (_parses(sql) and not _CJK_SENTENCE.search(sql)):
         return sql
-    return next(_parsable_prefixes(sql, ends[:_MAX_ENDS]), sql)
-
-
-def _parsable_prefixes(sql: str, ends: list[int]) -> Iterator[str]:
-    for end in ends:
+    for end in ends[:_MAX_ENDS]:
         head = sql[:end].rstrip()
         if not head.endswith(",") and _parses(head):
-            yield head
+            return head
+    return sql
 
 
 def _parses(sql: str) -> bool:

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping
 from typing import Any, TextIO
 
 import structlog
@@ -23,6 +23,11 @@ def configure_logs(settings: Settings, stream: TextIO | None = None) -> None:
     handlers of the root logger are replaced; programs that use datasphinx as a library may prefer a configuration of
     their own.
     """
+    secrets = secrets_of(settings)
+
+    def redact(logger: Any, method: str, event: MutableMapping[str, Any]) -> Any:
+        return plain(event, lambda text: without_secrets(text, secrets))
+
     shared: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -36,7 +41,7 @@ def configure_logs(settings: Settings, stream: TextIO | None = None) -> None:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.StackInfoRenderer(),
             structlog.processors.format_exc_info,
-            _redactor(secrets_of(settings)),
+            redact,
             structlog.processors.JSONRenderer(),
         ],
     )
@@ -56,10 +61,3 @@ def _with_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> Mu
         event.setdefault("trace_id", step.previous_audit["trace_id"])
         event.setdefault("node", step.node)
     return event
-
-
-def _redactor(secrets: Sequence[str]) -> Processor:
-    def redact(logger: Any, method: str, event: MutableMapping[str, Any]) -> Any:
-        return plain(event, lambda text: without_secrets(text, secrets))
-
-    return redact

@@ -57,7 +57,7 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
     texts. Function words, unquoted numbers, and words that name a table or column are not linked.
     """
     spans = _spans(question)
-    schema_words = _schema_words(selection)
+    schema_words = [words(table) | words(column) for table, columns in selection.items() for column in columns]
     matches_by_span: dict[_Span, list[ValueMatch]] = {}
     matches_by_text = values.lookup(variant for span in spans for variant in _variants(span))
     for span in spans:
@@ -180,11 +180,6 @@ def _is_reference(span: _Span, match: ValueMatch, schema: list[frozenset[str]]) 
     if match.kind == "abbreviation" and len(span.text) <= 3 and not span.text.isupper() and span.text.isascii():
         return False
     return span.is_name and match.kind == "exact" or not _names_schema(span, schema)
-
-
-def _schema_words(selection: Mapping[str, Sequence[str]]) -> list[frozenset[str]]:
-    """Return the words of each column's name and its table's name."""
-    return [words(table) | words(column) for table, columns in selection.items() for column in columns]
 
 
 def _names_schema(span: _Span, schema: list[frozenset[str]]) -> bool:

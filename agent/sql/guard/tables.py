@@ -108,13 +108,13 @@ def system_names(findings: Iterable[Finding]) -> list[str]:
     """Return the system tables and system table functions that `findings` reject."""
     tables = [finding.token or "" for finding in findings if finding.rule == "catalog_tables"]
     calls = [finding.token or "" for finding in findings if finding.rule == "harmless_functions"]
-    read = [*filter(_is_system, tables), *(name for name in calls if name.startswith(("duckdb_", "pragma_")))]
-    return list(dict.fromkeys(read))
-
-
-def _is_system(name: str) -> bool:
-    schema, _, table = name.lower().rpartition(".")
-    return schema.split(".")[-1] in _SYSTEM_SCHEMAS or bool(_SYSTEM_READ.match(table))
+    system = []
+    for name in tables:
+        schema, _, table = name.lower().rpartition(".")
+        if schema.split(".")[-1] in _SYSTEM_SCHEMAS or _SYSTEM_READ.match(table):
+            system.append(name)
+    system += [name for name in calls if name.startswith(("duckdb_", "pragma_"))]
+    return list(dict.fromkeys(system))
 
 
 def _is_readable(table: exp.Table, statement: Statement) -> bool:
