@@ -64,6 +64,7 @@ async def measured(
             "DATASPHINX_DATA_DIR": str(folder / "data"),
             "DATASPHINX_LLM_BASE_URL": model.base_url,
             "DATASPHINX_LLM_MODEL": "slow",
+            "DATASPHINX_ENABLE_SQL_VALIDATION": "true",
         }
         with ExitStack() as stack:
             servers = [
