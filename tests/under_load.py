@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tests.conftest import VALID
+from tests.conftest import NO_AMBIGUITY, VALID
 from tests.eventually import eventually
 from tests.fake_openai import Reply
 from tests.server_process import ServerProcess, post
@@ -33,20 +33,21 @@ def number_in(prompt: str) -> int:
 def right_reply(schema: str, prompt: str, table: str, column: str) -> Reply:
     """Return the reply of a model that answers rightly and closes its connection."""
     sql = f"SELECT {column} FROM {table} WHERE {column} = {number_in(prompt)}"
-    return Reply(VALID if schema == "SQLValidation" else {"sql": sql, "assumptions": []}, headers=CLOSES)
+    answers = {"SQLValidation": VALID, "AmbiguityReview": NO_AMBIGUITY}
+    return Reply(answers.get(schema, {"sql": sql, "assumptions": [], "off_topic": False}), headers=CLOSES)
 
 
 def asking_back(schema: str, prompt: str, table: str, column: str) -> Reply:
     """Return the reply of a model that asks which of two numbers is meant, and takes the one that was named."""
-    if "alternatives" not in prompt:
+    if schema != "AmbiguityReview":
         return right_reply(schema, prompt, table, column)
     number = number_in(prompt)
     options = [
         {"label": each, "reading": each, "sql": f"SELECT {column} FROM {table} WHERE {column} = {found}"}
         for each, found in (("that one", number), ("the next", number + 1))
     ]
-    asked = {"sql": "", "ambiguity_type": "AmbQuestion", "question": "Which?", "alternatives": options}
-    return Reply(asked, headers=CLOSES)
+    asked = {"no_ambiguity": False, "ambiguity_type": "AmbQuestion", "question": "Which?", "options": options}
+    return Reply({"summary": "a number", **asked}, headers=CLOSES)
 
 
 class HoldingModel(SlowModel):
