@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from pydantic import SecretStr
 
-from agent.sample.shop import shop_path
+from agent.sample.shop import shop_url
 from agent.server.keys import hash_of, new_key
+from agent.settings import SourceSettings, load_settings
+from agent.sources.source import open_source
 from tests.benchmarks.traffic_actions import AN_HOUR, Action, Person, answer
 from tests.process_tree import footprint
 from tests.server_process import ServerProcess, server_process
@@ -56,7 +59,9 @@ async def measured(folder: Path, seconds: float, hours: float, database: str | N
     """Return the figures of so many hours' traffic in about so many seconds, in which `leaks` is what has grown."""
     cache, key = folder / "cache", new_key()
     (folder / "temporary").mkdir()
-    shop_path(cache)
+    # With samples of all tables in the cache, the prompts of a question and of its replay are the same.
+    shop = SourceSettings(url=SecretStr(shop_url(cache)))
+    open_source(shop, load_settings().statement_limits, cache_dir=cache, profile_budget_s=60).close()
     async with SlowModel(answer, 0.1) as model:
         settings = {
             "DATASPHINX_CACHE_DIR": str(cache),

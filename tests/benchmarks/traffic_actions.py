@@ -149,7 +149,8 @@ async def replayed(person: Person, number: int) -> None:
 async def _replayed(person: Person, output: dict[str, Any]) -> None:
     trace = output["audit"]["trace_id"]
     assert (await person.send("GET", f"/traces/{trace}")).json()["events"]
-    assert (await person.send("POST", f"/traces/{trace}/replay")).json()["same"]
+    replay = (await person.send("POST", f"/traces/{trace}/replay")).json()
+    assert replay["same"], replay["differences"]
 
 
 async def chart(person: Person, number: int) -> None:
