@@ -46,7 +46,15 @@ def other() -> Iterator[FakeOpenAI]:
 @pytest.fixture
 def services(server: FakeOpenAI, cache_dir: Path) -> Callable[..., Services]:
     return lambda **settings: Services(
-        load_settings(**{"llm_base_url": server.base_url, "llm_model": "m", "cache_dir": cache_dir, **settings})
+        load_settings(
+            **{
+                "llm_base_url": server.base_url,
+                "llm_model": "m",
+                "cache_dir": cache_dir,
+                "enable_sql_validation": True,
+                **settings,
+            }
+        )
     )
 
 

@@ -87,7 +87,10 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "type": "string",
                         "description": "tables, joins, filters, groups and output columns needed; one or two sentences",
                     },
-                    "sql": {"type": "string", "description": "one SELECT statement; empty when off_topic"},
+                    "sql": {
+                        "type": "string",
+                        "description": "one SELECT statement; empty when off_topic or with alternatives",
+                    },
                     "assumptions": {
                         "type": "array",
                         "items": {"type": "string"},
@@ -101,8 +104,49 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "type": "string",
                         "description": "when off_topic: what the tables lack, one sentence in the question's language",
                     },
+                    "alternatives": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "description": "One reading of an ambiguous question.",
+                            "properties": {
+                                "label": {"type": "string", "description": "a few words of the user's, no SQL"},
+                                "reading": {
+                                    "type": "string",
+                                    "description": "what the question then means, one sentence, no SQL",
+                                },
+                                "sql": {
+                                    "anyOf": [{"type": "string"}, {"type": "null"}],
+                                    "description": "one SELECT statement that answers this reading, if it can be written",
+                                },
+                            },
+                            "required": ["label", "reading", "sql"],
+                            "additionalProperties": False,
+                        },
+                        "description": "empty, or two or three readings, each with its statement",
+                    },
+                    "question": {
+                        "anyOf": [{"type": "string"}, {"type": "null"}],
+                        "description": "with alternatives: the question to the user that separates them",
+                    },
+                    "ambiguity_type": {
+                        "anyOf": [
+                            {"type": "string", "enum": ["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"]},
+                            {"type": "null"},
+                        ],
+                        "description": "with alternatives: what is ambiguous",
+                    },
                 },
-                "required": ["plan", "sql", "assumptions", "off_topic", "reason"],
+                "required": [
+                    "plan",
+                    "sql",
+                    "assumptions",
+                    "off_topic",
+                    "reason",
+                    "alternatives",
+                    "question",
+                    "ambiguity_type",
+                ],
                 "additionalProperties": False,
             },
         },
@@ -172,7 +216,7 @@ def test_a_statement_without_a_grammar_is_the_likeliest_text(server: FakeOpenAI,
     server.answers = ["FROM t SELECT a"]
     connect().write(QUESTION)
     assert "grammar" not in server.requests[0]
-    assert (server.requests[0]["temperature"], server.requests[0]["seed"]) == (0, 0)
+    assert server.requests[0]["temperature"] == 0
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """The probe of an endpoint, against servers that support different things."""
 
-import json
 import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -190,23 +188,6 @@ def test_a_plain_answer_is_checked(server: FakeOpenAI, connect: Connect) -> None
     check_answer(connect())
     with pytest.raises(ModelUnreachable):
         check_answer(connect())
-
-
-def answers(request: dict[str, Any]) -> Reply:
-    """An endpoint whose model answers the probe and a question about the shop."""
-    schema = request.get("response_format", {}).get("json_schema", {}).get("name")
-    by_schema = {"GeneratedSQL": {"sql": "SELECT COUNT(*) FROM customers"}, "SQLValidation": {"is_valid": True}}
-    return completion({"content": json.dumps(by_schema[schema])}) if schema in by_schema else model()(request)
-
-
-def test_the_first_question_is_probed_and_answered(server: FakeOpenAI, no_waiting: None, tmp_path: Path) -> None:
-    server.default = answers
-    settings = load_settings(
-        llm_base_url=server.base_url, llm_model="m", llm_profile="auto", cache_dir=tmp_path, clarify="never"
-    )
-    output = build_graph(Services(settings)).invoke({"question": "How many customers are there?"})
-    assert output["value"] is not None
-    assert output["audit"]["llm_calls"] == len(server.requests) - 3
 
 
 def test_a_question_to_a_dead_server_ends_in_its_error(server: FakeOpenAI, no_waiting: None, tmp_path: Path) -> None:
