@@ -29,6 +29,7 @@ _COUNT = re.compile(r"count\s*\(\s*[*1]\s*\)|count_star\(\)", re.IGNORECASE)
 _COUNT_NAME = re.compile(r"count|cnt|n|num|number|total|count\(.*\)", re.IGNORECASE)
 """Names of a count that do not say what is counted."""
 _GENERIC = {"name", "title", "label", "names"}
+_REPEATED_WORD = re.compile(r"\b([^\W\d_]+) (?=\1\b)", re.IGNORECASE)
 _MAX_ROWS = 300
 """Maximum number of rows that are read. Of a longer result, only the number of rows or the first ones are stated."""
 _LABEL_CHARS = 60
@@ -366,7 +367,8 @@ class _Sentence:
         )
         if names_nothing and self.summary["subject"]:
             return one_line(self.summary["subject"])
-        return one_line(readable(column.name) if column.name.isidentifier() else column.name, _LABEL_CHARS)
+        name = readable(column.name) if column.name.isidentifier() else column.name
+        return one_line(_REPEATED_WORD.sub("", name), _LABEL_CHARS)
 
     def _is_counted(self, metric: Column) -> bool:
         """Return whether the column is named in the plural, as "orders" and "units"."""
