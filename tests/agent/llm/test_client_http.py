@@ -117,7 +117,8 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                                 },
                                 "sql": {
                                     "anyOf": [{"type": "string"}, {"type": "null"}],
-                                    "description": "one SELECT statement that answers this reading, if it can be written",
+                                    "description": "one SELECT statement that answers this reading, "
+                                    "if it can be written",
                                 },
                             },
                             "required": ["label", "reading", "sql"],
