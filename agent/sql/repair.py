@@ -240,7 +240,7 @@ def _rename(tree: exp.Expr, node: exp.Table, table: Table) -> None:
 
 
 def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
-    """Return the changes; None if a column stays unknown."""
+    """Return the changes; None if a column stays unknown, or if a change compares a column with itself."""
     columns = list(tree.find_all(exp.Column))
     for number, column in enumerate(columns):
         column.meta[_INDEX] = number
@@ -257,7 +257,16 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
     for number, (source, name) in changes.items():
         columns[number].set("table", exp.to_identifier(source, quoted=True))
         columns[number].set("this", exp.to_identifier(name, quoted=True))
-    return descriptions
+    return None if any(_compares_with_itself(columns[number]) for number in changes) else descriptions
+
+
+def _compares_with_itself(column: exp.Column) -> bool:
+    """Return whether `column` is compared with the same column, as in a join whose other table lacks it."""
+    comparison = column.parent
+    if not isinstance(comparison, exp.Binary) or not isinstance(comparison.left, exp.Column):
+        return False
+    sides = [(side.text("table").lower(), side.name.lower()) for side in (comparison.left, comparison.right)]
+    return sides[0] == sides[1]
 
 
 def _intended_column(column: exp.Column, scope: Scope, catalog: Catalog) -> tuple[str, str] | None:
