@@ -4,8 +4,15 @@ import re
 from collections.abc import Collection
 
 from agent.messages import Language
+from agent.schema.words import content_words, words
 
 _LONGEST = 160
+_MAX_UNFILTERED_HAN = 10
+"""Maximum number of characters of a Chinese question that a statement without conditions can answer whole."""
+_AGGREGATES = words(
+    "average mean total sum number amount count maximum minimum highest lowest largest smallest overall "
+    "средний средняя среднее общий общая общее сумма количество число максимальный минимальный всего"
+)
 _ENGLISH_CAPITALS = {"I", "SQL", "ID", "IDs"} | set(
     "January February March April May June July August September October November December Monday Tuesday Wednesday "
     "Thursday Friday Saturday Sunday".split()
@@ -36,13 +43,20 @@ _CHINESE_QUESTION = re.compile(r"谁|哪|什么|多少|几[个名位笔件条家
 
 
 def restated(
-    question: str, value: str, *, is_number: bool, nouns: Collection[str], known_text: str, language: Language
+    question: str,
+    value: str,
+    *,
+    is_number: bool,
+    nouns: Collection[str],
+    known_text: str,
+    conditions: int,
+    language: Language,
 ) -> str | None:
     """Return `question` as a statement with `value` in place of the question word, without the full stop.
 
-    `nouns` are the words for what the value names. Returns None if the form of the question is not a known one, or if
-    it has a number or a name that is not in `known_text`, the statement and its rows: the statement may then compute
-    something else.
+    `nouns` are the words for what the value names, `known_text` holds those of the statement and its rows, and
+    `conditions` is the number of its conditions. Returns None if the form of the question is not a known one, or if the
+    question has a number or words that the statement does not account for: it may then compute something else.
     """
     text = question.strip().rstrip("?？.。 ").strip()
     if not text or len(text) > _LONGEST or re.search(r"[\n\"“”«»?？!！;；:：{}<>|`\\]|[.。] ", text):
@@ -50,10 +64,11 @@ def restated(
     if not _is_covered(text, known_text, language):
         return None
     if language == "en":
-        return _english(text, value, is_number, nouns)
+        return _english(text, value, is_number, nouns, words(known_text) | _AGGREGATES)
     if language == "ru":
-        return _russian(text, value, is_number)
-    return _chinese(text, value, is_number)
+        return _russian(text, value, is_number, conditions)
+    is_short = conditions > 0 or len(re.findall(r"[\u3400-\u9fff]", text)) <= _MAX_UNFILTERED_HAN
+    return _chinese(text, value, is_number) if is_short else None
 
 
 def _is_covered(text: str, known_text: str, language: Language) -> bool:
@@ -67,22 +82,28 @@ def _is_covered(text: str, known_text: str, language: Language) -> bool:
     return all(name.casefold().removesuffix("'s")[:letters] in known for name in names)
 
 
-def _english(text: str, value: str, is_number: bool, nouns: Collection[str]) -> str | None:
+def _english(
+    text: str, value: str, is_number: bool, nouns: Collection[str], known_words: Collection[str]
+) -> str | None:
+    unknown = content_words(text) - set(known_words)
     if is_number and (match := _HOW_MANY.fullmatch(text)):
-        return _counted(match["rest"], value)
+        return None if unknown else _counted(match["rest"], value)
     if match := _WHAT_IS.fullmatch(text):
+        if unknown:
+            return None
         rest = match["rest"]
         if _SECOND_QUESTION.search(rest) or _INVERTED.search(rest) or re.search(r"\band the\b|\bdifference\b", rest):
             return None
         return f"{rest[0].upper()}{rest[1:]} {(match['verb'] or 'is').lower()} {value}"
     if is_number:
         return None
-    if match := _WHO.fullmatch(text):
-        return _predicated(match["rest"], value)
-    if match := _WHICH.fullmatch(text):
-        rest = _after_noun(match["rest"], nouns)
-        return _predicated(rest, value) if rest else None
-    return None
+    match, rest = _WHO.fullmatch(text) or _WHICH.fullmatch(text), None
+    if match:
+        rest = match["rest"] if match.re is _WHO else _after_noun(match["rest"], nouns)
+    # The verb names the measure of the ranking in other words.
+    if not rest or unknown - words(rest.split()[0]):
+        return None
+    return _predicated(rest, value)
 
 
 def _counted(rest: str, value: str) -> str | None:
@@ -115,11 +136,14 @@ def _predicated(rest: str, value: str) -> str | None:
     return f"{value} {_SINGULAR_VERBS.get(verb, verb)} {tail}"
 
 
-def _russian(text: str, value: str, is_number: bool) -> str | None:
+def _russian(text: str, value: str, is_number: bool, conditions: int) -> str | None:
     if not is_number:
         return None
     match = _RUSSIAN_COUNT.fullmatch(text) or _RUSSIAN_MEASURE.fullmatch(text)
     if not match or _RUSSIAN_SECOND_QUESTION.search(match["rest"]):
+        return None
+    # Russian words cannot be compared with English names: a condition accounts for two of them.
+    if len(content_words(match["rest"]) - _AGGREGATES) > 1 + 2 * conditions:
         return None
     return f"{match['rest'][0].upper()}{match['rest'][1:]}: {value}"
 

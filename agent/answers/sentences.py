@@ -9,7 +9,7 @@ from typing import Any
 
 from babel.dates import get_month_names
 
-from agent.answers.filters import filters_text
+from agent.answers.filters import condition_words, filters_text
 from agent.answers.restatement import restated
 from agent.answers.text import format_measure, is_identifier, joined
 from agent.grounding.dates import part_named
@@ -164,6 +164,7 @@ class _Sentence:
 
     def _restated(self, value: str, is_number: bool, column: Column) -> str | None:
         cells = [str(cell) for row in self.table.rows for cell in row]
+        conditions = condition_words(self.summary["conditions"], self.language)
         nouns = [
             self._label(column),
             readable(column.name),
@@ -175,7 +176,10 @@ class _Sentence:
             value,
             is_number=is_number,
             nouns=[noun for noun in nouns if noun],
-            known_text=" ".join([*cells, *self.summary["constants"]]),
+            known_text=" ".join(
+                [*cells, *self.summary["constants"], *conditions, *self.tables, *nouns, self.summary["subject"]]
+            ),
+            conditions=len(conditions),
             language=self.language,
         )
 
