@@ -22,8 +22,8 @@ Make = Callable[..., Graph]
 @pytest.fixture
 def graph(server: FakeOpenAI, no_waiting: None, cache_dir: Path) -> Make:
     def make(**overrides: Any) -> Graph:
-        given = {"llm_base_url": server.base_url, "llm_model": "some-model", "cache_dir": cache_dir, **overrides}
-        return build_graph(Services(load_settings(**given)))
+        endpoint = {"llm_base_url": server.base_url, "llm_model": "some-model", "enable_sql_validation": True}
+        return build_graph(Services(load_settings(cache_dir=cache_dir, **{**endpoint, **overrides})))
 
     return make
 
@@ -112,7 +112,8 @@ def test_talk_instead_of_sql_ends_without_a_statement(server: FakeOpenAI, graph:
     server.default = "I would rather talk."
     output = graph().invoke({"question": HOW_MANY})
     assert output["error"]["code"] == "sql_not_generated"
-    assert len(server.requests) == 6
+    # The first generation and three more, each with a request for the same answer in the right form.
+    assert len(server.requests) == 8
 
 
 @pytest.mark.parametrize(

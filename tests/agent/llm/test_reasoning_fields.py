@@ -57,9 +57,10 @@ def test_a_model_that_returns_reasoning_is_not_asked_for_it(
 
     assert [model.ask(GeneratedSQL, QUESTION).sql for _ in range(2)] == ["SELECT 1"] * 2
     assert model.ask(SQLValidation, QUESTION).is_valid
+    without_reasoning = ["sql", "assumptions", "off_topic", "reason", "alternatives", "question", "ambiguity_type"]
     assert [fields(request) for request in server.requests] == [
-        ["plan", "sql", "assumptions", "off_topic", "reason"],
-        ["sql", "assumptions", "off_topic", "reason"],
+        ["plan", *without_reasoning],
+        without_reasoning,
         ["is_valid", "reason", "corrected_sql"],
     ]
 
