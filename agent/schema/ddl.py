@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.schema.describe import Selection, one_line, quoted_key
+from agent.schema.describe import Selection, literal, one_line, quoted_key
+from agent.schema.personal import personal_kind
 
 _MAX_VALUES = 8
 _MAX_VALUE_CHARS = 24
@@ -12,8 +13,8 @@ _MAX_VALUE_CHARS = 24
 def create_statements(catalog: Catalog, selection: Selection, quote: Callable[[str], str]) -> str:
     """Return a CREATE TABLE statement for each table of `selection`, with its selected columns and all keys of these.
 
-    A comment after a column holds its comment and its stored texts, if these are short and at most 8. Tables that no
-    longer exist are left out.
+    A comment after a column holds its comment and its stored texts, if these are short, at most 8, and do not look
+    personal. Tables that no longer exist are left out, and so are inferred keys that are not likely.
     """
     tables = [catalog.tables[key] for key in selection if key in catalog.tables]
     return "\n\n".join(_create_statement(table, set(selection[table.key]), catalog, quote) for table in tables)
@@ -22,7 +23,7 @@ def create_statements(catalog: Catalog, selection: Selection, quote: Callable[[s
 def _create_statement(table: Table, names: set[str], catalog: Catalog, quote: Callable[[str], str]) -> str:
     columns = [column for column in table.columns if column.name in names]
     lines = [(_column(table, column, quote), _remark(catalog, table, column)) for column in columns]
-    lines += [(constraint, "") for constraint in _constraints(table, names, catalog, quote)]
+    lines += _constraints(table, names, catalog, quote)
     ends = [","] * (len(lines) - 1) + [""]
     body = "\n".join(f"  {text}{end}{remark}" for (text, remark), end in zip(lines, ends, strict=True))
     comment = f"-- {one_line(table.comment, 200)}\n" if table.comment else ""
@@ -35,28 +36,33 @@ def _column(table: Table, column: Column, quote: Callable[[str], str]) -> str:
 
 
 def _remark(catalog: Catalog, table: Table, column: Column) -> str:
-    values = ", ".join("'" + value.replace("'", "''") + "'" for value in _values(catalog, table, column))
+    values = ", ".join(map(literal, _values(catalog, table, column)))
     parts = [one_line(column.comment, 200) if column.comment else "", values]
     text = "; ".join(filter(None, parts))
     return f" -- {text}" if text else ""
 
 
 def _values(catalog: Catalog, table: Table, column: Column) -> Sequence[str]:
-    """Return all stored texts of the column if they are few and short, else none."""
-    if column.type_class != "text" or column.distinct is None or column.distinct > _MAX_VALUES:
+    """Return all stored texts of the column if they are few, short and not personal, else none."""
+    if column.secret or column.type_class != "text" or column.distinct is None or column.distinct > _MAX_VALUES:
         return ()
     values = catalog.values.get((table.key, column.name)) or column.examples
+    if personal_kind(table.name, column.name, values):
+        return ()
     are_short = all(len(value) <= _MAX_VALUE_CHARS and value.isprintable() for value in values)
     return values if are_short and len(values) <= _MAX_VALUES else ()
 
 
-def _constraints(table: Table, names: set[str], catalog: Catalog, quote: Callable[[str], str]) -> Iterator[str]:
+def _constraints(
+    table: Table, names: set[str], catalog: Catalog, quote: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the keys of the selected columns, each with a remark."""
     if len(table.primary_key) > 1 and names.issuperset(table.primary_key):
-        yield f"PRIMARY KEY ({_names(table.primary_key, quote)})"
+        yield f"PRIMARY KEY ({_names(table.primary_key, quote)})", ""
     for foreign_key in table.foreign_keys:
         target = catalog.tables.get(foreign_key.target)
-        if target and names.issuperset(foreign_key.columns):
-            yield _foreign_key(foreign_key, target, quote)
+        if target and foreign_key.likely and names.issuperset(foreign_key.columns):
+            yield _foreign_key(foreign_key, target, quote), " -- inferred" if foreign_key.inferred else ""
 
 
 def _foreign_key(foreign_key: ForeignKey, target: Table, quote: Callable[[str], str]) -> str:

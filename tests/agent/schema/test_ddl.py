@@ -64,3 +64,30 @@ CREATE TABLE hr.staff (
   grade TEXT -- 'junior', 'senior', 'trainee'
 );"""
     )
+
+
+def test_values_that_look_personal_and_doubtful_keys_are_left_out() -> None:
+    keys = (
+        ForeignKey(("boss",), "t", ("id",), inferred=True, likely=False),
+        ForeignKey(("team",), "t", ("id",), inferred=True),
+    )
+    columns = (
+        Column("id", "INTEGER"),
+        Column("boss", "INTEGER"),
+        Column("team", "INTEGER"),
+        Column("email", "TEXT", distinct=2, examples=("ann@example.org", "bob@example.org")),
+        Column("pin", "TEXT", distinct=1, examples=("4711",), secret=True),
+    )
+    catalog = Catalog("sqlite", {"t": Table("t", columns, foreign_keys=keys)})
+
+    assert (
+        create_statements(catalog, catalog.selection(), quote)
+        == """CREATE TABLE t (
+  id INTEGER,
+  boss INTEGER,
+  team INTEGER,
+  email TEXT,
+  pin TEXT,
+  FOREIGN KEY (team) REFERENCES t (id) -- inferred
+);"""
+    )
