@@ -18,7 +18,7 @@ from agent.generation.prompt import question_messages
 from agent.llm.client import ModelClient
 from agent.llm.probe_result import ProbeResult, store_probe
 from agent.llm.schemas import SQLValidation
-from agent.record.step import current_step
+from agent.record.step import not_recorded
 from agent.sample.harbours import build_harbours
 from agent.settings import Settings, SourceSettings
 from agent.sources.source import Source, open_source
@@ -70,11 +70,8 @@ def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> 
     """
     if probe.handles_json is not None:
         return probe
-    token = current_step.set(None)
-    try:
+    with not_recorded():
         handles_json, validates = _measure(model, settings.statement_limits)
-    finally:
-        current_step.reset(token)
     result = replace(probe, handles_json=handles_json, validates=validates)
     store_probe(settings.cache_dir, model.failures.url, model.name, result)
     return result

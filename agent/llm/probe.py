@@ -22,7 +22,7 @@ from agent.llm.probe_result import ProbeResult, load_probe, store_probe
 from agent.llm.reasoning import reasoning_mark, without_reasoning
 from agent.llm.rejections import may_reject_format, names_format, quotation
 from agent.llm.tool_calls import call_in_text
-from agent.record.step import current_step, note
+from agent.record.step import not_recorded, note
 
 logger = logging.getLogger("datasphinx")
 
@@ -87,13 +87,10 @@ def probe(client: ModelClient) -> ProbeResult:
     Raises:
         ModelUnreachable, ModelRejected: the endpoint answers no plain request.
     """
-    token = current_step.set(None)
-    try:
+    with not_recorded():
         result = _Probe(client).run()
-        client.capabilities.apply(result)
-        return result
-    finally:
-        current_step.reset(token)
+    client.capabilities.apply(result)
+    return result
 
 
 def check_answer(client: ModelClient) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NotRequired
@@ -148,6 +149,16 @@ class Step:
 
 current_step: ContextVar[Step | None] = ContextVar("current_step", default=None)
 """The step being recorded in this context; None outside of a node."""
+
+
+@contextmanager
+def not_recorded() -> Iterator[None]:
+    """Calls and statements in the `with` block belong to no question: they are neither recorded nor limited."""
+    token = current_step.set(None)
+    try:
+        yield
+    finally:
+        current_step.reset(token)
 
 
 def note(text: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.errors import DatasphinxError, SourceUnreachable
-from agent.record.step import current_step
+from agent.record.step import not_recorded
 from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
 from agent.schema.catalog import COUNTED_ROWS, Catalog, Column, Table
 from agent.schema.describe import quoted_key
@@ -66,16 +66,14 @@ class Sampler:
             return None
         catalog = Catalog(self.dialect, {table.key: table}, self._default)
         timeout_s = max(0.05, min(self._timeout_s, self._deadline - time.monotonic()))
-        token = current_step.set(None)
         try:
-            return execute(sql, self._database, catalog, Limits(timeout_s, rows), access=self._access)
+            with not_recorded():
+                return execute(sql, self._database, catalog, Limits(timeout_s, rows), access=self._access)
         except SourceUnreachable:
             self._disconnected = True
         except DatasphinxError as error:
             # The message of the error may quote a value; its code cannot.
             self.warnings.append(f"{table.key[:80]!a} is not sampled: {error.code}")
-        finally:
-            current_step.reset(token)
         return None
 
     def name(self, table: Table) -> str:
