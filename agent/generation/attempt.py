@@ -97,15 +97,13 @@ class StandardSqlWriter:
         task: str = "",
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
-        examples, changes = state.get("examples"), dict[str, Any]()
-        if examples is None:
-            examples = changes["examples"] = list(choose_examples())
+        examples, changes = shown_examples(state, choose_examples)
         messages = question_messages(
             "generate_sql",
             state,
             source,
             today,
-            context=[*attempt_context(state), *filter(None, [task])],
+            context=attempt_context(state, task),
             examples=examples_in_prompt(examples),
         )
         try:
@@ -125,14 +123,25 @@ class StandardSqlWriter:
         )
 
 
-def attempt_context(state: State) -> list[str]:
-    """Return the paragraphs of the prompt about the previous attempt."""
+def shown_examples(
+    state: State, choose_examples: Callable[[], Sequence[ShownExample]]
+) -> tuple[Sequence[ShownExample], dict[str, Any]]:
+    """Return the few-shot examples of the question, chosen at its first attempt, and the changes of the state."""
+    examples = state.get("examples")
+    if examples is not None:
+        return examples, {}
+    chosen = list(choose_examples())
+    return chosen, {"examples": chosen}
+
+
+def attempt_context(state: State, task: str) -> list[str]:
+    """Return the paragraphs of the prompt about the previous attempt, and `task` unless it is empty."""
     parts = [f"Your last query was:\n{state['sql_request']}"] if state.get("sql_request") else []
     if state.get("used_stop_words"):
         parts.append(f"It was refused for: {', '.join(state['used_stop_words'])}. Write a SELECT without these.")
     if state.get("sql_error_info"):
         parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
-    return parts
+    return [*parts, task] if task else parts
 
 
 def alternatives_task(state: State) -> str:

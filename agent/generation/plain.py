@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 import prompts
 from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.examples.selection import ShownExample, examples_in_prompt
-from agent.generation.attempt import WrittenSql, attempt_context
+from agent.generation.attempt import WrittenSql, attempt_context, shown_examples
 from agent.generation.prompt import question_context
 from agent.llm.client import ModelClient
 from agent.llm.parse import clean_sql
@@ -62,9 +62,7 @@ class PlainSqlWriter:
 
         Further attempts are sampled, up to three times if a statement equals one that failed.
         """
-        examples, changes = state.get("examples"), dict[str, Any]()
-        if examples is None:
-            examples = changes["examples"] = list(choose_examples())
+        examples, changes = shown_examples(state, choose_examples)
         messages = _messages(state, source, examples, today, task)
         dialect = source.catalog.dialect
         tried, attempt = state.get("tried_sql") or (), state.get("sql_generate_count", 0)
@@ -84,7 +82,7 @@ class PlainSqlWriter:
         options: dict[str, Any] = {"temperature": _RETRY_TEMPERATURE, "seed": seed} if seed else {}
         options["max_tokens"] = _MAX_TOKENS
         is_rejected = False
-        if self.model.continues_answers:
+        if self.model.capabilities.continues_answers:
             try:
                 text = self.model.write([*messages, AIMessage(_START)], stop=_FENCE, **options)
             except (ModelRejected, ModelUnreachable):
@@ -96,8 +94,9 @@ class PlainSqlWriter:
                     if parse(sql, dialect):
                         return sql
         text = without_reasoning(self.model.write(messages, **options))
-        # If the endpoint accepts the request without the start of the answer, it was the start that it rejected.
-        self.model.continues_answers = self.model.continues_answers and not is_rejected
+        if is_rejected:
+            # The endpoint accepts the request without the start of the answer, so it was the start that it rejected.
+            self.model.capabilities.continues_answers = False
         return clean_sql(text) if holds_statement(text) else ""
 
 
@@ -105,7 +104,7 @@ def _messages(
     state: State, source: Source, examples: Sequence[ShownExample], today: date, task: str
 ) -> list[BaseMessage]:
     selection, question = state["relevant_tables_with_rel_columns"], state["question"]
-    context = [*question_context(state, source), *attempt_context(state), *filter(None, [task])]
+    context = [*question_context(state, source), *attempt_context(state, task)]
     return prompts.render(
         "generate_sql",
         "plain",

@@ -81,8 +81,6 @@ class ModelClient:
         """The tasks given to the model: those of the embedded model, statements only ("plain"), or all."""
         self.validates = True
         """Whether the model can validate statements, with the profile "standard"."""
-        self.continues_answers = True
-        """Whether a request may end with the start of the answer; False once the endpoint has rejected that."""
         self.probe_result: ProbeResult | None = None
         """What the endpoint and the model support, if they were probed."""
         self._settings = settings

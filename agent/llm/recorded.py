@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
-from agent.llm.capabilities import Capabilities
 from agent.llm.client import ModelClient
 from agent.llm.formats import Tools, format_messages
 from agent.llm.parse import Answer
@@ -44,7 +43,7 @@ class RecordedModel(ModelClient):
         first = next((call for call in call_list if not call.get("refused_format")), {})
         self.profile = first.get("profile", self.profile)
         self.validates = first.get("validates", True)
-        self.continues_answers = self.profile == "plain" and first["messages"][-1]["role"] == "ai"
+        self.capabilities.continues_answers = self.profile == "plain" and first["messages"][-1]["role"] == "ai"
         self._queues: dict[str, deque[Mapping[str, Any]]] = {}
         for call in call_list:
             self._queues.setdefault(call["schema"], deque()).append(call)
@@ -56,7 +55,8 @@ class RecordedModel(ModelClient):
         queue = self._skip_rejected(schema.__name__)
         if queue:
             mode = queue[0]["mode"]
-            self.capabilities = Capabilities((mode,), calls_tools=mode == "tools")
+            self.capabilities.modes, self.capabilities.calls_tools = (mode,), mode == "tools"
+            self.capabilities.returns_reasoning = False
             last = queue[0]["messages"][-1:]
             with_schema = False
             for returns_reasoning in (False, True):
