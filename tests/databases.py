@@ -32,6 +32,19 @@ def make_table(folder: Path, columns: str, rows: Iterable[Sequence[object]], *, 
     return path
 
 
+def students_among_machines(folder: Path, machines: int) -> Source:
+    """Students, allergies and the table between them, among `machines` tables that have nothing to do with them."""
+    names = [f"machine_{number:02}" for number in range(machines)]
+    path = make_database(
+        folder,
+        "CREATE TABLE student (id INTEGER PRIMARY KEY, first TEXT)",
+        *(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, voltage REAL, weight REAL)" for name in names),
+        "CREATE TABLE allergy (id INTEGER PRIMARY KEY, kind TEXT)",
+        "CREATE TABLE has (s INTEGER REFERENCES student (id), a INTEGER REFERENCES allergy (id))",
+    )
+    return open_url(f"sqlite:///{path}")
+
+
 def empty_database(folder: Path) -> Path:
     """A database without a table."""
     return make_database(folder, "PRAGMA user_version = 1", name="empty.sqlite")

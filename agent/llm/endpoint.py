@@ -13,6 +13,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import Field
 
 from agent.llm.capabilities import Capabilities
+from agent.llm.json_text import json_text_of
 from agent.llm.rejections import PARTS, error_text, message_of_body, quotation, rejected_part
 
 logger = logging.getLogger("datasphinx")
@@ -214,11 +215,4 @@ def _choice(choice: Any) -> dict[str, Any]:
 def _arguments_text(function: Mapping[str, Any]) -> str:
     """Return the arguments of a call as JSON; some servers send them as an object, or encode them twice."""
     names = ("arguments", "parameters", "input")
-    arguments: Any = next((function[name] for name in names if function.get(name) is not None), {})
-    if not isinstance(arguments, str):
-        return json.dumps(arguments, ensure_ascii=False)
-    try:
-        decoded = json.loads(arguments)
-    except ValueError:
-        return arguments
-    return decoded if isinstance(decoded, str) else arguments
+    return json_text_of(next((function[name] for name in names if function.get(name) is not None), {}))

@@ -53,6 +53,21 @@ def _decode_objects(decoder: json.JSONDecoder, text: str) -> Iterator[dict[str, 
                 yield inner
 
 
+def json_text_of(value: Any) -> str:
+    """Return `value` as JSON text; text counts as JSON already, and text that was encoded twice is decoded once.
+
+    >>> json_text_of({"x": 1}), json_text_of('{"x": 1}'), json_text_of('"{}"')
+    ('{"x": 1}', '{"x": 1}', '{}')
+    """
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    try:
+        decoded = json.loads(value)
+    except ValueError:
+        return value
+    return decoded if isinstance(decoded, str) else value
+
+
 def parse_or_none(text: str) -> Any:
     """Return the value of JSON text, which may have raw line breaks in strings; None if it is not JSON."""
     try:

@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Literal, get_origin
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from agent.llm.json_text import json_text_of
+
 _OTHER_NAMES = {
     "sql": ("query", "sql_query", "sqlquery", "statement", "sql_statement"),
     "corrected_sql": ("corrected_query", "correctedsql", "corrected_statement"),
@@ -166,10 +168,4 @@ class AnalystStep(Lenient):
     @field_validator("arguments", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return json.dumps(value, ensure_ascii=False)
-        try:
-            decoded = json.loads(value)
-        except ValueError:
-            return value
-        return decoded if isinstance(decoded, str) else value
+        return json_text_of(value)

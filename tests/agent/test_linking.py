@@ -12,21 +12,13 @@ from agent.schema.catalog import Catalog, Column, Table
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.source import Source
-from tests.databases import make_database, open_url
+from tests.databases import students_among_machines
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
     """Students, allergies and the table between them, among 150 tables that have nothing to do with it."""
-    machines = [f"CREATE TABLE machine_{n:02} (id INTEGER PRIMARY KEY, voltage REAL, weight REAL)" for n in range(150)]
-    path = make_database(
-        tmp_path,
-        *machines,
-        "CREATE TABLE student (id INTEGER PRIMARY KEY, first TEXT)",
-        "CREATE TABLE allergy (id INTEGER PRIMARY KEY, kind TEXT)",
-        "CREATE TABLE has (s INTEGER REFERENCES student (id), a INTEGER REFERENCES allergy (id))",
-    )
-    return open_url(f"sqlite:///{path}")
+    return students_among_machines(tmp_path, 150)
 
 
 def linked(source: Source, question: str, *chosen: list[str], attempt: int = 1) -> tuple[list[str], str]:

@@ -10,7 +10,7 @@ from agent.services import Services
 from agent.settings import Settings
 from agent.sources.source import Source
 from agent.types import EmbeddedOptions
-from tests.databases import make_database, open_url
+from tests.databases import make_database, open_url, students_among_machines
 
 
 def selection(question: str, source: Source) -> dict[str, list[str]]:
@@ -25,15 +25,7 @@ def measures(count: int) -> str:
 @pytest.fixture
 def large(tmp_path: Path) -> Source:
     """Students, allergies and the table between them, among sixty tables that have nothing to do with it."""
-    machines = [f"CREATE TABLE machine_{n:02} (id INTEGER PRIMARY KEY, voltage REAL, weight REAL)" for n in range(60)]
-    path = make_database(
-        tmp_path,
-        "CREATE TABLE student (id INTEGER PRIMARY KEY, first TEXT)",
-        *machines,
-        "CREATE TABLE allergy (id INTEGER PRIMARY KEY, kind TEXT)",
-        "CREATE TABLE has (s INTEGER REFERENCES student (id), a INTEGER REFERENCES allergy (id))",
-    )
-    return open_url(f"sqlite:///{path}")
+    return students_among_machines(tmp_path, 60)
 
 
 @pytest.fixture
