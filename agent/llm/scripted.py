@@ -22,12 +22,13 @@ Scripted = BaseModel | Mapping[str, Any] | str | Exception | Callable[[list[Base
 
 
 class ScriptedCall(BaseModel):
-    """A received call: name of the requested schema, and messages."""
+    """A received call: name of the requested schema, messages, and tools in the format of OpenAI's API."""
 
     model_config = {"arbitrary_types_allowed": True}
 
     schema_name: str
     messages: list[BaseMessage]
+    tools: list[dict[str, Any]] = []
 
     @property
     def prompt(self) -> str:
@@ -71,7 +72,7 @@ class ScriptedModel(BaseChatModel):
     ) -> ChatResult:
         name = response_format(kwargs).get("json_schema", {}).get("name", "text")
         name = AnalystStep.__name__ if kwargs.get("tools") else name
-        answer = self._next(name, messages)
+        answer = self._next(ScriptedCall(schema_name=name, messages=messages, tools=kwargs.get("tools", [])))
         if isinstance(answer, Exception):
             raise answer
         text = answer if isinstance(answer, str) else _as_json(answer)
@@ -79,14 +80,14 @@ class ScriptedModel(BaseChatModel):
         usage = UsageMetadata(input_tokens=prompt, output_tokens=completion, total_tokens=prompt + completion)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
 
-    def _next(self, name: str, messages: list[BaseMessage]) -> Any:
+    def _next(self, call: ScriptedCall) -> Any:
         with self._lock:
-            self._calls.append(ScriptedCall(schema_name=name, messages=messages))
-            queue = self._answers.get(name, [])
+            self._calls.append(call)
+            queue = self._answers.get(call.schema_name, [])
             if not queue:
-                raise ModelUnreachable("scripted", Message("script_exhausted", name=name))
+                raise ModelUnreachable("scripted", Message("script_exhausted", name=call.schema_name))
             answer = queue[0] if self.repeat_last and len(queue) == 1 else queue.pop(0)
-        return answer(messages) if callable(answer) else answer
+        return answer(call.messages) if callable(answer) else answer
 
 
 def _as_json(answer: BaseModel | Mapping[str, Any]) -> str:
