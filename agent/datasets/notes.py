@@ -10,8 +10,8 @@ _MAX_NOTES = 5
 _MAX_COLUMNS = 4
 _IMPORTANCE = (
     "currencies", "totals_dropped", "totals", "other_tables", "mixed", "not_dates", "units", "misfits",
-    "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed", "split_rows", "unpivoted",
-    "replaced_characters", "long_rows", "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled",
+    "spellings", "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed", "split_rows", "unpivoted",
+    "replaced_characters", "long_rows", "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled", "footnotes",
     "merged_cells", "header_repeated", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style",
     "period_columns", "text_converted", "merged_header", "renamed", "unnamed", "no_values",
 )  # fmt: skip

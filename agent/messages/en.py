@@ -159,6 +159,8 @@ TEXTS = {
     "data_replaced_characters": "characters that could not be read in the encoding {encoding}: {count}",
     "data_units": "it stays text, since its numbers have units: {examples}",
     "data_not_dates": "it stays text, since its dates could not be read: {examples}",
+    "data_spellings": "words differ only in case or spaces: {count}, such as {examples}; a grouping counts them apart",
+    "data_footnotes": "footnote marks were left out of numbers: {count}, such as {examples}",
     "data_scaled": "numbers with words for thousands or millions were multiplied: {count}, such as {example}",
     "data_marks_mixed": "numbers written with the other decimal mark were read too: {count}, such as {examples}",
     "data_currencies": "amounts are in several currencies or split by option: {codes}; the code is in the column {column}, so do not add them up without it",

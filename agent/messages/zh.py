@@ -159,6 +159,8 @@ TEXTS = {
     "data_replaced_characters": "{count} 个字符无法按编码 {encoding} 读取",
     "data_units": "保留为文本：数字带有单位：{examples}",
     "data_not_dates": "保留为文本：日期无法读取：{examples}",
+    "data_spellings": "{count} 组值只在大小写或空格上不同，例如 {examples}；分组时会分开计算",
+    "data_footnotes": "{count} 个数字中的脚注符号已去掉，例如 {examples}",
     "data_scaled": "{count} 个带千、万、亿等单位的数字已换算，例如 {example}",
     "data_marks_mixed": "{count} 个使用另一种小数点的数字也已读取，例如 {examples}",
     "data_currencies": "货币代码在列 {column} 中：{codes}；请勿不分货币相加",
