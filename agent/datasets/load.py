@@ -266,7 +266,7 @@ def _is_alike(header: Header, first: Header) -> bool:
 
 def _load_typed(job: Job, kind: SourceType, options: LoadOptions) -> Dataset:
     upload = job.upload
-    for name in ("header_row", "header_rows", "tables", "types", "fill_down"):
+    for name in ("header_row", "header_rows", "tables", "types", "fill_down", "sections"):
         if getattr(options, name) is not None:
             raise LoadOptionInvalid(name, Message("option_needs_cells"))
     dataset_id = _dataset_id(upload.file_id, kind, None, None, options)
