@@ -64,8 +64,8 @@ class LoadOptions(BaseModel):
     )
     sections: bool | None = Field(
         None,
-        description="Whether rows with only a label above a group of rows become the values of a new column `section`, and "
-        "notes below the table are left out; default: true.",
+        description="Whether rows with only a label above a group of rows become the values of a new column `section`, "
+        "and notes below the table are left out; default: true.",
     )
     unpivot: Unpivot | None = Field(None, description="Columns to turn into rows, such as one column per month.")
     split: Annotated[dict[_Name, Annotated[str, Field(max_length=10)]], Field(max_length=20)] | None = Field(

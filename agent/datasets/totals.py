@@ -49,10 +49,10 @@ _SPARSE = 2
 
 _BESIDE = (
     r"(?i)((sales )?tax(es)?|vat|gst|hst|pst|shipping|freight|delivery|handling|postage|discount|rounding|tips?|"
-    r"gratuity|service (charge|fee)|deposit|prepayment|(amount |already )?paid|(balance|amount|total)? ?due|less|incl|including|"
-    r"of which|(в т\. ?ч\.|в том числе|без) .*|ндс|налог.*|доставка|скидка|наценка|округление|аванс|"
-    r"предоплата|(всего )?к оплате|оплачено|чаевые|(其中|含).*|增值税|税额|税费|税金|运费|折扣|优惠|手续费|服务费|应付.*|已付.*|订金|"
-    r"定金)"
+    r"gratuity|service (charge|fee)|deposit|prepayment|(amount |already )?paid|(balance|amount|total)? ?due|less|incl|"
+    r"including|of which|(в т\. ?ч\.|в том числе|без) .*|ндс|налог.*|доставка|скидка|наценка|округление|аванс|"
+    r"предоплата|(всего )?к оплате|оплачено|чаевые|(其中|含).*|增值税|税额|税费|税金|运费|折扣|优惠|手续费|服务费|"
+    r"应付.*|已付.*|订金|定金)"
     r"([\s:：.(（%\d].*)?"
 )
 """The label of a row beside a total that is neither a total nor data: tax, shipping, a discount."""
