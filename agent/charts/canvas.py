@@ -13,12 +13,14 @@ import pylopdf_fonts_zh_cn
 from cycler import cycler
 from matplotlib import font_manager, style
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
 from agent.charts.build import sampled
 from agent.charts.cells import Number
-from agent.charts.figure import COLOURS, Figure
+from agent.charts.figure import COLOURS, Figure, Series, shares
+from agent.charts.scale import time_format
 from agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
@@ -29,6 +31,9 @@ _TICK_COLUMNS = 20
 _MAX_TICKS = 20
 _MARKED_POINTS = 100
 _GROUP_WIDTH = 0.8
+_PIE_LABEL_HEIGHT = 0.16
+_DAY = 86_400_000
+"""Milliseconds of a day, the unit of matplotlib's dates."""
 _STYLE = Lock()
 """matplotlib's style is global to the process; drawing two charts at once would mix their fonts."""
 
@@ -71,7 +76,7 @@ def _add_legend(canvas: Canvas, axes: Axes, figure: Figure, lettering: "Letterin
 def _chart_style(figure: Figure) -> Iterator[set[str]]:
     """Set fonts and colours; yield the characters that no font has."""
     categories = figure.data.categories
-    texts = [figure.title, figure.x_name, figure.y_name, figure.spec.series or "", *figure.notes, *categories]
+    texts = [figure.title, figure.x_name, figure.y_name, figure.series_name, *figure.notes, *categories]
     families, missing = families_for("".join([*texts, *figure.names]))
     settings = {"font.family": families, "text.parse_math": False, "axes.prop_cycle": cycler(color=COLOURS)}
     with _STYLE, style.context(["default", settings]):
@@ -138,19 +143,20 @@ def _installed_fonts() -> list[tuple[str, str]]:
 
 
 def _lines(axes: Axes, figure: Figure, lettering: Lettering) -> None:
-    places = range(len(figure.data.categories))
     for series in figure.data.series:
+        places = _positions(series, figure)
         axes.plot(places, _numbers(series.values), **_marker(len(places)))
     _label_axes(axes, figure, lettering)
 
 
 def _areas(axes: Axes, figure: Figure, lettering: Lettering) -> None:
-    places = range(len(figure.data.categories))
-    base = np.zeros(len(places))
+    base = np.zeros(len(figure.data.categories))
     for series in figure.data.series:
-        top = base + _numbers(series.values)
+        places = _positions(series, figure)
+        start = base if figure.spec.stacked else np.zeros(len(places))
+        top = start + _numbers(series.values)
         (line,) = axes.plot(places, top, **_marker(len(places)))
-        axes.fill_between(places, base, top, color=line.get_color(), alpha=0.4)
+        axes.fill_between(places, start, top, color=line.get_color(), alpha=0.4)
         if figure.spec.stacked:
             base = base + np.nan_to_num(_numbers(series.values))
     _label_axes(axes, figure, lettering)
@@ -159,7 +165,7 @@ def _areas(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 def _bars(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     spec, data = figure.spec, figure.data
     group_size = 1 if spec.stacked else len(data.series)
-    width = _GROUP_WIDTH / group_size
+    width = (0.96 if spec.chart_type == "histogram" else _GROUP_WIDTH) / group_size
     rise, fall = np.zeros(len(data.categories)), np.zeros(len(data.categories))
     for at, series in enumerate(data.series):
         lengths = _numbers(series.values)
@@ -175,16 +181,40 @@ def _bars(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 
 def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     (parts,) = figure.data.series
+    values = [value or 0 for value in parts.values]
+    wedges, *_ = axes.pie(_numbers(values), startangle=90, counterclock=False)
     labels = [
-        f"{lettering.fitted(name, _TICK_COLUMNS)}: {_format_value(value or 0, figure.unit)}"
-        for name, value in zip(figure.names, parts.values, strict=True)
+        f"{lettering.fitted(name, _NAME_COLUMNS)}: {share}"
+        for name, share in zip(figure.names, shares(values), strict=True)
     ]
-    axes.pie(_numbers(parts.values), labels=labels, startangle=90, counterclock=False)
+    middles = [np.deg2rad((wedge.theta1 + wedge.theta2) / 2) for wedge in wedges]
+    for side in (-1, 1):
+        own = [at for at, angle in enumerate(middles) if (1 if np.cos(angle) >= 0 else -1) == side]
+        own.sort(key=lambda at: -np.sin(middles[at]))
+        heights = _spread([1.15 * np.sin(middles[at]) for at in own], _PIE_LABEL_HEIGHT)
+        for at, height in zip(own, heights, strict=True):
+            axes.annotate(
+                labels[at],
+                xy=(np.cos(middles[at]), np.sin(middles[at])),
+                xytext=(1.25 * side, height),
+                ha="left" if side > 0 else "right",
+                va="center",
+                arrowprops={"arrowstyle": "-", "color": "gray", "linewidth": 0.8},
+            )
+
+
+def _spread(heights: Sequence[float], distance: float) -> list[float]:
+    """Return descending `heights` moved apart to at least `distance`, about their middle."""
+    placed: list[float] = []
+    for height in heights:
+        placed.append(min(height, placed[-1] - distance) if placed else height)
+    excess = max(0.0, -1.2 - placed[-1]) if placed else 0.0
+    return [height + excess for height in placed]
 
 
 def _scatter(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     for series in figure.data.series:
-        axes.scatter(series.at, _numbers(series.values), s=16)
+        axes.scatter(_positions(series, figure), _numbers(series.values), s=16)
     _label_axes(axes, figure, lettering)
 
 
@@ -197,7 +227,7 @@ def _heatmap(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     _tick(axes, "x", data.categories, lettering)
     _tick(axes, "y", figure.names, lettering)
     axes.set_xlabel(lettering.fitted(figure.x_name, _NAME_COLUMNS))
-    axes.set_ylabel(lettering.fitted(figure.spec.series or "", _NAME_COLUMNS))
+    axes.set_ylabel(lettering.fitted(figure.series_name, _NAME_COLUMNS))
 
 
 def _boxes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
@@ -212,11 +242,19 @@ def _boxes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 
 _MARKS = {
     "line": _lines, "area": _areas, "bar": _bars, "pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _boxes,
+    "histogram": _bars,
 }  # fmt: skip
 
 
 def _numbers(values: Sequence[Number | None]) -> Any:
     return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _positions(series: Series, figure: Figure) -> Any:
+    """Return the places of a series along x, times in days."""
+    if figure.data.axis == "time":
+        return np.array(series.at, dtype=float) / _DAY
+    return np.array(series.at, dtype=float) if series.at else np.arange(len(series.values))
 
 
 def _marker(count: int) -> dict[str, Any]:
@@ -228,6 +266,11 @@ def _format_value(value: float, unit: str) -> str:
     return f"{value:,.10g}{unit}"
 
 
+def _plain_value(value: float) -> str:
+    """Return a number along x; four digits, which may be a year, are not grouped."""
+    return f"{value:.10g}" if abs(value) < 10_000 else _format_value(value, "")
+
+
 def _formatter(figure: Figure) -> FuncFormatter:
     return FuncFormatter(lambda value, _: _format_value(value, figure.unit))
 
@@ -236,6 +279,12 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     along, across = ("y", "x") if figure.spec.horizontal else ("x", "y")
     if figure.data.categories:
         _tick(axes, along, figure.data.categories, lettering)
+    elif figure.data.axis == "time":
+        positions = [at for series in figure.data.series for at in series.at]
+        axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))
+        axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))
+    else:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain_value(value)))
     getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
     names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
     axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})
