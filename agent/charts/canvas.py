@@ -17,7 +17,6 @@ from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from agent.charts.build import sampled
 from agent.charts.cells import Number
 from agent.charts.figure import COLOURS, Figure, Series, shares
 from agent.charts.scale import time_format
@@ -28,10 +27,15 @@ _NOTE_COLUMNS = 150
 _NAME_COLUMNS = 30
 _LEGEND_COLUMNS = 4
 _TICK_COLUMNS = 20
-_MAX_TICKS = 20
+_AXIS_COLUMNS = 130
+"""Width of the x axis in characters of its labels."""
+_PERIOD_COLUMNS = 24
+_WRAPPED_LABELS = 10
+_MAX_TICKS = 24
 _MARKED_POINTS = 100
 _GROUP_WIDTH = 0.8
-_PIE_LABEL_HEIGHT = 0.16
+_PIE_LABEL_HEIGHT = 0.13
+_PIE_COLUMNS = 26
 _DAY = 86_400_000
 """Milliseconds of a day, the unit of matplotlib's dates."""
 _STYLE = Lock()
@@ -57,7 +61,8 @@ def canvas_of(figure: Figure, lettering: "Lettering") -> Canvas:
     canvas.suptitle(lettering.fitted(figure.title, _TITLE_COLUMNS), fontsize=14)
     notes = "\n".join(lettering.fitted(note, _NOTE_COLUMNS) for note in figure.notes)
     axes.set_title(notes, fontsize=8, color="dimgray", loc="left")
-    if figure.spec.chart_type not in {"heatmap", "pie", "box"}:
+    # A single series is named by the axis.
+    if figure.spec.chart_type not in {"heatmap", "pie", "box"} and (len(figure.names) > 1 or not figure.y_name):
         _add_legend(canvas, axes, figure, lettering)
     return canvas
 
@@ -93,6 +98,18 @@ class Lettering:
         """Replace each character of `missing` by U+FFFD."""
         self._missing = dict.fromkeys(map(ord, missing), "\ufffd")
 
+    def wrapped(self, text: str, columns: int) -> str:
+        """Return `text` on at most two lines of `columns` columns, broken at a space or after a wide character."""
+        flat = one_line(text, 2 * columns + 2)
+        if _columns(flat) <= columns:
+            return self.fitted(flat, columns)
+        end = next(at for at in range(len(flat), -1, -1) if _columns(flat[:at]) <= columns)
+        space = flat.rfind(" ", 0, end + 1)
+        if space <= 0 and east_asian_width(flat[max(0, end - 1)]) not in "WF":
+            return self.fitted(flat, columns)
+        cut = space if space > 0 else end
+        return f"{self.fitted(flat[:cut], columns)}\n{self.fitted(flat[cut:].strip(), columns)}"
+
     def fitted(self, text: str, columns: int) -> str:
         """Return `text` on one line, cut to `columns` columns; a wide (Chinese) character takes two."""
         flat = one_line(text, columns + 1)
@@ -103,6 +120,11 @@ class Lettering:
                 flat = flat[:at] + "…"
                 break
         return flat.translate(self._missing)
+
+
+def _columns(text: str) -> int:
+    """Return the width of `text`; a wide (Chinese) character takes two columns."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def families_for(text: str) -> tuple[list[str], set[str]]:
@@ -184,9 +206,10 @@ def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     values = [value or 0 for value in parts.values]
     wedges, *_ = axes.pie(_numbers(values), startangle=90, counterclock=False)
     labels = [
-        f"{lettering.fitted(name, _NAME_COLUMNS)}: {share}"
+        f"{lettering.fitted(name, _PIE_COLUMNS)}: {share}"
         for name, share in zip(figure.names, shares(values), strict=True)
     ]
+    axes.set(xlim=(-2.4, 2.4), ylim=(-1.3, 1.3), aspect="equal")
     middles = [np.deg2rad((wedge.theta1 + wedge.theta2) / 2) for wedge in wedges]
     for side in (-1, 1):
         own = [at for at, angle in enumerate(middles) if (1 if np.cos(angle) >= 0 else -1) == side]
@@ -236,7 +259,18 @@ def _boxes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         {"whislo": b.low, "q1": b.lower, "med": b.middle, "q3": b.upper, "whishi": b.high, "fliers": b.outliers}
         for _, b in boxes
     ]
-    axes.bxp(stats, positions=[at for at, _ in boxes], widths=0.6, manage_ticks=False)
+    fill = {"facecolor": COLOURS[0], "alpha": 0.4}
+    axes.bxp(
+        stats,
+        positions=[at for at, _ in boxes],
+        widths=0.6,
+        manage_ticks=False,
+        patch_artist=True,
+        boxprops=fill,
+        medianprops={"color": "black"},
+    )
+    margin = max(0.6, 1.5 - len(figure.data.boxes) / 2)
+    axes.set_xlim(-margin, len(figure.data.boxes) - 1 + margin)
     _label_axes(axes, figure, lettering)
 
 
@@ -293,10 +327,32 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 
 
 def _tick(axes: Axes, along: str, names: Sequence[str], lettering: Lettering) -> None:
-    places = sampled(len(names), _MAX_TICKS)
-    labels = [lettering.fitted(names[place], _TICK_COLUMNS) for place in places]
+    """Label every category, or every n-th so that the labels do not overlap."""
     if along == "y":
-        axes.set_yticks(places, labels)
-    else:
-        turned = sum(map(len, labels)) > 80
-        axes.set_xticks(places, labels, rotation=30 if turned else 0, ha="right" if turned else "center")
+        places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)
+        axes.set_yticks(places, [lettering.fitted(names[place], _NAME_COLUMNS) for place in places])
+        return
+    if len(names) <= _WRAPPED_LABELS:
+        # Labels of two lines at most, as wide as their categories.
+        width = _AXIS_COLUMNS // max(1, len(names)) - 2
+        wrapped = [lettering.wrapped(name, width) for name in names]
+        if all("…" not in label or "…" in name for label, name in zip(wrapped, names, strict=True)):
+            axes.set_xticks(range(len(names)), wrapped)
+            return
+    flat = [lettering.fitted(name, _NAME_COLUMNS) for name in names]
+    widest = max(map(_columns, flat), default=1)
+    upright = len(names) * (widest + 2) <= _AXIS_COLUMNS
+    if not upright and widest <= _PERIOD_COLUMNS and _are_ordered(names):
+        # Periods and numbers: fewer labels are clear enough.
+        places = range(0, len(names), -(-len(names) * (widest + 2) // _AXIS_COLUMNS))
+        axes.set_xticks(places, [flat[place] for place in places])
+        return
+    places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)
+    axes.set_xticks(
+        places, [flat[place] for place in places], rotation=0 if upright else 30, ha="center" if upright else "right"
+    )
+
+
+def _are_ordered(names: Sequence[str]) -> bool:
+    """Return whether the labels are numbers or periods, so that those between two labels are clear."""
+    return all(name[:1].isdigit() or name[:1] in "-–" for name in names)
