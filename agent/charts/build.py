@@ -314,7 +314,7 @@ def _limit_series(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
 
 def _limit_parts(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     """Drop the parts of a pie without a value and add up the small ones."""
-    grid = grid.at([at for at, value in enumerate(grid.series[0].values) if value])
+    grid = grid.at([at for at, value in enumerate(grid.series[0].values) if value is not None])
     count = len(grid.labels)
     if count <= MAX_PARTS:
         return grid
@@ -495,8 +495,8 @@ def _sample_outliers(boxes: list[Box | None], notes: Notes) -> list[Box | None]:
 def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     """Return the bins of the numbers in x as categories, and the number of rows in each as one series.
 
-    Bins have equal widths of 1, 2 or 5 times a power of ten, about as many as the rule of Freedman and Diaconis (1981)
-    gives, 40 at most. A bin holds its lower bound, and the last one also its upper bound. Few different integers have
+    Bins have equal widths of 1, 2 or 5 times a power of ten, about as many as the rules of Freedman and Diaconis
+    (1981) and Sturges (1926) give. A bin holds its lower bound, and the last one also its upper bound. Few different integers have
     a bin each.
     """
     values = sorted(value for value in notes.numbers(result, spec, spec.x) if value is not None)
@@ -522,13 +522,14 @@ def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
 
 
 def _bin_width(values: Sequence[Number]) -> float:
-    """Return the width of the bins of sorted values."""
+    """Return the width of the bins of sorted values: of the two rules the smaller, rounded to a plain number."""
     span = float(values[-1] - values[0])
     spread = float(quantile(values, 0.75) - quantile(values, 0.25))
-    wanted = 2 * spread / len(values) ** (1 / 3) or span / math.ceil(math.log2(len(values)) + 1)
-    wanted = max(wanted, span / _MAX_BINS) or abs(float(values[0])) or 1.0
+    widths = [2 * spread / len(values) ** (1 / 3), span / (math.log2(len(values)) + 1)]
+    wanted = max(min((width for width in widths if width > 0), default=0.0), span / _MAX_BINS)
+    wanted = wanted or abs(float(values[0])) or 1.0
     power = 10.0 ** math.floor(math.log10(wanted))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= wanted * 0.999)
+    return min((factor * power for factor in (1, 2, 5, 10)), key=lambda width: abs(math.log(width / wanted)))
 
 
 _DATA = {"scatter": scatter_data, "box": box_data, "histogram": histogram_data}

@@ -61,8 +61,7 @@ def canvas_of(figure: Figure, lettering: "Lettering") -> Canvas:
     canvas.suptitle(lettering.fitted(figure.title, _TITLE_COLUMNS), fontsize=14)
     notes = "\n".join(lettering.fitted(note, _NOTE_COLUMNS) for note in figure.notes)
     axes.set_title(notes, fontsize=8, color="dimgray", loc="left")
-    # A single series is named by the axis.
-    if figure.spec.chart_type not in {"heatmap", "pie", "box"} and (len(figure.names) > 1 or not figure.y_name):
+    if figure.spec.chart_type not in {"heatmap", "pie", "box"} and figure.names != [figure.y_name]:
         _add_legend(canvas, axes, figure, lettering)
     return canvas
 

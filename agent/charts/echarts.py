@@ -113,7 +113,7 @@ def _lines(figure: Figure) -> Option:
         # ECharts draws the first category at the bottom; it belongs at the top.
         axes = {"xAxis": across, "yAxis": {**along, "inverse": True}}
     else:
-        axes = {"xAxis": along, "yAxis": {**across, **({} if is_bar or spec.stacked else {"scale": True})}}
+        axes = {"xAxis": along, "yAxis": {**across, **({"scale": True} if spec.chart_type == "line" else {})}}
     form: Option = {
         "type": "bar" if is_bar else "line",
         **({"areaStyle": {}} if spec.chart_type == "area" else {}),
@@ -220,7 +220,7 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
         {
             "chart_type": chart_type,
             "x": x_name,
-            "y": [] if chart_type == "histogram" else y_name,
+            **({} if chart_type == "histogram" else {"y": y_name}),
             "series": series_name if is_heatmap else None,
             "stacked": "stack" in series[0],
             "horizontal": horizontal,

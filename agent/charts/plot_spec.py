@@ -18,10 +18,10 @@ YFormat = Literal["number", "percent", "currency"]
 MAX_SERIES = 12
 """Maximum number of lines, grouped bars or parts of a pie: more cannot be distinguished by colour."""
 
-_Several = Annotated[list[str], Field(max_length=MAX_SERIES)]
+_Several = Annotated[list[str], Field(min_length=1, max_length=MAX_SERIES)]
 _Measures = Annotated[
     tuple[str, ...],
-    Field(max_length=MAX_SERIES),
+    Field(min_length=1, max_length=MAX_SERIES),
     BeforeValidator(lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=str | _Several),
 ]
 

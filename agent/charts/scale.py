@@ -19,13 +19,15 @@ _MIN_COVERAGE = 0.5
 _YEAR_NAME = re.compile(r"(?<![a-zа-я])(years?|yr|год|годы|года)(?![a-zа-я])|年")
 _MONTH_NAME = re.compile(r"month|месяц|月")
 _QUARTER_NAME = re.compile(r"quarter|квартал|季")
-_SECOND = timedelta(seconds=1)
+_MICROSECOND = timedelta(microseconds=1)
+_DAY = 86_400_000_000
+"""Microseconds of a day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The places of the cells of one column; `ordinals` counts units (seconds for times), None for an empty cell."""
+    """The places of the cells of one column; `ordinals` counts units, microseconds for times, or is None."""
 
     unit: Unit
     ordinals: tuple[Number | None, ...]
@@ -60,7 +62,7 @@ class Scale:
             return f"{year:04}-W{week:02}"
         if self.unit == "day":
             return date.fromordinal(at).isoformat()
-        return (_EPOCH + at * _SECOND).isoformat(sep=" ")[: int(self.form)]
+        return (_EPOCH + at * _MICROSECOND).isoformat(sep=" ")[: int(self.form)]
 
     def position(self, ordinal: Number) -> Number:
         """Return the place on a proportional axis: the number, or the start of the period in milliseconds (UTC)."""
@@ -68,7 +70,7 @@ class Scale:
             return ordinal
         at = int(ordinal)
         if self.unit == "time":
-            return at * 1000
+            return at / 1000 if at % 1000 else at // 1000
         if self.unit in {"week", "day"}:
             start = date.fromordinal(7 * at + 1 if self.unit == "week" else at)
         else:
@@ -146,18 +148,18 @@ def _week(text: str) -> int | None:
         return None
 
 
-def _second(text: str) -> int | None:
+def _microsecond(text: str) -> int | None:
     if len(text) < 10 or text[4] != "-":
         return None
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _SECOND
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
 _READERS: tuple[tuple[Unit, Callable[[str], int | None]], ...] = (
-    ("year", _year), ("quarter", _quarter), ("month", _month), ("week", _week), ("time", _second),
+    ("year", _year), ("quarter", _quarter), ("month", _month), ("week", _week), ("time", _microsecond),
 )  # fmt: skip
 
 
@@ -174,13 +176,17 @@ def _calendar_scale(cells: Sequence[Any], kind: str, name: str) -> Scale | None:
     return None
 
 
-def _shortened(seconds: tuple[int | None, ...], kind: str, name: str) -> Scale:
-    """Return the scale of times in the largest unit that keeps their differences."""
-    known = {second for second in seconds if second is not None}
-    if any(second % 86_400 for second in known):
-        return Scale("time", seconds, "19" if any(second % 60 for second in known) else "16")
+def _shortened(times: tuple[int | None, ...], kind: str, name: str) -> Scale:
+    """Return the scale of times, in microseconds, in the largest unit that keeps their differences."""
+    known = {time for time in times if time is not None}
+    if any(time % _DAY for time in known):
+        length = next(
+            (length for unit, length in ((1_000_000, "26"), (60_000_000, "19")) if any(time % unit for time in known)),
+            "16",
+        )
+        return Scale("time", times, length)
     first_day = _EPOCH.toordinal()
-    days = tuple(None if second is None else second // 86_400 + first_day for second in seconds)
+    days = tuple(None if time is None else time // _DAY + first_day for time in times)
     dates = {day: date.fromordinal(day) for day in days if day is not None}
     named = {unit for unit, words in _NAMES_OF_UNITS if words.search(name)}
     is_truncated = len(dates) > 1 and (kind == "datetime" or len(dates) > 2 or bool(named))

@@ -11,6 +11,7 @@ from agent.charts.scale import is_year_column, labels_of, scale_of
 from agent.charts.wording import Wish, wish_of
 from agent.errors import PlotSpecInvalid
 from agent.messages import Language, render
+from agent.schema.words import words
 from agent.types import Result
 
 _MIN_ROWS_PER_BOX = 3
@@ -29,39 +30,13 @@ _PARTS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("hour", "час", "小时", "时"), (0, 24)),
 }
 """Range of the integers of a column that ends in the name of a part of a date."""
+_FORMS = {(1, 12): "{}-{:02}", (1, 4): "{}-Q{}"}
+"""The period of a year and a month or quarter."""
 _MEASURE_WORDS = {"per", "avg", "average", "total", "count", "sum", "number", "num", "days", "hours"}
-_IDENTIFIER_WORDS = {
-    "id",
-    "ids",
-    "code",
-    "zip",
-    "postcode",
-    "sku",
-    "номер",
-    "код",
-    "индекс",
-    "编号",
-    "编码",
-    "代码",
-    "邮编",
-    "学号",
-    "工号",
-}
-_COUNT_WORDS = {
-    "count",
-    "cnt",
-    "n",
-    "number",
-    "num",
-    "frequency",
-    "количество",
-    "число",
-    "数量",
-    "人数",
-    "个数",
-    "次数",
-    "频数",
-}
+_IDENTIFIER_WORDS = frozenset(
+    "id ids code zip postcode sku year yr номер код индекс год 编号 编码 代码 邮编 学号 工号 年 年份".split()
+)
+_COUNT_WORDS = frozenset("count cnt n number num frequency количество число 数量 人数 个数 次数 频数".split())
 
 
 @dataclass(frozen=True)
@@ -110,58 +85,54 @@ class _Selector:
         for at, name in enumerate(result["columns"]):
             if result["columns"].count(name) == 1 and type_of_column(result, name) != "null":
                 self._role(at, name).append(name)
-        self._single_values: dict[str, bool] = {}
 
     def _role(self, at: int, name: str) -> list[str]:
         """Return the list of columns that the column belongs to."""
         kind, cells = type_of_column(self.result, name), column(self.result, name)
         if is_year_column(name, cells, kind):
             return self.times
-        words = _NAME_WORD.findall(_CAMEL.sub(" ", name).lower())
+        name_words = _name_words(name)
         if kind in NUMERIC:
-            low, high = _PARTS.get(words[-1] if words else "", (1, 0))
-            known = [cell for cell in cells if cell is not None]
-            if all(isinstance(cell, int) and low <= cell <= high for cell in known) and not _MEASURE_WORDS & set(words):
+            low, high = _PARTS.get(name_words[-1], (1, 0))
+            is_part = all(isinstance(cell, int) and low <= cell <= high for cell in cells if cell is not None)
+            if at in self.keys or is_part and not _MEASURE_WORDS & set(name_words):
                 return self.parts
-            if at in self.keys:
-                return self.parts
-            return self.identifiers if _IDENTIFIER_WORDS & set(words) else self.measures
+            return self.identifiers if _IDENTIFIER_WORDS & set(name_words) else self.measures
         scale = scale_of(self.result, name)
         if scale and scale.is_calendar:
             return self.times
         return self.parts if places_in_cycle([cell for cell in cells if cell is not None]) else self.categories
 
     def select(self) -> Selection | None:
-        if not self.measures and len(self.identifiers) > (0 if self._dimensions() else 1):
-            self.measures = [self.identifiers.pop()]
-        if not self.measures and len(self.parts) > 1:
-            self.measures = [self.parts.pop()]
-        if not self.measures:
+        self._find_measures()
+        if not self.measures or not self.result["rows"]:
             return None
         if len(self.result["rows"]) == 1:
             if len(self.measures) < 2:
                 return None
             self._melt([])
-        elif not self.result["rows"]:
-            return None
         self._join_year_and_part()
         dimensions = self._needed(self._dimensions())
         if len(dimensions) > 1 and len(self.measures) > 1:
             dimensions = self._one_measure_for(dimensions)
-        for kind in self.wish.types:
+        hints = [kind for kind in self.wish.hints if self._suits(kind, dimensions)]
+        for kind in (*self.wish.types, *hints):
             spec = self._spec(kind, dimensions)
-            if spec and _fits(spec, self.result):
-                return self._selection(spec)
-        for kind in self.wish.hints:
-            spec = self._spec(kind, dimensions) if self._suits(kind, dimensions) else None
             if spec and _fits(spec, self.result):
                 return self._selection(spec)
         spec = self._default(dimensions)
         if spec is None or not _fits(spec, self.result):
             return None
-        if self.wish.types and spec.chart_type not in self.wish.types:
+        if self.wish.types:
             self.notes.append(render("chart_other_type", self.language))
         return self._selection(spec)
+
+    def _find_measures(self) -> None:
+        """Take the last number that could be a key or a part of a date as the measure if there is no other number."""
+        if not self.measures and len(self.identifiers) > (0 if self._dimensions() else 1):
+            self.measures = [self.identifiers.pop()]
+        if not self.measures and len(self.parts) > 1:
+            self.measures = [self.parts.pop()]
 
     def _selection(self, spec: PlotSpec) -> Selection:
         shown = [name for name in [spec.x, *spec.y] if name in self.measures]
@@ -231,8 +202,7 @@ class _Selector:
         years = [name for name in self.times if is_year_column(name, column(self.result, name), "integer")]
         for name in self.parts:
             cells = column(self.result, name)
-            last = (_NAME_WORD.findall(_CAMEL.sub(" ", name).lower()) or [""])[-1]
-            form = {(1, 12): "{}-{:02}", (1, 4): "{}-Q{}"}.get(_PARTS.get(last, (0, 0)))
+            form = _FORMS.get(_PARTS.get(_name_words(name)[-1], (0, 0)))
             if len(years) != 1 or form is None or None in cells or None in column(self.result, years[0]):
                 continue
             if not all(isinstance(cell, int) for cell in cells):
@@ -282,7 +252,7 @@ class _Selector:
             return dimensions
         x, series = self._axes(dimensions)
         if len(set(labels_of(self.result, series))) * len(self.measures) > MAX_SERIES:
-            named = [name for name in self.measures if axis_title(name, "en").lower() in self.wording.lower()]
+            named = [name for name in self.measures if words(name) and words(name) <= words(self.wording)]
             first = (named or self.measures)[0]
             # The other measures are still counted for the note.
             self.measures = [first, *(name for name in self.measures if name != first)]
@@ -303,7 +273,7 @@ class _Selector:
         return (second, first) if sizes[0] <= MAX_SERIES < sizes[1] else (first, second)
 
     def _make(self, kind: ChartType, x: str, y: Sequence[str] = (), **options: object) -> PlotSpec:
-        data = {"chart_type": kind, "title": self.title, "x": x, "y": list(y), **options}
+        data = {"chart_type": kind, "title": self.title, "x": x, **({"y": list(y)} if y else {}), **options}
         return PlotSpec.model_validate(data)
 
     def _default(self, dimensions: Sequence[str]) -> PlotSpec | None:
@@ -326,26 +296,17 @@ class _Selector:
 
     def _spec(self, kind: ChartType, dimensions: Sequence[str]) -> PlotSpec | None:
         """Return the spec of a chart of this type, or None if the columns do not allow it."""
-        if kind == "histogram":
-            return self._histogram(dimensions)
-        if kind == "scatter":
-            return self._scatter(dimensions)
-        if kind == "box":
-            return self._box(dimensions)
         if kind == "pie":
             return self._make(kind, dimensions[0], self.measures[:1]) if len(dimensions) == 1 else None
-        if kind == "heatmap":
-            if len(dimensions) == 1 and len(self.measures) > 1:
-                dimensions = [dimensions[0], self._melt(dimensions)]
-            if len(dimensions) != 2:
-                return None
-            x, series = self._axes(dimensions)
-            return self._make(kind, x, self.measures[:1], series=series)
-        if not dimensions and kind in {"line", "area"} and len(self.measures) > 1:
-            # A line over numbers, such as a price over a quantity.
-            return self._make(kind, self.measures[0], self.measures[1 : MAX_SERIES + 1])
+        special = {"histogram": self._histogram, "scatter": self._scatter, "box": self._box, "heatmap": self._heatmap}
+        return special[kind](dimensions) if kind in special else self._along(kind, dimensions)
+
+    def _along(self, kind: ChartType, dimensions: Sequence[str]) -> PlotSpec | None:
+        """Return a line, area or bar chart along the first dimension."""
         if not dimensions:
-            return None
+            # A line over numbers, such as a demand over a price.
+            is_line = kind != "bar" and len(self.measures) > 1
+            return self._make(kind, self.measures[0], self.measures[1 : MAX_SERIES + 1]) if is_line else None
         stacked = self.wish.stacked and kind in {"bar", "area"}
         options = {"stacked": stacked, "horizontal": self.wish.horizontal and kind == "bar"}
         if len(dimensions) == 1:
@@ -353,16 +314,24 @@ class _Selector:
         x, series = self._axes(dimensions)
         return self._make(kind, x, self.measures[:1], series=series, **options)
 
+    def _heatmap(self, dimensions: Sequence[str]) -> PlotSpec | None:
+        """Return a heatmap of two dimensions, or of one dimension and the names of several measures."""
+        if len(dimensions) == 1 and len(self.measures) > 1:
+            dimensions = [dimensions[0], self._melt(dimensions)]
+        if len(dimensions) != 2:
+            return None
+        x, series = self._axes(dimensions)
+        return self._make("heatmap", x, self.measures[:1], series=series)
+
     def _histogram(self, dimensions: Sequence[str]) -> PlotSpec | None:
         """Return a histogram, or bars for rows that are counted or grouped already."""
         measure = self.measures[0]
-        words = set(_NAME_WORD.findall(_CAMEL.sub(" ", measure).lower()))
         if len(dimensions) == 1 and self._is_unique(dimensions):
             x = dimensions[0]
             is_grouped = (
                 x in (*self.times, *self.parts) or self.wish.grouped and len(self.result["rows"]) <= 4 * _FEW_ROWS
             )
-            if is_grouped or words & _COUNT_WORDS:
+            if is_grouped or _COUNT_WORDS & set(_name_words(measure)):
                 return self._spec("bar", dimensions)
         elif len(dimensions) == 2 and self._is_unique(dimensions):
             return self._spec("bar", dimensions)
@@ -372,8 +341,7 @@ class _Selector:
 
     def _is_counted(self) -> bool:
         """Return whether the rows hold a number and how often it occurs."""
-        words = set(_NAME_WORD.findall(_CAMEL.sub(" ", self.measures[-1]).lower()))
-        return bool(words & _COUNT_WORDS) and self._is_unique(self.measures[:1])
+        return bool(_COUNT_WORDS & set(_name_words(self.measures[-1]))) and self._is_unique(self.measures[:1])
 
     def _scatter(self, dimensions: Sequence[str]) -> PlotSpec | None:
         if len(self.measures) == 1:
@@ -416,6 +384,11 @@ class _Selector:
             return len(self.measures) == 2 and len(self.result["rows"]) > _FEW_ROWS
         is_raw = not dimensions or len(dimensions) == 1 and self._is_unique(dimensions) and not self.wish.grouped
         return is_raw and len(self.measures) == 1 and len(self.result["rows"]) > 2 * _FEW_ROWS
+
+
+def _name_words(name: str) -> list[str]:
+    """Return the words of the name of a column in lower case; at least one, which may be empty."""
+    return _NAME_WORD.findall(_CAMEL.sub(" ", name).lower()) or [""]
 
 
 def _fits(spec: PlotSpec, result: Result) -> bool:
