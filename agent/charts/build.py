@@ -1,18 +1,21 @@
 """Build the figure of a chart: the cells of a result that a PlotSpec selects, reduced to a readable number."""
 
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.charts.cells import (
     NUMERIC,
     Number,
+    axis_title,
     clean,
     column,
     label,
     number,
     order_of,
     percent,
+    places_in_cycle,
     quantile,
     sort_keys,
     total,
@@ -20,27 +23,75 @@ from agent.charts.cells import (
 )
 from agent.charts.figure import Box, ChartData, Figure, Series
 from agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
+from agent.charts.scale import AxisKind, Scale, labels_of, scale_of
 from agent.messages import Language, render
 from agent.types import Result
 
 MAX_POINTS = 1000
-MAX_CATEGORIES = 100
-_MAX_BOXES = 50
+MAX_PARTS = 7
+"""Maximum number of parts of a pie, including the remainder."""
+_MAX_HEATMAP_COLUMNS = 100
 _MAX_HEATMAP_ROWS = 50
+_MAX_BOXES = 50
+_MAX_BINS = 40
 _SORTED_TYPES = {"line", "area", "heatmap"}
 
 
-def figure_of(result: Result, spec: PlotSpec, language: Language = "en") -> Figure:
-    """Return the figure of a chart, with notes in `language`. Equal arguments give an equal figure.
+def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: Sequence[str] = ()) -> Figure:
+    """Return the figure of a chart, with `notes` and its own notes in `language`. Equal arguments give an equal figure.
 
     Raises:
         PlotSpecInvalid: the spec does not fit the result.
     """
     check_plot_spec(spec, result)
-    notes = Notes(language)
-    data = _DATA.get(spec.chart_type, category_data)(result, spec, notes)
-    y_name = clean(spec.y[0]) if len(spec.y) == 1 else ""
-    return Figure(spec, clean(spec.title), clean(spec.x), y_name, data, notes.texts(result))
+    own = Notes(language)
+    data = _DATA.get(spec.chart_type, category_data)(result, spec, own)
+    x_name, y_name = axis_title(spec.x, language), axis_title(spec.y[0], language) if len(spec.y) == 1 else ""
+    if spec.chart_type == "histogram":
+        y_name = render("axis_count_rows", language)
+    series_name = axis_title(spec.series, language) if spec.series is not None else ""
+    texts = (*map(clean, notes), *own.texts(result))
+    return Figure(spec, clean(spec.title), x_name, y_name, data, texts, series_name)
+
+
+def join_results(results: Mapping[str, Result], spec: PlotSpec) -> tuple[Result, PlotSpec]:
+    """Return the rows of several results as one result, and `spec` with the names of the results as its series.
+
+    Each result needs the columns of `spec`; a series within the results becomes part of the name. The joined result is
+    truncated if one of them is.
+
+    Raises:
+        PlotSpecInvalid: a result does not fit the spec, or the chart has no series or several measures.
+    """
+    for result in results.values():
+        check_plot_spec(spec, result)
+    parts = [spec.x, *spec.y, *([spec.series] if spec.series is not None else [])]
+    name = "series"
+    while name in parts:
+        name += "_"
+    rows = []
+    for title, result in results.items():
+        cells = zip(*(column(result, part) for part in parts), strict=True)
+        for x, *others in cells:
+            inner = [label(others.pop())] if spec.series is not None else []
+            rows.append([x, *others, ", ".join([title, *inner])])
+    first = next(iter(results.values()))
+    joined = Result(
+        columns=[spec.x, *spec.y, name],
+        types=[*(_common_type(list(results.values()), part, first) for part in (spec.x, *spec.y)), "string"],
+        rows=rows,
+        truncated=any(result["truncated"] for result in results.values()),
+    )
+    several = spec.model_copy(update={"series": name})
+    check_plot_spec(several, joined)
+    return joined, several
+
+
+def _common_type(results: Sequence[Result], name: str, first: Result) -> str:
+    types = {type_of_column(result, name) for result in results} - {"null"}
+    if len(types) == 1:
+        return types.pop()
+    return "float" if types and types <= NUMERIC else "string" if types else type_of_column(first, name)
 
 
 class Notes:
@@ -48,17 +99,17 @@ class Notes:
 
     def __init__(self, language: Language) -> None:
         """Start without notes."""
-        self._language = language
+        self.language: Language = language
         self._texts: list[str] = []
-        self._left_out = 0
+        self.left_out = 0
 
     def add(self, code: str, **facts: Any) -> None:
         """Add the message `code` with its parameters."""
-        self._texts.append(render(code, self._language, **facts))
+        self._texts.append(render(code, self.language, **facts))
 
     def other(self, names: Collection[str]) -> str:
         """Return a name for the combined remainder that differs from all of `names`."""
-        name = render("chart_other", self._language)
+        name = render("chart_other", self.language)
         while name in names:
             name += " *"
         return name
@@ -67,13 +118,13 @@ class Notes:
         """Return the cells of a measure in the unit of the chart; count those that are not numbers for the notes."""
         cells = column(result, name)
         values = [number(cell) for cell in cells]
-        self._left_out += sum(cell is not None and value is None for cell, value in zip(cells, values, strict=True))
+        self.left_out += sum(cell is not None and value is None for cell, value in zip(cells, values, strict=True))
         return [percent(value) for value in values] if spec.y_format == "percent" else values
 
     def texts(self, result: Result) -> tuple[str, ...]:
         """Return all notes, including those on omitted cells and a truncated result."""
-        if self._left_out:
-            self.add("chart_left_out", count=self._left_out)
+        if self.left_out:
+            self.add("chart_left_out", count=self.left_out)
         if result["truncated"]:
             self.add("truncated", count=len(result["rows"]))
         return tuple(clean(text) for text in self._texts)
@@ -123,11 +174,15 @@ def largest(weights: Sequence[Number], limit: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Series over labels; `keys` sort the labels, None if they have no natural order."""
+    """Series over places; `keys` sort the places, None if they have no natural order.
+
+    `ordinals` are the places on the scale of x; empty if it has none.
+    """
 
     labels: list[str]
     keys: list[Any] | None
     series: list[Series]
+    ordinals: list[Number | None]
 
     def at(self, places: Sequence[int]) -> "_Grid":
         """Return the grid reduced to `places`, in that order."""
@@ -135,40 +190,105 @@ class _Grid:
             [self.labels[place] for place in places],
             self.keys and [self.keys[place] for place in places],
             [replace(series, values=tuple(series.values[place] for place in places)) for series in self.series],
+            [self.ordinals[place] for place in places] if self.ordinals else [],
         )
 
 
 def category_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
-    """Return the categories and series of a line, area, bar, pie or heatmap; `notes` receives each reduction.
+    """Return the data of a line, area, bar, pie or heatmap; `notes` receives each reduction.
 
     Lines, areas, heatmaps and charts with `series` are sorted by x if x has a natural order; other charts keep the
-    order of the rows.
+    order of the rows. Missing periods are empty places. If most periods have no row, lines and areas have positions
+    along a time axis instead of categories, and so do lines over uneven numbers.
     """
-    grid = _by_measure(result, spec, notes) if spec.series is None else _by_series(result, spec, notes)
+    scale = scale_of(result, spec.x)
+    grid = _by_measure(result, spec, scale, notes) if spec.series is None else _by_series(result, spec, scale, notes)
     if grid.keys and (spec.series is not None or spec.chart_type in _SORTED_TYPES):
         grid = grid.at(sorted(range(len(grid.labels)), key=grid.keys.__getitem__))
     grid = _limit_series(grid, spec, notes)
-    grid = _limit_parts(grid, spec, notes) if spec.chart_type == "pie" else _limit_places(grid, spec, notes)
+    calendar = scale if scale and scale.is_calendar else None
+    if spec.chart_type == "pie":
+        grid = _limit_parts(grid, spec, notes)
+    elif spec.chart_type == "heatmap":
+        grid = _limit_columns(_with_gaps(grid, calendar, notes) or grid, spec, notes)
+    elif spec.chart_type == "bar":
+        grid = _with_gaps(grid, calendar, notes) or grid
+    else:
+        return _along_line(grid, scale, spec, notes)
     return ChartData(tuple(grid.labels), tuple(grid.series))
 
 
-def _by_measure(result: Result, spec: PlotSpec, notes: Notes) -> _Grid:
+def _by_measure(result: Result, spec: PlotSpec, scale: Scale | None, notes: Notes) -> _Grid:
     cells = column(result, spec.x)
-    series = [Series(clean(name), tuple(notes.numbers(result, spec, name))) for name in spec.y]
-    return _Grid([label(cell) for cell in cells], sort_keys(cells, type_of_column(result, spec.x)), series)
+    series = [Series(axis_title(name, notes.language), tuple(notes.numbers(result, spec, name))) for name in spec.y]
+    keys = sort_keys(cells, type_of_column(result, spec.x))
+    return _Grid(labels_of(result, spec.x), keys, series, list(scale.ordinals) if scale else [])
 
 
-def _by_series(result: Result, spec: PlotSpec, notes: Notes) -> _Grid:
+def _by_series(result: Result, spec: PlotSpec, scale: Scale | None, notes: Notes) -> _Grid:
     cells, split = column(result, spec.x), column(result, spec.series or "")
-    labels, names = [label(cell) for cell in cells], [label(cell) for cell in split]
+    labels, names = labels_of(result, spec.x), labels_of(result, spec.series or "")
     first = {text: at for at, text in reversed(list(enumerate(labels)))}
     places = sorted(first, key=first.__getitem__)
     keys = sort_keys(cells, type_of_column(result, spec.x))
     values = dict(zip(zip(labels, names, strict=True), notes.numbers(result, spec, spec.y[0]), strict=True))
-    if spec.chart_type == "heatmap":
+    if spec.chart_type == "heatmap" or places_in_cycle(split) or scale_of(result, spec.series or ""):
         names = [names[at] for at in order_of(split, type_of_column(result, spec.series or ""))]
     series = [Series(name, tuple(values.get((place, name)) for place in places)) for name in dict.fromkeys(names)]
-    return _Grid(places, keys and [keys[first[place]] for place in places], series)
+    at = [first[place] for place in places]
+    ordinals = [scale.ordinals[place] for place in at] if scale else []
+    return _Grid(places, keys and [keys[place] for place in at], series, ordinals)
+
+
+def _with_gaps(grid: _Grid, scale: Scale | None, notes: Notes) -> _Grid | None:
+    """Return the grid with an empty place for each missing step; None if x has no steps in ascending order."""
+    known = [ordinal for ordinal in grid.ordinals if ordinal is not None]
+    if scale is None or any(later <= earlier for earlier, later in zip(known, known[1:], strict=False)):
+        return None
+    steps = scale.steps(MAX_POINTS)
+    if steps is None:
+        return None
+    where = {ordinal: at for at, ordinal in enumerate(grid.ordinals)}
+    places = [*(where.get(step) for step in steps), *([where[None]] if None in where else [])]
+    missing = places.count(None)
+    if not missing:
+        return grid
+    notes.add("chart_gaps", count=missing)
+    series = [
+        replace(part, values=tuple(None if at is None else part.values[at] for at in places)) for part in grid.series
+    ]
+    labels = [scale.label(steps[index]) if at is None else grid.labels[at] for index, at in enumerate(places)]
+    return _Grid(labels, None, series, [*steps, *([None] if None in where else [])])
+
+
+def _along_line(grid: _Grid, scale: Scale | None, spec: PlotSpec, notes: Notes) -> ChartData:
+    """Return lines over categories if the places of x are even, otherwise over positions along an axis."""
+    even = _with_gaps(grid, scale, notes)
+    count = len((even or grid).labels)
+    if scale is None or (even and count <= MAX_POINTS) or spec.stacked:
+        sampled_grid = _sample_places(even or grid, notes)
+        return ChartData(tuple(sampled_grid.labels), tuple(sampled_grid.series))
+    without = grid.ordinals.count(None)
+    if without:
+        notes.add("chart_without_x", count=without, column=axis_title(spec.x, notes.language))
+        grid = grid.at([at for at, ordinal in enumerate(grid.ordinals) if ordinal is not None])
+    grid = _sample_places(grid, notes)
+    positions = [scale.position(ordinal) for ordinal in grid.ordinals if ordinal is not None]
+    series = []
+    for part in grid.series:
+        # With several series, a place without a value belongs to another one; it must not interrupt this line.
+        kept = [at for at, value in enumerate(part.values) if value is not None or len(grid.series) == 1]
+        series.append(Series(part.name, tuple(part.values[at] for at in kept), tuple(positions[at] for at in kept)))
+    return ChartData((), tuple(series), axis=scale.axis)
+
+
+def _sample_places(grid: _Grid, notes: Notes) -> _Grid:
+    count = len(grid.labels)
+    if count <= MAX_POINTS:
+        return grid
+    places = sampled(count, MAX_POINTS, set[int]().union(*(extremes(series.values) for series in grid.series)))
+    notes.add("chart_sampled", count=count, shown=len(places))
+    return grid.at(places)
 
 
 def _weight(values: Sequence[Number | None]) -> Number:
@@ -180,7 +300,7 @@ def _limit_series(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     count = len(grid.series)
     if count <= limit:
         return grid
-    weights, name = [_weight(series.values) for series in grid.series], clean(spec.series or "")
+    weights, name = [_weight(series.values) for series in grid.series], axis_title(spec.series or "", notes.language)
     if spec.chart_type == "heatmap":
         notes.add("chart_largest", count=count, shown=limit, column=name)
         return replace(grid, series=[grid.series[at] for at in largest(weights, limit)])
@@ -196,30 +316,30 @@ def _limit_parts(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     """Drop the parts of a pie without a value and add up the small ones."""
     grid = grid.at([at for at, value in enumerate(grid.series[0].values) if value is not None])
     count = len(grid.labels)
-    if count <= MAX_SERIES:
+    if count <= MAX_PARTS:
         return grid
     values = grid.series[0].values
-    top = largest([value or 0 for value in values], MAX_SERIES - 1)
+    top = largest([value or 0 for value in values], MAX_PARTS - 1)
     other = notes.other(grid.labels)
-    notes.add("chart_rest_added", count=count, shown=len(top), column=clean(spec.x), other=other)
+    name = axis_title(spec.x, notes.language)
+    notes.add("chart_rest_added", count=count, shown=len(top), column=name, other=other)
     rest = total([value for at, value in enumerate(values) if at not in top])
     reduced = grid.at(top)
     parts = replace(reduced.series[0], values=(*reduced.series[0].values, rest))
-    return _Grid([*reduced.labels, other], None, [parts])
+    return _Grid([*reduced.labels, other], None, [parts], [])
 
 
-def _limit_places(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
-    limit = MAX_POINTS if spec.chart_type in {"line", "area"} else MAX_CATEGORIES
+def _limit_columns(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     count = len(grid.labels)
-    if count <= limit:
+    if count <= _MAX_HEATMAP_COLUMNS:
         return grid
-    if grid.keys or limit == MAX_POINTS:
-        places = sampled(count, limit, set[int]().union(*(extremes(series.values) for series in grid.series)))
+    if grid.keys or grid.ordinals:
+        places = sampled(count, _MAX_HEATMAP_COLUMNS)
         notes.add("chart_sampled", count=count, shown=len(places))
     else:
         rows = zip(*(series.values for series in grid.series), strict=True)
-        places = largest([_weight(values) for values in rows], limit)
-        notes.add("chart_largest", count=count, shown=len(places), column=clean(spec.x))
+        places = largest([_weight(values) for values in rows], _MAX_HEATMAP_COLUMNS)
+        notes.add("chart_largest", count=count, shown=len(places), column=axis_title(spec.x, notes.language))
     return grid.at(places)
 
 
@@ -229,35 +349,42 @@ def _limit_places(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
 def scatter_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     """Return the points of a scatter by series; `notes` receives each reduction. Rows without x or y have no point.
 
-    A numeric x is used as it is; texts and times become categories, in their natural order or that of the rows.
+    Numbers and times have positions along their axis; texts become categories, in the order of the rows.
     """
-    places, labels = _places(result, spec)
+    places, labels, axis = _places(result, spec)
+    if None in places:
+        notes.add("chart_without_x", count=places.count(None), column=axis_title(spec.x, notes.language))
     series = _sample_points(_limit_scatter_series(_scatter_series(result, spec, places, notes), spec, notes), notes)
     if not labels:
-        return ChartData((), tuple(series))
+        return ChartData((), tuple(series), axis=axis)
     positions = sorted({place for part in series for place in part.at})
     renumbered = {place: at for at, place in enumerate(positions)}
     renumbered_series = [replace(part, at=tuple(renumbered[place] for place in part.at)) for part in series]
     return ChartData(tuple(labels[int(place)] for place in positions), tuple(renumbered_series))
 
 
-def _places(result: Result, spec: PlotSpec) -> tuple[list[Number | None], list[str]]:
-    """Return the position of each row along x, and the labels of the categories, none for a numeric x."""
-    cells, kind = column(result, spec.x), type_of_column(result, spec.x)
+def _places(result: Result, spec: PlotSpec) -> tuple[list[Number | None], list[str], AxisKind]:
+    """Return the position of each row along x, the labels of the categories if x has them, and the kind of axis."""
+    cells, kind, scale = column(result, spec.x), type_of_column(result, spec.x), scale_of(result, spec.x)
+    if scale:
+        return [None if at is None else scale.position(at) for at in scale.ordinals], [], scale.axis
     if kind in NUMERIC:
-        return [number(cell) for cell in cells], []
+        return [number(cell) for cell in cells], [], "value"
     labels = list(dict.fromkeys(label(cells[at]) for at in order_of(cells, kind)))
     where = {text: at for at, text in enumerate(labels)}
-    return [where[label(cell)] for cell in cells], labels
+    return [where[label(cell)] for cell in cells], labels, "category"
 
 
 def _scatter_series(result: Result, spec: PlotSpec, places: list[Number | None], notes: Notes) -> list[Series]:
     if spec.series is None:
-        return [_series_of_pairs(clean(name), places, notes.numbers(result, spec, name)) for name in spec.y]
+        return [
+            _series_of_pairs(axis_title(name, notes.language), places, notes.numbers(result, spec, name))
+            for name in spec.y
+        ]
     values = notes.numbers(result, spec, spec.y[0])
     groups: dict[str, list[int]] = {}
-    for row, cell in enumerate(column(result, spec.series)):
-        groups.setdefault(label(cell), []).append(row)
+    for row, name in enumerate(labels_of(result, spec.series)):
+        groups.setdefault(name, []).append(row)
     return [
         _series_of_pairs(name, [places[row] for row in rows], [values[row] for row in rows])
         for name, rows in groups.items()
@@ -274,7 +401,13 @@ def _limit_scatter_series(series: list[Series], spec: PlotSpec, notes: Notes) ->
         return series
     top = largest([len(part.at) for part in series], MAX_SERIES - 1)
     other = notes.other([part.name for part in series])
-    notes.add("chart_rest_joined", count=len(series), shown=len(top), column=clean(spec.series or ""), other=other)
+    notes.add(
+        "chart_rest_joined",
+        count=len(series),
+        shown=len(top),
+        column=axis_title(spec.series or "", notes.language),
+        other=other,
+    )
     rest = [part for at, part in enumerate(series) if at not in top]
     remainder = Series(
         other, tuple(y for part in rest for y in part.values), tuple(x for part in rest for x in part.at)
@@ -308,11 +441,10 @@ def box_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
 
 
 def _groups(result: Result, spec: PlotSpec, notes: Notes) -> dict[str, list[Number]]:
-    cells = column(result, spec.x)
-    values = notes.numbers(result, spec, spec.y[0])
+    labels, values = labels_of(result, spec.x), notes.numbers(result, spec, spec.y[0])
     groups: dict[str, list[Number]] = {}
-    for row in order_of(cells, type_of_column(result, spec.x)):
-        value, group = values[row], groups.setdefault(label(cells[row]), [])
+    for row in order_of(column(result, spec.x), type_of_column(result, spec.x)):
+        value, group = values[row], groups.setdefault(labels[row], [])
         if value is not None:
             group.append(value)
     return groups
@@ -324,7 +456,9 @@ def _limit_groups(groups: dict[str, list[Number]], spec: PlotSpec, notes: Notes)
     names = list(groups)
     top = [names[at] for at in largest([len(values) for values in groups.values()], _MAX_BOXES - 1)]
     other = notes.other(names)
-    notes.add("chart_rest_joined", count=len(names), shown=len(top), column=clean(spec.x), other=other)
+    notes.add(
+        "chart_rest_joined", count=len(names), shown=len(top), column=axis_title(spec.x, notes.language), other=other
+    )
     rest = [value for name in names if name not in top for value in groups[name]]
     return {**{name: groups[name] for name in top}, other: rest}
 
@@ -355,4 +489,47 @@ def _sample_outliers(boxes: list[Box | None], notes: Notes) -> list[Box | None]:
     return fewer
 
 
-_DATA = {"scatter": scatter_data, "box": box_data}
+# Histogram
+
+
+def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
+    """Return the bins of the numbers in x as categories, and the number of rows in each as one series.
+
+    Bins have equal widths of 1, 2 or 5 times a power of ten, about as many as the rules of Freedman and Diaconis
+    (1981) and Sturges (1926) give. A bin holds its lower bound, and the last one also its upper bound. Few different integers have
+    a bin each.
+    """
+    values = sorted(value for value in notes.numbers(result, spec, spec.x) if value is not None)
+    without = len(result["rows"]) - len(values) - notes.left_out
+    if without:
+        notes.add("chart_without_x", count=without, column=axis_title(spec.x, notes.language))
+    name = render("axis_count_rows", notes.language)
+    if not values:
+        return ChartData((), (Series(name, ()),))
+    low, high = values[0], values[-1]
+    if all(isinstance(value, int) for value in values) and high - low < MAX_PARTS * 3:
+        span = range(int(low), int(high) + 1)
+        return ChartData(tuple(map(str, span)), (Series(name, tuple(values.count(at) for at in span)),))
+    width = _bin_width(values)
+    start = math.floor(low / width)
+    count = max(1, math.ceil(high / width) - start)
+    sums = [0] * count
+    for value in values:
+        sums[min(count - 1, max(0, math.floor(value / width) - start))] += 1
+    bounds = [f"{(start + at) * width:.10g}" for at in range(count + 1)]
+    labels = tuple(f"{bounds[at]} – {bounds[at + 1]}" for at in range(count))
+    return ChartData(labels, (Series(name, tuple(sums)),))
+
+
+def _bin_width(values: Sequence[Number]) -> float:
+    """Return the width of the bins of sorted values: of the two rules the smaller, rounded to a plain number."""
+    span = float(values[-1] - values[0])
+    spread = float(quantile(values, 0.75) - quantile(values, 0.25))
+    widths = [2 * spread / len(values) ** (1 / 3), span / (math.log2(len(values)) + 1)]
+    wanted = max(min((width for width in widths if width > 0), default=0.0), span / _MAX_BINS)
+    wanted = wanted or abs(float(values[0])) or 1.0
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return min((factor * power for factor in (1, 2, 5, 10)), key=lambda width: abs(math.log(width / wanted)))
+
+
+_DATA = {"scatter": scatter_data, "box": box_data, "histogram": histogram_data}

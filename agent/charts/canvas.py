@@ -13,12 +13,13 @@ import pylopdf_fonts_zh_cn
 from cycler import cycler
 from matplotlib import font_manager, style
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from agent.charts.build import sampled
 from agent.charts.cells import Number
-from agent.charts.figure import COLOURS, Figure
+from agent.charts.figure import COLOURS, Figure, Series, shares
+from agent.charts.scale import time_format
 from agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
@@ -26,9 +27,17 @@ _NOTE_COLUMNS = 150
 _NAME_COLUMNS = 30
 _LEGEND_COLUMNS = 4
 _TICK_COLUMNS = 20
-_MAX_TICKS = 20
+_AXIS_COLUMNS = 130
+"""Width of the x axis in characters of its labels."""
+_PERIOD_COLUMNS = 24
+_WRAPPED_LABELS = 10
+_MAX_TICKS = 24
 _MARKED_POINTS = 100
 _GROUP_WIDTH = 0.8
+_PIE_LABEL_HEIGHT = 0.13
+_PIE_COLUMNS = 26
+_DAY = 86_400_000
+"""Milliseconds of a day, the unit of matplotlib's dates."""
 _STYLE = Lock()
 """matplotlib's style is global to the process; drawing two charts at once would mix their fonts."""
 
@@ -52,7 +61,7 @@ def canvas_of(figure: Figure, lettering: "Lettering") -> Canvas:
     canvas.suptitle(lettering.fitted(figure.title, _TITLE_COLUMNS), fontsize=14)
     notes = "\n".join(lettering.fitted(note, _NOTE_COLUMNS) for note in figure.notes)
     axes.set_title(notes, fontsize=8, color="dimgray", loc="left")
-    if figure.spec.chart_type not in {"heatmap", "pie", "box"}:
+    if figure.spec.chart_type not in {"heatmap", "pie", "box"} and figure.names != [figure.y_name]:
         _add_legend(canvas, axes, figure, lettering)
     return canvas
 
@@ -71,7 +80,7 @@ def _add_legend(canvas: Canvas, axes: Axes, figure: Figure, lettering: "Letterin
 def _chart_style(figure: Figure) -> Iterator[set[str]]:
     """Set fonts and colours; yield the characters that no font has."""
     categories = figure.data.categories
-    texts = [figure.title, figure.x_name, figure.y_name, figure.spec.series or "", *figure.notes, *categories]
+    texts = [figure.title, figure.x_name, figure.y_name, figure.series_name, *figure.notes, *categories]
     families, missing = families_for("".join([*texts, *figure.names]))
     settings = {"font.family": families, "text.parse_math": False, "axes.prop_cycle": cycler(color=COLOURS)}
     with _STYLE, style.context(["default", settings]):
@@ -88,6 +97,18 @@ class Lettering:
         """Replace each character of `missing` by U+FFFD."""
         self._missing = dict.fromkeys(map(ord, missing), "\ufffd")
 
+    def wrapped(self, text: str, columns: int) -> str:
+        """Return `text` on at most two lines of `columns` columns, broken at a space or after a wide character."""
+        flat = one_line(text, 2 * columns + 2)
+        if _columns(flat) <= columns:
+            return self.fitted(flat, columns)
+        end = next(at for at in range(len(flat), -1, -1) if _columns(flat[:at]) <= columns)
+        space = flat.rfind(" ", 0, end + 1)
+        if space <= 0 and east_asian_width(flat[max(0, end - 1)]) not in "WF":
+            return self.fitted(flat, columns)
+        cut = space if space > 0 else end
+        return f"{self.fitted(flat[:cut], columns)}\n{self.fitted(flat[cut:].strip(), columns)}"
+
     def fitted(self, text: str, columns: int) -> str:
         """Return `text` on one line, cut to `columns` columns; a wide (Chinese) character takes two."""
         flat = one_line(text, columns + 1)
@@ -98,6 +119,11 @@ class Lettering:
                 flat = flat[:at] + "…"
                 break
         return flat.translate(self._missing)
+
+
+def _columns(text: str) -> int:
+    """Return the width of `text`; a wide (Chinese) character takes two columns."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def families_for(text: str) -> tuple[list[str], set[str]]:
@@ -138,19 +164,20 @@ def _installed_fonts() -> list[tuple[str, str]]:
 
 
 def _lines(axes: Axes, figure: Figure, lettering: Lettering) -> None:
-    places = range(len(figure.data.categories))
     for series in figure.data.series:
+        places = _positions(series, figure)
         axes.plot(places, _numbers(series.values), **_marker(len(places)))
     _label_axes(axes, figure, lettering)
 
 
 def _areas(axes: Axes, figure: Figure, lettering: Lettering) -> None:
-    places = range(len(figure.data.categories))
-    base = np.zeros(len(places))
+    base = np.zeros(len(figure.data.categories))
     for series in figure.data.series:
-        top = base + _numbers(series.values)
+        places = _positions(series, figure)
+        start = base if figure.spec.stacked else np.zeros(len(places))
+        top = start + _numbers(series.values)
         (line,) = axes.plot(places, top, **_marker(len(places)))
-        axes.fill_between(places, base, top, color=line.get_color(), alpha=0.4)
+        axes.fill_between(places, start, top, color=line.get_color(), alpha=0.4)
         if figure.spec.stacked:
             base = base + np.nan_to_num(_numbers(series.values))
     _label_axes(axes, figure, lettering)
@@ -159,7 +186,7 @@ def _areas(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 def _bars(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     spec, data = figure.spec, figure.data
     group_size = 1 if spec.stacked else len(data.series)
-    width = _GROUP_WIDTH / group_size
+    width = (0.96 if spec.chart_type == "histogram" else _GROUP_WIDTH) / group_size
     rise, fall = np.zeros(len(data.categories)), np.zeros(len(data.categories))
     for at, series in enumerate(data.series):
         lengths = _numbers(series.values)
@@ -175,16 +202,41 @@ def _bars(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 
 def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     (parts,) = figure.data.series
+    values = [value or 0 for value in parts.values]
+    wedges, *_ = axes.pie(_numbers(values), startangle=90, counterclock=False)
     labels = [
-        f"{lettering.fitted(name, _TICK_COLUMNS)}: {_format_value(value or 0, figure.unit)}"
-        for name, value in zip(figure.names, parts.values, strict=True)
+        f"{lettering.fitted(name, _PIE_COLUMNS)}: {share}"
+        for name, share in zip(figure.names, shares(values), strict=True)
     ]
-    axes.pie(_numbers(parts.values), labels=labels, startangle=90, counterclock=False)
+    axes.set(xlim=(-2.4, 2.4), ylim=(-1.3, 1.3), aspect="equal")
+    middles = [np.deg2rad((wedge.theta1 + wedge.theta2) / 2) for wedge in wedges]
+    for side in (-1, 1):
+        own = [at for at, angle in enumerate(middles) if (1 if np.cos(angle) >= 0 else -1) == side]
+        own.sort(key=lambda at: -np.sin(middles[at]))
+        heights = _spread([1.15 * np.sin(middles[at]) for at in own], _PIE_LABEL_HEIGHT)
+        for at, height in zip(own, heights, strict=True):
+            axes.annotate(
+                labels[at],
+                xy=(np.cos(middles[at]), np.sin(middles[at])),
+                xytext=(1.25 * side, height),
+                ha="left" if side > 0 else "right",
+                va="center",
+                arrowprops={"arrowstyle": "-", "color": "gray", "linewidth": 0.8},
+            )
+
+
+def _spread(heights: Sequence[float], distance: float) -> list[float]:
+    """Return descending `heights` moved apart to at least `distance`, about their middle."""
+    placed: list[float] = []
+    for height in heights:
+        placed.append(min(height, placed[-1] - distance) if placed else height)
+    excess = max(0.0, -1.2 - placed[-1]) if placed else 0.0
+    return [height + excess for height in placed]
 
 
 def _scatter(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     for series in figure.data.series:
-        axes.scatter(series.at, _numbers(series.values), s=16)
+        axes.scatter(_positions(series, figure), _numbers(series.values), s=16)
     _label_axes(axes, figure, lettering)
 
 
@@ -197,7 +249,7 @@ def _heatmap(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     _tick(axes, "x", data.categories, lettering)
     _tick(axes, "y", figure.names, lettering)
     axes.set_xlabel(lettering.fitted(figure.x_name, _NAME_COLUMNS))
-    axes.set_ylabel(lettering.fitted(figure.spec.series or "", _NAME_COLUMNS))
+    axes.set_ylabel(lettering.fitted(figure.series_name, _NAME_COLUMNS))
 
 
 def _boxes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
@@ -206,17 +258,36 @@ def _boxes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         {"whislo": b.low, "q1": b.lower, "med": b.middle, "q3": b.upper, "whishi": b.high, "fliers": b.outliers}
         for _, b in boxes
     ]
-    axes.bxp(stats, positions=[at for at, _ in boxes], widths=0.6, manage_ticks=False)
+    fill = {"facecolor": COLOURS[0], "alpha": 0.4}
+    axes.bxp(
+        stats,
+        positions=[at for at, _ in boxes],
+        widths=0.6,
+        manage_ticks=False,
+        patch_artist=True,
+        boxprops=fill,
+        medianprops={"color": "black"},
+    )
+    margin = max(0.6, 1.5 - len(figure.data.boxes) / 2)
+    axes.set_xlim(-margin, len(figure.data.boxes) - 1 + margin)
     _label_axes(axes, figure, lettering)
 
 
 _MARKS = {
     "line": _lines, "area": _areas, "bar": _bars, "pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _boxes,
+    "histogram": _bars,
 }  # fmt: skip
 
 
 def _numbers(values: Sequence[Number | None]) -> Any:
     return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def _positions(series: Series, figure: Figure) -> Any:
+    """Return the places of a series along x, times in days."""
+    if figure.data.axis == "time":
+        return np.array(series.at, dtype=float) / _DAY
+    return np.array(series.at, dtype=float) if series.at else np.arange(len(series.values))
 
 
 def _marker(count: int) -> dict[str, Any]:
@@ -228,6 +299,11 @@ def _format_value(value: float, unit: str) -> str:
     return f"{value:,.10g}{unit}"
 
 
+def _plain_value(value: float) -> str:
+    """Return a number along x; four digits, which may be a year, are not grouped."""
+    return f"{value:.10g}" if abs(value) < 10_000 else _format_value(value, "")
+
+
 def _formatter(figure: Figure) -> FuncFormatter:
     return FuncFormatter(lambda value, _: _format_value(value, figure.unit))
 
@@ -236,6 +312,12 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     along, across = ("y", "x") if figure.spec.horizontal else ("x", "y")
     if figure.data.categories:
         _tick(axes, along, figure.data.categories, lettering)
+    elif figure.data.axis == "time":
+        positions = [at for series in figure.data.series for at in series.at]
+        axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))
+        axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))
+    else:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain_value(value)))
     getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
     names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
     axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})
@@ -244,10 +326,32 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 
 
 def _tick(axes: Axes, along: str, names: Sequence[str], lettering: Lettering) -> None:
-    places = sampled(len(names), _MAX_TICKS)
-    labels = [lettering.fitted(names[place], _TICK_COLUMNS) for place in places]
+    """Label every category, or every n-th so that the labels do not overlap."""
     if along == "y":
-        axes.set_yticks(places, labels)
-    else:
-        turned = sum(map(len, labels)) > 80
-        axes.set_xticks(places, labels, rotation=30 if turned else 0, ha="right" if turned else "center")
+        places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)
+        axes.set_yticks(places, [lettering.fitted(names[place], _NAME_COLUMNS) for place in places])
+        return
+    if len(names) <= _WRAPPED_LABELS:
+        # Labels of two lines at most, as wide as their categories.
+        width = _AXIS_COLUMNS // max(1, len(names)) - 2
+        wrapped = [lettering.wrapped(name, width) for name in names]
+        if all("…" not in label or "…" in name for label, name in zip(wrapped, names, strict=True)):
+            axes.set_xticks(range(len(names)), wrapped)
+            return
+    flat = [lettering.fitted(name, _NAME_COLUMNS) for name in names]
+    widest = max(map(_columns, flat), default=1)
+    upright = len(names) * (widest + 2) <= _AXIS_COLUMNS
+    if not upright and widest <= _PERIOD_COLUMNS and _are_ordered(names):
+        # Periods and numbers: fewer labels are clear enough.
+        places = range(0, len(names), -(-len(names) * (widest + 2) // _AXIS_COLUMNS))
+        axes.set_xticks(places, [flat[place] for place in places])
+        return
+    places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)
+    axes.set_xticks(
+        places, [flat[place] for place in places], rotation=0 if upright else 30, ha="center" if upright else "right"
+    )
+
+
+def _are_ordered(names: Sequence[str]) -> bool:
+    """Return whether the labels are numbers or periods, so that those between two labels are clear."""
+    return all(name[:1].isdigit() or name[:1] in "-–" for name in names)

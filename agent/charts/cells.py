@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from agent.messages import Language, render
 from agent.types import Result
 
 Number = int | float
@@ -16,6 +17,22 @@ _LARGEST = 1e100
 """Largest number that is drawn; sums and squares of larger ones could overflow."""
 
 _TEMPORAL = frozenset({"date", "datetime", "time"})
+_CYCLES = (
+    """january february march april may june july august september october november december""",
+    """jan feb mar apr may jun jul aug sep oct nov dec""",
+    """январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь""",
+    """янв фев мар апр май июн июл авг сен окт ноя дек""",
+    """1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月""",
+    """一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月""",
+    """monday tuesday wednesday thursday friday saturday sunday""",
+    """mon tue wed thu fri sat sun""",
+    """понедельник вторник среда четверг пятница суббота воскресенье""",
+    """пн вт ср чт пт сб вс""",
+    """周一 周二 周三 周四 周五 周六 周日""",
+    """星期一 星期二 星期三 星期四 星期五 星期六 星期日""",
+    """q1 q2 q3 q4""",
+)
+_PLACES_IN_CYCLES = [{name: at for at, name in enumerate(names.split())} for names in _CYCLES]
 _PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2}.*)?|-?Q[1-4]|-W\d{2})?$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -79,6 +96,44 @@ def label(value: Any) -> str:
     return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
+def axis_title(name: str, language: Language) -> str:
+    """Return the name of a column in words.
+
+    Identifiers are split at underscores and capitals; a period at the end and an aggregate become an addition. Names
+    that are words already, such as the headings of a spreadsheet, are returned as they are.
+
+    >>> axis_title("order_date_month", "en"), axis_title("SUM(amount)", "en"), axis_title("Unit price, €", "en")
+    ('Order date, month', 'Amount, total', 'Unit price, €')
+    """
+    text = clean(name).strip()
+    call = _AGGREGATE.fullmatch(text)
+    if call:
+        of = "" if call[2] == "*" else axis_title(call[2], language)
+        kind = "count_rows" if not of else call[1].lower()
+        return render(f"axis_{kind}", language, column=of)
+    bucket = _BUCKET.fullmatch(text)
+    if bucket and (not bucket[1].isascii() or _words(bucket[1])[-1].lower() in _DATES):
+        return render(f"axis_{bucket[2]}", language, column=axis_title(bucket[1], language))
+    if len(text) < 2 or not _IDENTIFIER.fullmatch(text):
+        return text
+    words = _words(text)
+    spelt = [word if word.isupper() and len(words) > 1 and len(word) < 4 else word.lower() for word in words]
+    return " ".join([spelt[0][:1].upper() + spelt[0][1:], *spelt[1:]]) if spelt else text
+
+
+def _words(name: str) -> list[str]:
+    return _CAMEL.sub(" ", name.replace("_", " ")).split() or [""]
+
+
+_AGGREGATE = re.compile(
+    r"(sum|avg|count|min|max)\s*\(\s*(?:distinct\s+)?[\"`\[]?([\w .]+|\*)[\"`\]]?\s*\)", re.IGNORECASE
+)
+_IDENTIFIER = re.compile(r"\w+")
+_CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])")
+_BUCKET = re.compile(r"(.+)_(year|quarter|month|week|day|hour)")
+_DATES = {"date", "time", "at", "on", "day", "datetime", "timestamp", "created", "updated"}
+
+
 def clean(text: str) -> str:
     """Return `text` with unpaired surrogates replaced by U+FFFD, so that it can be encoded as UTF-8."""
     return _SURROGATE.sub("\ufffd", text)
@@ -96,7 +151,21 @@ def sort_keys(values: Sequence[Any], kind: str) -> list[tuple[bool, Any]] | None
         return [(value is None, number(value) or 0) for value in values]
     if kind in _TEMPORAL and all(isinstance(value, str) for value in cells) or are_periods(cells):
         return [(value is None, value or "") for value in values]
-    return None
+    places = places_in_cycle(cells)
+    return [(value is None, "" if value is None else places[value]) for value in values] if places else None
+
+
+def places_in_cycle(cells: Sequence[Any]) -> dict[Any, int] | None:
+    """Return the place of each cell if all are names of months or weekdays in one form; None for other cells.
+
+    >>> places_in_cycle(["Mar", "Jan"])
+    {'Mar': 2, 'Jan': 0}
+    """
+    if not cells or not all(isinstance(cell, str) for cell in cells):
+        return None
+    names = {cell: cell.strip().lower() for cell in cells}
+    places = next((places for places in _PLACES_IN_CYCLES if places.keys() >= set(names.values())), None)
+    return places and {cell: places[name] for cell, name in names.items()}
 
 
 def order_of(values: Sequence[Any], kind: str) -> Sequence[int]:

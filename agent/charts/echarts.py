@@ -4,12 +4,15 @@ The options are built here rather than with pyecharts, which would add three dep
 the data is reduced beforehand, and the defaults of ECharts fit otherwise.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.charts.build import figure_of
-from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series
-from agent.charts.plot_spec import PlotSpec, YFormat, suitable_spec
+from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
+from agent.charts.plot_spec import PlotSpec, YFormat
+from agent.charts.scale import time_format
+from agent.charts.select import select_chart
 from agent.messages import Language, language_of
 from agent.types import AnswerChart, Result
 
@@ -25,25 +28,27 @@ class Chart:
     notes: tuple[str, ...]
 
 
-def draw(result: Result, spec: PlotSpec, language: Language = "en") -> Chart:
-    """Return the chart of `spec`. Equal arguments give equal JSON.
+def draw(result: Result, spec: PlotSpec, language: Language = "en", notes: Sequence[str] = ()) -> Chart:
+    """Return the chart of `spec`, with `notes` before its own notes. Equal arguments give equal JSON.
 
     Raises:
         PlotSpecInvalid: the spec does not fit the result.
     """
-    figure = figure_of(result, spec, language)
+    figure = figure_of(result, spec, language, notes)
     return Chart(spec.chart_type, option_of(figure), figure.notes)
 
 
-def chart_of(result: Result, title: str, wording: str = "") -> AnswerChart | None:
+def chart_of(result: Result, title: str, wording: str = "", keys: Collection[int] = ()) -> AnswerChart | None:
     """Return a suitable chart of a result, or None if the result cannot be charted.
 
-    A chart type named in `wording` (by default the title) is used if it fits. Notes are in the language of `title`.
+    A chart type named in `wording` (by default the title) is used if it fits. Texts are in the language of `title`.
+    `keys` are the positions of columns known to name groups.
     """
-    spec = suitable_spec(result, title, wording or title)
-    if spec is None:
+    language = language_of(title)
+    selection = select_chart(result, title, wording or title, language, keys)
+    if selection is None:
         return None
-    chart = draw(result, spec, language_of(title))
+    chart = draw(selection.result, selection.spec, language, selection.notes)
     return AnswerChart(type=chart.type, option=chart.option)
 
 
@@ -53,7 +58,9 @@ def option_of(figure: Figure) -> Option:
     Names and cells are plain text, never part of a template. Tooltips are rich text, since ECharts' default is HTML.
     """
     title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}
-    return {"title": title, "color": list(COLOURS), **_WRITERS.get(figure.spec.chart_type, _lines)(figure)}
+    # Periods have no time zone; without this, ECharts shows them in that of the reader.
+    clock = {"useUTC": True} if figure.data.axis == "time" else {}
+    return {"title": title, "color": list(COLOURS), **clock, **_WRITERS.get(figure.spec.chart_type, _lines)(figure)}
 
 
 def _tooltip(trigger: str) -> Option:
@@ -73,48 +80,88 @@ def _categories(name: str, labels: tuple[str, ...]) -> Option:
     return {"type": "category", "name": name, "data": list(labels)}
 
 
+_TIME_FIELDS = {"%Y": "{yyyy}", "%m": "{MM}", "%d": "{dd}", "%H": "{HH}", "%M": "{mm}"}
+
+
+def _along(figure: Figure) -> Option:
+    """Return the axis of x: categories, numbers or times."""
+    data = figure.data
+    if data.axis == "category":
+        return _categories(figure.x_name, data.categories)
+    axis = {"type": data.axis, "name": figure.x_name, "scale": True}
+    if data.axis == "value":
+        return axis
+    form = time_format([at for series in data.series for at in series.at])
+    for field, template in _TIME_FIELDS.items():
+        form = form.replace(field, template)
+    return {**axis, "axisLabel": {"formatter": form, "hideOverlap": True}}
+
+
 def _grid(figure: Figure) -> Option:
     """Return margins for title, notes and legend."""
     return {"top": 70 + 16 * len(figure.notes), "bottom": 60, "containLabel": True}
 
 
+_ZOOMED_BARS = 60
+
+
 def _lines(figure: Figure) -> Option:
     spec, data = figure.spec, figure.data
-    along, across = _categories(figure.x_name, data.categories), _values(figure)
+    along, across = _along(figure), _values(figure)
+    is_bar = spec.chart_type in {"bar", "histogram"}
     if spec.horizontal:
         # ECharts draws the first category at the bottom; it belongs at the top.
         axes = {"xAxis": across, "yAxis": {**along, "inverse": True}}
     else:
-        axes = {"xAxis": along, "yAxis": across}
+        axes = {"xAxis": along, "yAxis": {**across, **({"scale": True} if spec.chart_type == "line" else {})}}
     form: Option = {
-        "type": "bar" if spec.chart_type == "bar" else "line",
+        "type": "bar" if is_bar else "line",
         **({"areaStyle": {}} if spec.chart_type == "area" else {}),
         **({"stack": "total"} if spec.stacked else {}),
+        **({"barCategoryGap": "4%"} if spec.chart_type == "histogram" else {}),
     }
-    series = [{"name": part.name, **form, "data": list(part.values)} for part in data.series]
+    series = [{"name": part.name, **form, "data": _points(part)} for part in data.series]
+    # All bars are drawn; where they are too many to be read, the reader can zoom.
+    axis_index = "yAxisIndex" if spec.horizontal else "xAxisIndex"
+    zooms = is_bar and len(data.categories) > _ZOOMED_BARS
     return {
-        "tooltip": _tooltip("axis"), "legend": _legend(figure), "grid": _grid(figure), **axes, "series": series
-    }  # fmt: skip
+        "tooltip": _tooltip("axis"),
+        "legend": _legend(figure),
+        "grid": _grid(figure),
+        **axes,
+        **({"dataZoom": [{"type": "inside", axis_index: 0}]} if zooms else {}),
+        "series": series,
+    }
+
+
+def _points(series: Series) -> list[Any]:
+    if not series.at:
+        return list(series.values)
+    return [list(pair) for pair in zip(series.at, series.values, strict=True)]
 
 
 def _pie(figure: Figure) -> Option:
     values = figure.data.series[0].values
     parts = [{"name": name, "value": value} for name, value in zip(figure.names, values, strict=True)]
-    series = [{"name": figure.y_name, "type": "pie", "radius": "55%", "data": parts}]
+    label = {"formatter": "{b}: {d}%"}
+    series = [
+        {
+            "name": figure.y_name,
+            "type": "pie",
+            "radius": "55%",
+            "percentPrecision": share_digits([value or 0 for value in values]),
+            "label": label,
+            "data": parts,
+        }
+    ]
     return {"tooltip": _tooltip("item"), "legend": _legend(figure), "series": series}
 
 
 def _scatter(figure: Figure) -> Option:
-    data, across = figure.data, {**_values(figure), "scale": True}
-    numbers = {"type": "value", "name": figure.x_name, "scale": True}
-    along = _categories(figure.x_name, data.categories) if data.categories else numbers
-    series = [
-        {"name": part.name, "type": "scatter", "data": [list(pair) for pair in zip(part.at, part.values, strict=True)]}
-        for part in data.series
-    ]
+    series = [{"name": part.name, "type": "scatter", "data": _points(part)} for part in figure.data.series]
     return {
         "tooltip": _tooltip("item"), "legend": _legend(figure), "grid": _grid(figure),
-        "xAxis": along, "yAxis": across, "series": series,
+        "xAxis": _along(figure), "yAxis": {**_values(figure), "scale": True}, "series": series,
     }  # fmt: skip
 
 
@@ -125,7 +172,7 @@ def _heatmap(figure: Figure) -> Option:
     scale: Option = {"type": "continuous", "min": min(values, default=0), "max": max(values, default=0)}
     shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
     unit = {"formatter": f"{{value}}{figure.unit}"} if figure.unit else {}
-    rows = _categories(figure.spec.series or "", tuple(figure.names))
+    rows = _categories(figure.series_name, tuple(figure.names))
     return {
         "tooltip": _tooltip("item"), "grid": _grid(figure),
         "xAxis": _categories(figure.x_name, data.categories), "yAxis": rows,
@@ -167,13 +214,14 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
         across, along = along, across
     is_heatmap, is_pie = chart_type == "heatmap", chart_type == "pie"
     x_name, y_name = along.get("name", ""), series[0]["name"] if is_heatmap or is_pie else across.get("name", "")
+    series_name = across.get("name", "") if is_heatmap else ""
     values = option.get("visualMap", {}) if is_heatmap else across.get("axisLabel", {})
     spec = PlotSpec.model_validate(
         {
             "chart_type": chart_type,
             "x": x_name,
-            "y": y_name,
-            "series": across.get("name") if is_heatmap else None,
+            **({} if chart_type == "histogram" else {"y": y_name}),
+            "series": series_name if is_heatmap else None,
             "stacked": "stack" in series[0],
             "horizontal": horizontal,
             "y_format": _FORMATS.get(values.get("formatter", ""), "number"),
@@ -181,10 +229,15 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
     )
     notes = option["title"].get("subtext", "")
     data = _READERS.get(chart_type, _read_lines)(option, tuple(along.get("data", ())))
-    return Figure(spec, option["title"]["text"], x_name, y_name, data, tuple(notes.split("\n")) if notes else ())
+    data = data._replace(axis=along.get("type", "category"))
+    texts = tuple(notes.split("\n")) if notes else ()
+    return Figure(spec, option["title"]["text"], x_name, y_name, data, texts, series_name)
 
 
 def _read_lines(option: Option, categories: tuple[str, ...]) -> ChartData:
+    is_positioned = option["xAxis"]["type"] != "category" and option["yAxis"]["type"] != "category"
+    if is_positioned:
+        return _read_points(option, categories)
     return ChartData(categories, tuple(Series(part["name"], tuple(part["data"])) for part in option["series"]))
 
 
@@ -194,7 +247,7 @@ def _read_pie(option: Option, _: Any) -> ChartData:
     return ChartData(tuple(part["name"] for part in pie["data"]), (Series(pie["name"], values),))
 
 
-def _read_scatter(option: Option, categories: tuple[str, ...]) -> ChartData:
+def _read_points(option: Option, categories: tuple[str, ...]) -> ChartData:
     series = (
         Series(part["name"], tuple(y for _, y in part["data"]), tuple(x for x, _ in part["data"]))
         for part in option["series"]
@@ -218,4 +271,4 @@ def _read_boxes(option: Option, categories: tuple[str, ...]) -> ChartData:
     return ChartData(categories, boxes=tuple(distributions))
 
 
-_READERS = {"pie": _read_pie, "scatter": _read_scatter, "heatmap": _read_heatmap, "box": _read_boxes}
+_READERS = {"pie": _read_pie, "scatter": _read_points, "heatmap": _read_heatmap, "box": _read_boxes}

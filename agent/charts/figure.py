@@ -1,15 +1,18 @@
 """The figure: the data of a chart, common to the ECharts option and the picture."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from agent.charts.cells import Number
 from agent.charts.plot_spec import PlotSpec, YFormat
+from agent.charts.scale import AxisKind
 
 
 @dataclass(frozen=True)
 class Series:
-    """Values under one name: one per category, or in a scatter one per position in `at` along x.
+    """Values under one name: one per category, or one per position in `at` along x.
 
     None marks a missing value. If x has categories, a position is the index of a category.
     """
@@ -34,13 +37,15 @@ class Box:
 class ChartData(NamedTuple):
     """The data of a chart.
 
-    `categories` are the labels along x, empty in a scatter with numeric x. `series` is empty in a box chart; in a
-    heatmap a series is a row. `boxes` has None for a category without values.
+    `categories` are the labels along x, empty if the series have positions along an axis of numbers or times (in
+    milliseconds). `series` is empty in a box chart; in a heatmap a series is a row. `boxes` has None for a category
+    without values.
     """
 
     categories: tuple[str, ...]
     series: tuple[Series, ...] = ()
     boxes: tuple[Box | None, ...] = ()
+    axis: AxisKind = "category"
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class Figure:
     y_name: str
     data: ChartData
     notes: tuple[str, ...]
+    series_name: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -67,6 +73,30 @@ class Figure:
 
 _UNITS: dict[YFormat, str] = {"number": "", "percent": "%", "currency": " ¤"}
 """¤ is the sign of an unspecified currency: a PlotSpec does not name one."""
+
+
+def share_digits(values: Sequence[Number]) -> int:
+    """Return the decimals of the percentages of a pie: none, or one if a part is below 1 %."""
+    whole = sum(values)
+    return 1 if any(0 < value < whole / 100 for value in values) else 0
+
+
+def shares(values: Sequence[Number]) -> list[str]:
+    """Return each part of a pie in percent; the rounded percentages add up to 100 (largest remainders), as in ECharts.
+
+    >>> shares([1, 1, 1])
+    ['34%', '33%', '33%']
+    """
+    digits = share_digits(values)
+    whole, scale = sum(values) or 1, 10**digits
+    exact = [value / whole * 100 * scale for value in values]
+    rounded = [math.floor(value) for value in exact]
+    missing = 100 * scale - sum(rounded) if sum(values) else 0
+    order = sorted(range(len(values)), key=lambda at: rounded[at] - exact[at])
+    for at in order[:missing]:
+        rounded[at] += 1
+    return [f"{value / scale:.{digits}f}%" for value in rounded]
+
 
 COLOURS = (
     "#5470c6", "#91cc75", "#fac858", "#ee6666", "#73c0de", "#3ba272", "#fc8452", "#9a60b4", "#ea7ccc", "#5d7092",

@@ -1,27 +1,24 @@
 """PlotSpec: a model's request for a chart of a result. It names columns and a chart type, and contains no code."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from agent.charts.cells import NUMERIC, are_periods, column, label, number, type_of_column
+from agent.charts.cells import NUMERIC, column, number, type_of_column
+from agent.charts.scale import labels_of
 from agent.errors import PlotSpecInvalid, SpecProblem
 from agent.schema.spelling import nearest
 from agent.types import Result
 
-ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "box"]
+ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
 YFormat = Literal["number", "percent", "currency"]
 
 MAX_SERIES = 12
 """Maximum number of lines, grouped bars or parts of a pie: more cannot be distinguished by colour."""
 
 _Several = Annotated[list[str], Field(min_length=1, max_length=MAX_SERIES)]
-
-
 _Measures = Annotated[
     tuple[str, ...],
     Field(min_length=1, max_length=MAX_SERIES),
@@ -36,11 +33,12 @@ class PlotSpec(BaseModel):
 
     chart_type: ChartType = Field(
         description="pie: one measure by x. heatmap: one measure by x and series. box: how one measure spreads for "
-        "each x. The others: one or several measures along x, or one measure split by series."
+        "each x. histogram: how often the values of x occur, without y. The others: one or several measures along x, "
+        "or one measure split by series."
     )
     title: str = Field("", description="The title above the chart.")
     x: str = Field(description="The column along the x axis; the parts of a pie.")
-    y: _Measures = Field(description="The column of numbers that is drawn, or several of them.")
+    y: _Measures = Field((), description="The column of numbers that is drawn, or several; none for a histogram.")
     series: str | None = Field(None, description="The column whose values each get a line or a colour of their own.")
     stacked: bool = Field(False, description="Put the series on top of each other. For bar and area.")
     horizontal: bool = Field(False, description="Draw the bars from left to right. For bar.")
@@ -56,7 +54,7 @@ def plot_spec_schema() -> dict[str, Any]:
 
 _MIN_SIMILARITY = 60
 _ONE_MEASURE = {"pie", "heatmap", "box"}
-_NO_SERIES = {"pie", "box"}
+_NO_SERIES = {"pie", "box", "histogram"}
 _STACKED = {"bar", "area"}
 _ONE_ROW_PER_PLACE = {"line", "bar", "area", "heatmap"}
 
@@ -101,6 +99,10 @@ def _encodings(spec: PlotSpec) -> list[tuple[str, str]]:
 def _check_form(spec: PlotSpec) -> Iterator[SpecProblem]:
     """Yield options that the chart type does not support, whatever the result."""
     kind = spec.chart_type
+    if not spec.y and kind != "histogram":
+        yield SpecProblem("y", f"a {kind} needs a column of numbers")
+    if spec.y and kind == "histogram":
+        yield SpecProblem("y", "a histogram counts the values of x: leave y out")
     if kind in _ONE_MEASURE and len(spec.y) > 1:
         yield SpecProblem("y", f"a {kind} shows one measure")
     elif spec.series is not None and len(spec.y) > 1:
@@ -135,23 +137,42 @@ def _check_measures(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
     numeric = [name for name, kind in zip(result["columns"], result["types"], strict=True) if kind in NUMERIC]
     for path, name in _encodings(spec):
         kind = type_of_column(result, name)
-        if path.startswith("y") and kind not in NUMERIC:
+        if (path.startswith("y") or spec.chart_type == "histogram") and kind not in NUMERIC:
             reason = "has no value" if kind == "null" else f"is of type {kind}"
-            yield SpecProblem(path, f"{name!r} {reason}: y needs a column of numbers", nearest(name, numeric, 0))
+            axis = path.partition(".")[0]
+            yield SpecProblem(path, f"{name!r} {reason}: {axis} needs a column of numbers", nearest(name, numeric, 0))
 
 
 def _check_duplicates(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
-    """Yield a problem if two rows have the same place in the chart: only one of them could be drawn."""
-    by = [spec.x, *([spec.series] if spec.series is not None else [])]
-    if spec.chart_type != "pie" and (spec.series is None or spec.chart_type not in _ONE_ROW_PER_PLACE):
+    """Yield a problem if two rows have the same place in the chart: a reader could not tell them apart.
+
+    Bars of one name may stand beside each other, unless another column tells them apart.
+    """
+    if spec.chart_type not in {*_ONE_ROW_PER_PLACE, "pie"}:
         return
-    places = list(zip(*(map(label, column(result, name)) for name in by), strict=True))
-    duplicate = next((place for place, times in Counter(places).items() if times > 1), None)
-    if duplicate:
-        names = " and ".join(map(repr, by))
-        yield SpecProblem(
-            "x", f"several rows have the same {names}, such as {', '.join(duplicate)}: aggregate them first"
-        )
+    by = [spec.x, *([spec.series] if spec.series is not None else [])]
+    duplicate = _first_duplicate(by, result)
+    if duplicate is None:
+        return
+    others = [
+        name
+        for name in result["columns"]
+        if name not in {*by, *spec.y}
+        and type_of_column(result, name) not in NUMERIC
+        and result["columns"].count(name) == 1
+        and not _first_duplicate([*by, name], result)
+    ]
+    if spec.chart_type == "bar" and spec.series is None and not others:
+        return
+    names = " and ".join(map(repr, by))
+    reason = f"several rows have the same {names}, such as {', '.join(duplicate)}"
+    advice = "set series, or aggregate them first" if others and spec.series is None else "aggregate them first"
+    yield SpecProblem("x", f"{reason}: {advice}", tuple(others) if spec.series is None else ())
+
+
+def _first_duplicate(names: list[str], result: Result) -> tuple[str, ...] | None:
+    places = Counter(zip(*(labels_of(result, name) for name in names), strict=True))
+    return next((place for place, times in places.items() if times > 1), None)
 
 
 def _check_shares(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
@@ -160,54 +181,3 @@ def _check_shares(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
     values = [number(value) or 0 for value in column(result, spec.y[0])]
     if min(values) < 0 or max(values) == 0:
         yield SpecProblem("y", "a pie shows shares: no value may be below 0, and one has to be above it")
-
-
-_YEAR = re.compile(r"(?<![a-zа-я])(years?|yr|год|годы|года)(?![a-zа-я])|年")
-
-_CHART = r"[ -]?(?:chart|plot|graph|diagram)"
-_TYPE_PATTERNS: tuple[tuple[ChartType, re.Pattern[str]], ...] = (
-    ("pie", re.compile(rf"\bpie{_CHART}|кругов\w+ (?:диаграмм|график)|饼图|饼状图", re.IGNORECASE)),
-    ("line", re.compile(rf"\bline{_CHART}|линейн\w+ (?:диаграмм|график)|折线图|线图", re.IGNORECASE)),
-    ("bar", re.compile(rf"\b(?:bar|column){_CHART}|столбчат\w+ (?:диаграмм|график)|柱状图|条形图", re.IGNORECASE)),
-    ("area", re.compile(rf"\barea{_CHART}|面积图", re.IGNORECASE)),
-)
-
-
-def suitable_spec(result: Result, title: str, wording: str) -> PlotSpec | None:
-    """Return a line chart over periods or a bar chart over categories, or None if the result cannot be charted.
-
-    A chart type named in `wording` is used if it fits the result. The x axis is the first column of periods (years
-    included), else the first non-numeric column, else the first of several columns; every other numeric column is a
-    measure, up to 12. A result with fewer than two rows has no chart. Columns that share a name are ignored.
-    """
-    names = [name for name in result["columns"] if result["columns"].count(name) == 1]
-    periods = (name for name in names if _has_periods(result, name))
-    categories = (name for name in names if type_of_column(result, name) not in NUMERIC)
-    x = next(chain(periods, categories, names), None)
-    if x is None or len(result["rows"]) < 2:
-        return None
-    measures = [name for name in names if type_of_column(result, name) in NUMERIC and name != x][:MAX_SERIES]
-    if not measures:
-        return None
-    default = "line" if _has_periods(result, x) else "bar"
-    for kind in (name for name, pattern in _TYPE_PATTERNS if pattern.search(wording)):
-        spec = PlotSpec.model_validate({"chart_type": kind, "title": title, "x": x, "y": measures})
-        if _fits(spec, result):
-            return spec
-    return PlotSpec.model_validate({"chart_type": default, "title": title, "x": x, "y": measures})
-
-
-def _fits(spec: PlotSpec, result: Result) -> bool:
-    try:
-        check_plot_spec(spec, result)
-    except PlotSpecInvalid:
-        return False
-    return True
-
-
-def _has_periods(result: Result, name: str) -> bool:
-    values = column(result, name)
-    if type_of_column(result, name) == "integer":
-        years = (value is None or isinstance(value, int) and 1000 <= value <= 9999 for value in values)
-        return bool(_YEAR.search(name.lower())) and all(years)
-    return bool(values) and are_periods(values)

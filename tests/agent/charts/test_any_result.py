@@ -7,10 +7,12 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.charts.cells import NUMERIC, column, label, number, type_of_column
+from agent.charts.cells import NUMERIC, column, number, type_of_column
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec, read_plot_spec
 from agent.charts.png import draw_png
+from agent.charts.scale import labels_of
+from agent.charts.select import select_chart
 from agent.errors import PlotSpecInvalid
 from agent.sql.rows import json_safe
 from agent.types import Result
@@ -28,7 +30,7 @@ _BY_TYPE: dict[str, Any] = {
     "json": st.dictionaries(_TEXT, st.none() | st.integers(), max_size=2),
     "null": st.none(),
 }
-_KINDS = ["line", "bar", "pie", "scatter", "area", "heatmap", "box"]
+_KINDS = ["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
 _FORMATS = ["number", "percent", "currency"]
 _NAMES = ["a", "b", "c", "月份", "_x"]
 
@@ -49,6 +51,8 @@ def charts(draw_from: Any) -> tuple[Result, PlotSpec]:
     y = draw_from(st.sampled_from([name for name in rows["columns"] if type_of_column(rows, name) in NUMERIC]))
     x, series, *_ = draw_from(st.permutations([name for name in rows["columns"] if name != y]))
     more: dict[str, Any] = {"title": draw_from(st.text(max_size=20)), "y_format": draw_from(st.sampled_from(_FORMATS))}
+    if kind == "histogram":
+        return rows, read_plot_spec({"chart_type": kind, "x": y, **more}, rows)
     if kind == "heatmap" or kind not in {"pie", "box"} and draw_from(st.booleans()):
         more["series"] = series
     if kind in {"bar", "area"}:
@@ -56,8 +60,8 @@ def charts(draw_from: Any) -> tuple[Result, PlotSpec]:
     if kind == "bar":
         more["horizontal"] = draw_from(st.booleans())
     by = [x, more["series"]] if "series" in more else [x]
-    if kind == "pie" or "series" in more and kind != "scatter":
-        places = zip(*(map(label, column(rows, name)) for name in by), strict=True)
+    if kind not in {"scatter", "box"}:
+        places = zip(*(labels_of(rows, name) for name in by), strict=True)
         rows["rows"] = list(dict(zip(places, rows["rows"], strict=True)).values())
     if kind == "pie":
         rows["rows"] = [row for row, cell in zip(rows["rows"], column(rows, y), strict=True) if (number(cell) or 0) > 0]
@@ -108,3 +112,26 @@ def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.D
 @given(charts())
 def test_what_has_an_option_has_a_picture(given_chart: tuple[Result, PlotSpec]) -> None:
     assert draw_png(*given_chart).png.startswith(b"\x89PNG")
+
+
+_WORDINGS = [
+    "",
+    *_KINDS,
+    "stacked bar chart",
+    "horizontal bars",
+    "trend",
+    "correlation",
+    "distribution",
+    "分布",
+    "динамика",
+]
+
+
+@settings(max_examples=sample(300, 30), deadline=None)
+@given(results(), st.sampled_from(_WORDINGS))
+def test_any_result_has_a_chart_that_can_be_drawn_or_none(rows: Result, wording: str) -> None:
+    before = json.dumps(rows)
+    selection = select_chart(rows, "title", f"a {wording} chart")
+    assert json.dumps(rows) == before
+    if selection:
+        assert json.dumps(draw(selection.result, selection.spec).option, allow_nan=False)

@@ -2,9 +2,10 @@ from typing import Any
 
 import pytest
 
-from agent.charts.build import extremes, largest, sampled
+from agent.charts.build import extremes, join_results, largest, sampled
 from agent.charts.echarts import Chart, draw
 from agent.charts.plot_spec import read_plot_spec
+from agent.errors import PlotSpecInvalid
 from agent.types import Result
 from tests.agent.charts.results import result, spec
 
@@ -131,31 +132,83 @@ def test_long_lines_are_sampled_with_their_ends_and_extremes(chart_type: str) ->
     values[1234], values[4321] = -7, 9
     rows = result({"x": "integer", "n": "integer"}, *enumerate(values))
     made = chart(rows, **spec(chart_type, "x", "n"))
-    at, data = made.option["xAxis"]["data"], made.option["series"][0]["data"]
+    at, data = zip(*made.option["series"][0]["data"], strict=True)
 
-    assert len(at) == len(data) <= 1000
-    assert {"0", "1234", "4321", "4999"} <= set(at)
-    assert data == [values[int(place)] for place in at]
+    assert made.option["xAxis"]["type"] == "value"
+    assert len(at) <= 1000
+    assert {0, 1234, 4321, 4999} <= set(at)
+    assert list(data) == [values[place] for place in at]
     assert made.notes == (
         f"{len(at)} of 5000 points are shown: the first, the last, the extremes, and others evenly spread.",
     )
 
 
-def test_bars_over_categories_are_the_largest() -> None:
-    rows = result(X_N, *((f"c{at}", at) for at in range(300)))
-    made = chart(rows, **spec("bar", "x", "n"))
+def test_no_bar_is_dropped() -> None:
+    for labels in ([f"c{at}" for at in range(300)], [str(1000 + at) for at in range(300)]):
+        made = chart(result(X_N, *((label, at) for at, label in enumerate(labels))), **spec("bar", "x", "n"))
 
-    assert made.option["xAxis"]["data"] == [f"c{at}" for at in range(200, 300)]
-    assert made.notes == ("Of 300 values of x, only the 100 largest are shown.",)
+        assert made.option["xAxis"]["data"] == labels
+        assert made.option["series"][0]["data"] == list(range(300))
+        assert made.notes == ()
 
 
-def test_bars_over_periods_are_sampled() -> None:
-    rows = result(X_N, *((f"{1000 + at}", 5 if at == 77 else 1) for at in range(300)))
-    made = chart(rows, **spec("bar", "x", "n"))
+def test_missing_steps_are_empty_places_and_sparse_ones_positions() -> None:
+    cases = [
+        ("string", ["2024-01", "2024-02", "2024-04"], ["2024-01", "2024-02", "2024-03", "2024-04"]),
+        ("string", ["2023-Q4", "2024-Q2", "2024-Q3"], ["2023-Q4", "2024-Q1", "2024-Q2", "2024-Q3"]),
+        ("date", ["2024-01-01", "2024-01-08", "2024-01-22"], ["2024-01-01", "2024-01-08", "2024-01-15", "2024-01-22"]),
+        ("datetime", ["2023-12-01T00:00:00", "2024-01-01T00:00:00"], ["2023-12", "2024-01"]),
+        ("datetime", ["2024-01-01T22:00:00", "2024-01-02T00:00:00", "2024-01-01T23:00:00"],
+         ["2024-01-01 22:00", "2024-01-01 23:00", "2024-01-02 00:00"]),
+        ("integer", [1, 2, 4], ["1", "2", "3", "4"]),
+        ("date", ["2020-01-01", "2020-01-02", "2021-06-01"], None),
+        ("integer", [1, 2, 100], None),
+        ("float", [0.5, 1.5, 2.5], None),
+    ]  # fmt: skip
+    for kind, cells, places in cases:
+        rows = result({"x": kind, "n": "integer"}, *((cell, 1) for cell in cells))
+        option = chart(rows, **spec("line", "x", "n")).option
+        gaps = sum(value is None for value in option["series"][0]["data"])
 
-    assert {"1000", "1077", "1299"} <= set(made.option["xAxis"]["data"])
-    assert len(made.option["xAxis"]["data"]) <= 100
-    assert "of 300 points are shown" in made.notes[0]
+        assert option["xAxis"].get("data") == places, cells
+        assert ("left empty" in option["title"].get("subtext", "")) is (gaps > 0), cells
+        if places is None:
+            assert option["xAxis"]["type"] == ("time" if kind == "date" else "value")
+            assert len(option["series"][0]["data"]) == len(cells)
+
+
+def test_times_within_a_second_are_places_of_their_own() -> None:
+    stamps = ["2024-01-01T00:00:00.100000", "2024-01-01T00:00:00.200000", "2024-01-01T00:00:07"]
+    rows = result({"at": "datetime", "n": "integer"}, *((stamp, 1) for stamp in stamps))
+
+    assert len(chart(rows, **spec("line", "at", "n")).option["series"][0]["data"]) == 3
+
+
+def test_histogram_counts_every_number_once() -> None:
+    for values in ([1.5, 2.5, 2.5, 9.0, None], [0.1 * at for at in range(400)], [-5, -3, 0, 100], [7], [1e9, 1e9 + 1]):
+        rows = result({"price": "float"}, *((value,) for value in values))
+        made = chart(rows, **{"chart_type": "histogram", "x": "price"})
+        known = [value for value in values if value is not None]
+
+        assert sum(made.option["series"][0]["data"]) == len(known)
+        assert len(made.option["xAxis"]["data"]) == len(made.option["series"][0]["data"]) <= 42
+        assert (made.notes == ()) is (len(known) == len(values))
+        assert (made.option["xAxis"]["name"], made.option["yAxis"]["name"]) == ("Price", "Number of rows")
+
+
+def test_several_results_are_named_series() -> None:
+    this = result({"month": "string", "n": "integer"}, ("2024-01", 1), ("2024-02", 2))
+    last = result({"n": "float", "month": "string"}, (0.5, "2024-01"), (1.5, "2024-03"))
+    wanted = read_plot_spec(spec("line", "month", "n"), this)
+    joined, several = join_results({"This year": this, "Last year": last}, wanted)
+    option = draw(joined, several).option
+
+    assert option["xAxis"]["data"] == ["2024-01", "2024-02", "2024-03"]
+    assert [(each["name"], each["data"]) for each in option["series"]] == [
+        ("This year", [1, 2, None]), ("Last year", [0.5, None, 1.5]),
+    ]  # fmt: skip
+    with pytest.raises(PlotSpecInvalid):
+        join_results({"a": this, "b": result({"x": "string"}, ("a",))}, wanted)
 
 
 def test_small_parts_of_a_pie_are_added_up() -> None:
@@ -163,9 +216,9 @@ def test_small_parts_of_a_pie_are_added_up() -> None:
     made = chart(rows, **spec("pie", "x", "n"))
     parts = {part["name"]: part["value"] for part in made.option["series"][0]["data"]}
 
-    assert parts == {**{f"c{at}": at for at in range(19, 30)}, "other": sum(range(19))}
+    assert parts == {**{f"c{at}": at for at in range(24, 30)}, "other": sum(range(24))}
     assert made.option["legend"]["data"] == list(parts)
-    assert made.notes == ("Of 30 values of x, the 11 largest are shown; the others are added up as “other”.",)
+    assert made.notes == ("Of 30 values of x, the 6 largest are shown; the others are added up as “other”.",)
 
 
 def test_heatmaps_are_cut_on_both_sides() -> None:

@@ -24,7 +24,7 @@ def shuffled(value: Any, rng: random.Random) -> Any:
 def test_every_type_of_chart_has_a_golden_option() -> None:
     types = {json.loads(path.read_text(encoding="utf-8"))["spec"]["chart_type"] for path in GOLDEN}
 
-    assert types == {"line", "bar", "pie", "scatter", "area", "heatmap", "box"}
+    assert types == {"line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"}
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
@@ -71,8 +71,9 @@ def test_templates_hold_nothing_but_the_value(chart_type: str, y_format: str) ->
     more = {} if chart_type in {"pie", "box"} else {"series": "s"}
     made = option(rows, chart_type, "x", "n", y_format=y_format, **more)
 
-    assert set(formatters(made)) <= {"{value}%", "{value} ¤"}
-    assert bool(formatters(made)) is (y_format != "number" and chart_type != "pie")
+    templates = {"{b}: {d}%"} if chart_type == "pie" else {"{value}%", "{value} ¤"}
+    assert set(formatters(made)) <= templates
+    assert bool(formatters(made)) is (y_format != "number" or chart_type == "pie")
 
 
 def formatters(value: Any) -> list[str]:
@@ -124,7 +125,9 @@ def test_labels_are_text_and_null_is_a_dash() -> None:
     ("kind", "values", "ordered"),
     [
         ("integer", (10, 9, None), ["9", "10", "–"]),
-        ("decimal", ("100000000000000000000", 2, 3.5), ["2", "3.5", "100000000000000000000"]),
+        ("time", ("10:00:00", "09:30:00", None), ["09:30:00", "10:00:00", "–"]),
+        ("string", ("Mar", "Jan", "Feb"), ["Jan", "Feb", "Mar"]),
+        ("string", ("3月", "10月", "1月"), ["1月", "3月", "10月"]),
         ("date", ("2024-10-01", "2024-09-01", None), ["2024-09-01", "2024-10-01", "–"]),
         ("string", ("2024-Q2", "2023-Q4", "2024-Q1"), ["2023-Q4", "2024-Q1", "2024-Q2"]),
         ("string", ("b", "c", "a"), ["b", "c", "a"]),

@@ -37,8 +37,8 @@ def test_every_golden_spec_is_read(path: Path) -> None:
 
 
 def test_one_measure_or_several() -> None:
-    assert read_plot_spec(spec("line", "month", "cost"), ROWS).y == ("cost",)
-    assert read_plot_spec(spec("line", "month", ["cost", "revenue"]), ROWS).y == ("cost", "revenue")
+    assert read_plot_spec(spec("scatter", "month", "cost"), ROWS).y == ("cost",)
+    assert read_plot_spec(spec("scatter", "month", ["cost", "revenue"]), ROWS).y == ("cost", "revenue")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_schema_lets_through_what_the_model_reads_and_nothing_more() -> None:
 
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) == set(PlotSpec.model_fields)
-    assert set(schema["required"]) == {"chart_type", "x", "y"}
+    assert set(schema["required"]) == {"chart_type", "x"}
     assert [each["type"] for each in schema["properties"]["y"]["anyOf"]] == ["string", "array"]
     json.dumps(schema)
 
@@ -172,9 +172,32 @@ def test_parts_of_a_pie_are_there_once() -> None:
     assert "several rows have the same 'city', such as Oslo" in problems(**spec("pie", "city", "revenue"))[0][1]
 
 
-@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "scatter", "box"])
-def test_rows_without_series_may_share_their_x(chart_type: str) -> None:
+@pytest.mark.parametrize("chart_type", ["scatter", "box"])
+def test_points_and_boxes_may_share_their_x(chart_type: str) -> None:
     assert read_plot_spec(spec(chart_type, "city", "revenue"), ROWS)
+
+
+@pytest.mark.parametrize("chart_type", ["line", "bar", "area"])
+def test_rows_that_another_column_tells_apart_need_it_as_series(chart_type: str) -> None:
+    (problem,) = problems(**spec(chart_type, "city", "revenue"))
+
+    assert problem == (
+        "x", "several rows have the same 'city', such as Oslo: set series, or aggregate them first", ("month",)
+    )  # fmt: skip
+
+
+def test_bars_of_one_name_may_stand_beside_each_other() -> None:
+    rows = result({"name": "string", "n": "integer"}, ("Ivanov", 1), ("Ivanov", 2))
+
+    assert read_plot_spec(spec("bar", "name", "n"), rows)
+    assert problems(rows, **spec("line", "name", "n"))[0][0] == "x"
+
+
+def test_histogram_has_a_column_of_numbers_and_no_measure() -> None:
+    assert read_plot_spec({"chart_type": "histogram", "x": "revenue"}, ROWS).y == ()
+    assert problems(chart_type="histogram", x="city")[0][0] == "x"
+    assert problems(**spec("histogram", "revenue", "cost"))[0][0] == "y"
+    assert problems(chart_type="bar", x="city") == [("y", "a bar needs a column of numbers", ())]
 
 
 @pytest.mark.parametrize("values", [(1, -1), (0, 0), (None, None), (0, None)])
