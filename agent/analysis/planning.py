@@ -4,7 +4,7 @@ from datetime import date
 from typing import Annotated, Any
 
 from langchain_core.messages import BaseMessage
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 import prompts
 from agent.answers.narration import LANGUAGES
@@ -17,11 +17,11 @@ from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
 from agent.llm.formats import function_schema
 from agent.llm.schemas import AnalystStep
 from agent.messages import language_of
-from agent.queryspec.spec import path_of
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings
 from agent.state import AnalystState, Conclusion, Observation
+from agent.tools.arguments import read_arguments
 from agent.tools.tool import Arguments, check_known
 from agent.types import ClarifyingQuestion, Option
 
@@ -75,13 +75,7 @@ def apply_control(step: AnalystStep, state: AnalystState, settings: Settings) ->
         ToolCallInvalid: the arguments are invalid, there is no result yet, or no further question is allowed.
         InvalidOutputType: the result does not have the requested output type.
     """
-    kind = CONTROLS[step.tool][1]
-    try:
-        arguments = kind.model_validate_json(step.arguments or "{}")
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False)
-        problems = tuple(SpecProblem(path_of(detail["loc"]) or "arguments", detail["msg"]) for detail in details)
-        raise ToolCallInvalid(step.tool, problems) from None
+    arguments = read_arguments(step.tool, CONTROLS[step.tool][1], step.arguments)
     if isinstance(arguments, AskUser):
         return _ask_user(arguments, state, settings)
     assert isinstance(arguments, Finish)
