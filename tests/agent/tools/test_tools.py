@@ -13,8 +13,8 @@ from agent.errors import SourceUnreachable, StatementCancelled
 from agent.queryspec.schema import json_schema
 from agent.queryspec.spec import QuerySpec
 from agent.tools import run_query
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 from agent.tools.arguments import MAX_ARGUMENTS
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 from agent.tools.toolbox import TOOLS, Toolbox
 from tests.agent.tools.conftest import Bench
 
