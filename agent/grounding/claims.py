@@ -33,7 +33,7 @@ def unsupported_claims(
     question = "\n".join([question, *evidence.filters, *evidence.stated])
     results = [results] if isinstance(results, dict) else list(results)
     tables = [Table(result, question) for result in results]
-    words = vocabulary_of(language_of(text))
+    words = vocabulary_of(language_of(_without_names(text, tables)))
     names = [readable(name) for result in results for name in result["columns"]]
     known_figures = question_figures([question, *names])
     previous: Sequence[Reading | None] = [None] * len(tables)
@@ -56,6 +56,18 @@ def unsupported_claims(
         in_sentence += unsupported_opinions(sentence, words, tables, question)
         objections += [replace(claim, start=start + claim.start, end=start + claim.end) for claim in in_sentence]
     return sorted(objections, key=lambda objection: objection.start)
+
+
+def _without_names(text: str, tables: Sequence[Table]) -> str:
+    """Return `text` without the names of rows and columns, which may be in another language."""
+    characters = list(text)
+    for table in tables if language_of(text) != "en" else ():
+        for mention in table.names_in(text):
+            characters[mention.start : mention.end] = " " * (mention.end - mention.start)
+    plain = "".join(characters)
+    for name in {name for table in tables for name in table.result["columns"]}:
+        plain = plain.replace(name, " ")
+    return plain
 
 
 def _sizes(sentence: str, readings: Sequence[Reading], evidence: Evidence) -> set[int]:

@@ -87,6 +87,29 @@ def _of(name: str, function: Callable[[list[Any]], float]) -> Callable[[Raw], Se
     return lambda raw: [function(raw.column(name))]
 
 
+def _usual(name: str) -> Callable[[Raw], Sequence[float]]:
+    return lambda raw: [fmean(raw.column(name)), median(raw.column(name))]
+
+
+def _share(name: str, value: str) -> Callable[[Raw], Sequence[float]]:
+    return lambda raw: [100 * raw.column(name).count(value) / ROWS]
+
+
+def _of_name(value: str, name: str, function: Callable[[list[Any]], float]) -> Callable[[Raw], Sequence[float]]:
+    return lambda raw: [
+        function([cell for row, cell in zip(raw.result["rows"], raw.column(name), strict=True) if value in row])
+    ]
+
+
+def _ratio(raw: Raw) -> Sequence[float]:
+    return [100 * sum(raw.column("质量问题")) / sum(raw.column("退货数量"))]
+
+
+def _monthly(raw: Raw) -> Sequence[float]:
+    numbers = raw.column("退货数量")
+    return [fmean(numbers), median(numbers), sum(numbers) / 12]
+
+
 def _none(raw: Raw) -> Sequence[float]:
     return []
 
@@ -95,18 +118,18 @@ TEMPLATES: dict[Callable[[], Raw], list[Template]] = {
     orders: [
         Template("The average quantity is {n}.", _of("quantity", fmean)),
         Template("The median price is {n}.", _of("price", median)),
-        Template("The typical order has a quantity of {n}.", lambda raw: [fmean(raw.column("quantity")), median(raw.column("quantity"))]),
+        Template("The typical order has a quantity of {n}.", _usual("quantity")),
         Template("The highest quantity is {n}.", _of("quantity", max)),
         Template("The lowest price is {n}.", _of("price", min)),
         Template("There are {n} orders from the North.", _count("region", lambda cell: cell == "North")),
         Template("There are {n} customers.", lambda raw: [len(set(raw.column("customer")))]),
         Template("Anna ordered {n} times.", _count("customer", lambda cell: cell == "Anna")),
         Template("Orders rose by {n}% in March.", _none),
-        Template("About {n}% of the orders are for lamps.", lambda raw: [100 * raw.column("product").count("lamp") / ROWS]),
+        Template("About {n}% of the orders are for lamps.", _share("product", "lamp")),
         Template("Overall the quantity was {n}.", _of("quantity", sum)),
-        Template("Chairs cost {n} on average.", lambda raw: [fmean(row[5] for row in raw.result["rows"] if row[2] == "chair")]),
+        Template("Chairs cost {n} on average.", _of_name("chair", "price", fmean)),
         Template("The data shows a quantity of {n}.", _none),
-        Template("Customers usually pay {n}.", lambda raw: [fmean(raw.column("price")), median(raw.column("price"))]),
+        Template("Customers usually pay {n}.", _usual("price")),
         Template("{n} orders have a discount above 20 percent.", _count("discount_pct", lambda cell: cell > 20)),
         Template("The difference between the best and the worst region is {n}.", _none),
     ],
@@ -115,9 +138,9 @@ TEMPLATES: dict[Callable[[], Raw], list[Template]] = {
         Template("Медианная оценка равна {n}.", _of("оценка", median)),
         Template("В отделе продаж {n} анкет.", _count("подразделение", lambda cell: cell == "отдел продаж")),
         Template("Старшему участнику {n} лет.", _of("возраст", max)),
-        Template("Доля склада составляет {n}%.", lambda raw: [100 * raw.column("подразделение").count("склад") / ROWS]),
+        Template("Доля склада составляет {n}%.", _share("подразделение", "склад")),
         Template("Оценку 10 поставили {n} человек.", _count("оценка", lambda cell: cell == 10)),
-        Template("В основном участникам {n} лет.", lambda raw: [fmean(raw.column("возраст")), median(raw.column("возраст"))]),
+        Template("В основном участникам {n} лет.", _usual("возраст")),
         Template("Всего {n} подразделений.", lambda raw: [3]),
     ],
     returns: [
@@ -125,25 +148,26 @@ TEMPLATES: dict[Callable[[], Raw], list[Template]] = {
         Template("最高退货数量为{n}。", _of("退货数量", max)),
         Template("共有{n}个账号。", lambda raw: [12]),
         Template("退货数量增长了{n}%。", _none),
-        Template("质量问题占退货的{n}%。", lambda raw: [100 * sum(raw.column("质量问题")) / sum(raw.column("退货数量"))]),
-        Template("一般每月退货{n}件。", lambda raw: [fmean(raw.column("退货数量")), median(raw.column("退货数量")), sum(raw.column("退货数量")) / 12]),
+        Template("质量问题占退货的{n}%。", _ratio),
+        Template("一般每月退货{n}件。", _monthly),
         Template("退货数量中位数是{n}。", _of("退货数量", median)),
-        Template("账号03的退货总数为{n}。", lambda raw: [sum(row[2] for row in raw.result["rows"] if row[0] == "账号03")]),
+        Template("账号03的退货总数为{n}。", _of_name("账号03", "退货数量", sum)),
     ],
 }  # fmt: skip
 
 
-def accepted() -> dict[str, tuple[int, int]]:
-    """Return for each template how many invented figures from 2 to 99 were accepted, and how many there were."""
+def accepted(step: int = 3) -> dict[str, tuple[int, int]]:
+    """Return for each template how many invented figures were accepted, of how many.
+
+    The figures are 2, 2 + `step` and so on below 100.
+    """
     counts = {}
     for build, templates in TEMPLATES.items():
         raw = build()
         for template in templates:
             true = template.true(raw)
-            figures = [n for n in range(2, 100, 3) if all(abs(n - value) > 0.51 for value in true)]
-            passed = [
-                n for n in figures if not unsupported_claims(template.text.format(n=n), raw.result, raw.question)
-            ]
+            figures = [n for n in range(2, 100, step) if all(abs(n - value) > 0.51 for value in true)]
+            passed = [n for n in figures if not unsupported_claims(template.text.format(n=n), raw.result, raw.question)]
             counts[template.text] = (len(passed), len(figures))
     return counts
 
