@@ -292,7 +292,7 @@ class AnalystState(AnalystInput, total=False):
     dataset_ids: list[str]
     """The ids of the datasets that tools may read."""
     pending: list[ToolCall]
-    """Calls that follow from the files and datasets, executed before the first model call."""
+    """The next calls: those that follow from the files and datasets, and the further calls of a reply."""
     call: ToolCall | None
     """The next call."""
     step_count: int
@@ -305,6 +305,8 @@ class AnalystState(AnalystInput, total=False):
     """The charts, oldest first."""
     conclusion: Conclusion | None
     """The conclusion of the model, at the end of the analysis."""
+    rejected: dict[str, Any] | None
+    """The end of the analysis if a draft was returned to the model and no better one follows; at most once."""
     form_was_corrected: bool
     """Whether a result was returned to the model because it did not fit the output type; at most once."""
     error: Any
@@ -335,5 +337,6 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "results": {},
         "drawn": [],
         "conclusion": None,
+        "rejected": None,
         "form_was_corrected": False,
     }

@@ -9,7 +9,8 @@ from agent.answers.sentences import sentence_of
 from agent.answers.text import format_cell, markdown_table
 from agent.charts.echarts import chart_of
 from agent.core.failure import error_info, full_text
-from agent.errors import InvalidOutputType
+from agent.errors import CannotAnswer, InvalidOutputType
+from agent.grounding.evidence import NO_EVIDENCE, Evidence
 from agent.llm.client import ModelClient
 from agent.messages import Language, language_of, render
 from agent.record.step import note
@@ -43,6 +44,7 @@ def compose_answer(
     charts: Sequence[AnswerChart] = (),
     draft: str = "",
     instructions: str = "",
+    evidence: Evidence = NO_EVIDENCE,
 ) -> dict[str, Any]:
     """Return the output for `results`, which maps table names to results, the main result first.
 
@@ -50,9 +52,9 @@ def compose_answer(
     Markdown table unless the output is a number or a text. `model` writes the text instead, if there is a model, for a
     result of more than `max_rows` rows, and where the output is to be a text or the question asks for a description of
     several values; its prompt contains the `instructions` of the operator. `draft` is a text already written by a
-    model. `requested` is the output type the user asked for. `charts` are existing charts; without them a chart is
-    derived from the main result. The output contains values of secret columns; the model's prompt and the text under
-    `LOGGED_ANSWER`, for the record and the thread, do not.
+    model, and `evidence` what a text may state besides the rows. `requested` is the output type the user asked for.
+    `charts` are existing charts; without them a chart is derived from the main result. The output contains values of
+    secret columns; the model's prompt and the text under `LOGGED_ANSWER`, for the record and the thread, do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
@@ -66,7 +68,7 @@ def compose_answer(
     has_values = len(main["rows"]) > 1 or (len(main["rows"]) == 1 and len(main["columns"]) > 1)
     narration = None
     if model and (draft or len(main["rows"]) > max_rows or (in_words and has_values)):
-        narration = narrate(question, results, output_type, language, summary, model, draft, instructions)
+        narration = narrate(question, results, output_type, language, summary, model, draft, instructions, evidence)
     text = narration or _plain_text(question, main, output_type, summary, language, max_rows)
     logged = text
     if main.get("secret") and not narration:
@@ -154,10 +156,14 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
 
 
 def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
-    """Return the analyst's output for `failure`: the error message, and the results and charts computed so far."""
+    """Return the analyst's output for `failure`: the error message, and the results and charts computed so far.
+
+    If the data cannot answer the question, the answer is the reason.
+    """
     error = error_info(failure, language_of(str(state.get("question") or "")))
-    partial = _partial_output(state)
-    output = {**partial, "failure": failure, "answer": error["message"], "clarification": None, "error": error}
+    reason = failure["facts"]["reason"] if failure["code"] == CannotAnswer.code else ""
+    answer = reason or error["message"]
+    output = {**_partial_output(state), "failure": failure, "answer": answer, "clarification": None, "error": error}
     return {**output, **_reopened_clarification(state)}
 
 

@@ -35,7 +35,7 @@ from agent.llm.probe_result import ProbeResult
 from agent.llm.reasoning import has_reasoning
 from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
 from agent.llm.schemas import GeneratedSQL, SQLValidation
-from agent.llm.tool_calls import call_of
+from agent.llm.tool_calls import calls_of
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
 from agent.settings import Settings
@@ -255,8 +255,8 @@ class ModelClient:
         if has_reasoning(answer):
             self.capabilities.returns_reasoning = True
         usage = _usage_of(answer)
-        call = call_of(answer, tool_names(options.get("tools", ())))
-        text = json.dumps(call, ensure_ascii=False) if call else answer.text
+        calls = calls_of(answer, tool_names(options.get("tools", ())))
+        text = json.dumps(calls if len(calls) > 1 else calls[0], ensure_ascii=False) if calls else answer.text
         return Reply(text, problem_of(answer), usage, perplexity=self._logprobs.perplexity(answer))
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:

@@ -9,6 +9,7 @@ import re
 from typing import Any, ClassVar, Literal, get_origin
 
 from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from agent.llm.json_text import json_text_of
 
@@ -149,11 +150,17 @@ class AmbiguityReview(Lenient):
     options: list[ReadingOption] = Field(default_factory=list, description="two or three readings to choose from")
 
 
+FINISH = "finish"
+"""The call that ends an analysis. A reply in plain words counts as one."""
+
+
 class AnalystStep(Lenient):
     """The next step of an analysis: the call of one tool."""
 
     tool: str = Field(description="the name of a tool")
     arguments: str = Field("{}", description="its arguments: a JSON object, as text")
+    further: SkipJsonSchema[list["AnalystStep"]] = Field(default_factory=list)
+    """The other calls of the same reply, in order."""
 
     @model_validator(mode="before")
     @classmethod

@@ -18,6 +18,7 @@ TEXTS = {
     "invalid_question": "This cannot be read as a question: {reason}.",
     "question_too_long": "The question has {chars} characters; the limit is {limit}. Shorten it, or raise DATASPHINX_MAX_QUESTION_CHARS.",
     "off_topic": "The question is not about this data",
+    "cannot_answer": "The data cannot answer this question",
     "sql_not_generated": "Could not generate an SQL query",
     "invalid_output_type": "The result cannot be returned as {wanted}: it is {shape}. Choose another output type, or none.",
     "input_invalid": "The input `{name}` cannot be used: {reason}.",

@@ -18,6 +18,7 @@ TEXTS = {
     "invalid_question": "Это не похоже на вопрос: {reason}.",
     "question_too_long": "В вопросе {chars} символов, допускается не больше {limit}. Сократите его или увеличьте DATASPHINX_MAX_QUESTION_CHARS.",
     "off_topic": "Вопрос не по теме",
+    "cannot_answer": "По этим данным ответить на вопрос нельзя",
     "sql_not_generated": "Не получилось сгенерировать SQL запрос",
     "invalid_output_type": "Результат нельзя вернуть в виде {wanted}: это {shape}. Выберите другой вид или не указывайте его.",
     "input_invalid": "Входное значение `{name}` нельзя использовать: {reason}.",

@@ -18,6 +18,7 @@ TEXTS = {
     "invalid_question": "这不是一个问题：{reason}。",
     "question_too_long": "问题有 {chars} 个字符，上限为 {limit} 个。请缩短问题，或调高 DATASPHINX_MAX_QUESTION_CHARS。",
     "off_topic": "问题与这些数据无关",
+    "cannot_answer": "这些数据无法回答该问题",
     "sql_not_generated": "未能生成 SQL 查询",
     "invalid_output_type": "结果无法以 {wanted} 形式返回：它是 {shape}。请换一种形式，或不指定形式。",
     "input_invalid": "输入 `{name}` 无法使用：{reason}。",

@@ -13,8 +13,9 @@ from agent.errors import SourceUnreachable, StatementCancelled
 from agent.queryspec.schema import json_schema
 from agent.queryspec.spec import QuerySpec
 from agent.tools import run_query
+from agent.tools.arguments import MAX_ARGUMENTS
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
-from agent.tools.toolbox import MAX_ARGUMENTS, TOOLS, Toolbox
+from agent.tools.toolbox import TOOLS, Toolbox
 from tests.agent.tools.conftest import Bench
 
 NAMES = ["create_dataset", "get_schema", "sample_rows", "run_query", "plot", "resolve_fields"]
