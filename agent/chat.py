@@ -182,9 +182,7 @@ class Agent:
         self._has_started = False
         self._output: Mapping[str, Any] = {}
 
-    def chat(
-        self, question: str, output_type: OutputType | None = None, *, validate: bool | None = None
-    ) -> Response:
+    def chat(self, question: str, output_type: OutputType | None = None, *, validate: bool | None = None) -> Response:
         """Start a conversation and return the answer to its first question; `output_type` forces the form.
 
         With `validate`, the model validates every statement before it runs; with False, none; None is the setting

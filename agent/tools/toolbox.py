@@ -35,11 +35,11 @@ from agent.llm.formats import function_schema
 from agent.queryspec.spec import path_of
 from agent.record.step import current_step
 from agent.schema import spelling
-from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
+from agent.tools import create_dataset, describe_data, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
 TOOLS: tuple[Tool, ...] = tuple(
-    module.TOOL for module in (create_dataset, get_schema, sample_rows, run_query, plot, resolve_fields)
+    module.TOOL for module in (create_dataset, get_schema, describe_data, sample_rows, run_query, plot, resolve_fields)
 )
 
 MAX_ARGUMENTS = 20_000

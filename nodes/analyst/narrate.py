@@ -31,6 +31,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         charts=[drawing["chart"] for drawing in state["drawn"]],
         draft=conclusion["answer"],
         instructions=services.instructions(state.get("source")),
+        names={kept["dataset_id"]: kept["summary"]["subject"] for kept in state["results"].values()},
     )
     turn = Turn(
         question=state["question"],
