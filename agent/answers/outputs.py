@@ -16,6 +16,7 @@ from agent.llm.client import ModelClient
 from agent.messages import Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
+from agent.schema.words import content_words, words
 from agent.sql.column_statistics import is_statistics
 from agent.state import AnalystState, State
 from agent.types import (
@@ -107,7 +108,7 @@ class _Form:
     def text(self, result: Result, narration: str | None) -> str:
         """Return the sentence about `result`, followed by `narration`, or else by a table unless the output has none.
 
-        A long result with a narration has no sentence. A narration without a word that the sentence lacks is left out.
+        A long result with a narration has no sentence. A narration that says no more than the sentence is left out.
         """
         is_text = self.output_type == "string"
         sentence = sentence_of(self.question, result, self.summary, self.language, complete=is_text)
@@ -116,7 +117,7 @@ class _Form:
         if narration and len(result["rows"]) > self.max_rows:
             return narration
         if narration:
-            adds = _words(narration) - _words(sentence)
+            adds = content_words(narration) - words(sentence) or _numbers(narration) - _numbers(sentence)
             return "\n\n".join(filter(None, [sentence, narration if adds else ""]))
         if not result["rows"] or (sentence and (_is_single_value(result) or is_text)):
             return sentence
@@ -126,8 +127,8 @@ class _Form:
         return f"{sentence}\n\n{table}" if sentence else table
 
 
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
+def _numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+", text))
 
 
 def _truncation_notice(result: Result, language: Language) -> str:
