@@ -2,8 +2,8 @@
 
 They follow Sphinteract (Zhao et al., VLDB 2025). `baseline` writes one statement and, if it fails, another one from the
 text of the error. `simple_feedback` is the paper's self-debugging: the model sees only its wrong statements, of which
-those that fail are repaired once in the same way. `clarify` is its Summarize, Review, Ask; `clarify_early_stop` stops at
-NO AMBIGUITY. The published program then stops immediately; here one more statement is generated.
+those that fail are repaired once in the same way. `clarify` is its Summarize, Review, Ask; `clarify_early_stop` stops
+at NO AMBIGUITY. The published program then stops immediately; here one more statement is generated.
 """
 
 import time
@@ -75,7 +75,7 @@ class GraphSession:
         return self._run({"question": self._question, "source": self._source, "clarify": clarify})
 
     def reject(self, clarify: Clarify = "never") -> Turn:
-        """Reject the last answer, or the last statement if it failed; if there was none yet, send the question again."""
+        """Reject the last answer, or the last statement if it failed; without one, send the question again."""
         failed_sql = self._last.get("sql") if self._last and self._last.get("error") else None
         if failed_sql:
             # As in the published program, a statement that fails is one of the wrong statements that the model sees.
