@@ -123,6 +123,8 @@ class State(Input, total=False):
     """Ambiguities of the question, detected from the catalog and stored values."""
     examples: list[dict[str, Any]] | None
     """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
+    describes_data: bool
+    """Whether the question asks for a description of the data, whose statement needs no model."""
     sql_request: str
     """The current statement."""
     compact_sql: str
@@ -192,6 +194,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "table_counter": 0,
         "relevant_tables_with_rel_columns": {},
         "examples": None,
+        "describes_data": False,
         "sql_request": "",
         "compact_sql": "",
         "sql_generate_count": 0,

@@ -1,15 +1,16 @@
 """A chat model with predefined answers, for tests, replay, and development without a model."""
 
 import json
+import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import BaseModel, PrivateAttr
 
 from agent.errors import ModelUnreachable
@@ -79,6 +80,20 @@ class ScriptedModel(BaseChatModel):
         prompt, completion = sum(len(str(message.content)) for message in messages) // 4, len(text) // 4
         usage = UsageMetadata(input_tokens=prompt, output_tokens=completion, total_tokens=prompt + completion)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        """Yield the answer word by word."""
+        message = self._generate(messages, stop, run_manager, **kwargs).generations[0].message
+        assert isinstance(message, AIMessage), "see `_generate`"
+        for word in re.findall(r"\s*\S+|\s+", str(message.content)):
+            yield ChatGenerationChunk(message=AIMessageChunk(word))
+        yield ChatGenerationChunk(message=AIMessageChunk("", usage_metadata=message.usage_metadata))
 
     def _next(self, call: ScriptedCall) -> Any:
         with self._lock:

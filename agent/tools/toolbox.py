@@ -29,12 +29,12 @@ from agent.errors import (
 from agent.llm.formats import function_schema
 from agent.record.step import current_step
 from agent.schema import spelling
-from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
+from agent.tools import create_dataset, describe_data, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.arguments import parse_arguments, read_arguments
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
 TOOLS: tuple[Tool, ...] = tuple(
-    module.TOOL for module in (create_dataset, get_schema, sample_rows, run_query, plot, resolve_fields)
+    module.TOOL for module in (create_dataset, get_schema, describe_data, sample_rows, run_query, plot, resolve_fields)
 )
 
 _REPORTED_TO_MODEL = (

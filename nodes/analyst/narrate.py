@@ -33,6 +33,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         draft=conclusion["answer"],
         instructions=services.instructions(state.get("source")),
         evidence=evidence_of(state, ids),
+        names={kept["dataset_id"]: kept["summary"]["subject"] for kept in state["results"].values()},
     )
     turn = Turn(
         question=state["question"],

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.analysis.description import description_step
 from agent.analysis.embedded import embedded_step
 from agent.analysis.planning import CONTROLS, apply_control, control_schemas, step_messages
 from agent.analysis.start import start_analysis
@@ -22,8 +23,9 @@ _UNCOUNTED = ("create_dataset", "get_schema")
 def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return the next tool call: first those that follow from the files, then those that the model chooses.
 
-    The calls of one reply are made in order. The model may also end the analysis or ask the user. Opening files and
-    reading schemas are no steps. A call beyond the limit of steps ends the question with the results so far.
+    A request to describe the data needs no model. The calls of one reply are made in order. The model may also end the
+    analysis or ask the user. Opening files and reading schemas are no steps. A call beyond the limit of steps ends the
+    question with the results so far.
     """
     settings = services.settings
     if not state.get("heard"):
@@ -38,6 +40,8 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         call, *rest = state["pending"]
         return {"pending": rest, **_further_call(call, state, settings)}
     bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
+    if description := description_step(state, bench):
+        return description
     if not services.roles.calls_tools:
         return embedded_step(state, bench, services.roles.planner, services.today())
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, settings)]

@@ -15,6 +15,8 @@ from agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
 
 Analyst = Callable[..., ScriptedAnalyst]
+SENTENCE = "Returns: alpha (30) and beta (70)."
+"""The sentence about the result of `query`."""
 NOT_AN_ANSWER = {"output_type": None, "value": None}
 
 
@@ -27,7 +29,7 @@ def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, data
     output = agent.ask(files=[returns])
 
     assert output["error"] is None
-    assert output["answer"] == "beta has 70 returns, alpha 30."
+    assert output["answer"] == SENTENCE
     assert output["output_type"] == "dataframe"
     assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": [["alpha", 30], ["beta", 70]]}]
     assert output["value"] == output["tables"][0]
@@ -369,7 +371,7 @@ def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wr
 def test_there_is_no_end_without_a_result(analyst: Analyst, dataset: str) -> None:
     agent = analyst([step("finish", answer="70"), query(dataset), step("finish", answer="70")])
 
-    assert agent.ask(datasets=[dataset])["answer"] == "70"
+    assert agent.ask(datasets=[dataset])["answer"] == SENTENCE
     assert "there is no result yet" in agent.prompts()[1]
 
 
@@ -459,7 +461,7 @@ def test_the_user_is_asked_and_the_answer_goes_on(analyst: Analyst, returns: str
     assert "Which account?" in first["answer"]
 
     second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
-    assert (second["answer"], second["clarification"]) == ("70", None)
+    assert (second["answer"], second["clarification"]) == (SENTENCE, None)
     assert "Clarified: Which account? - beta" in agent.prompts()[1]
 
 
@@ -469,7 +471,7 @@ def test_the_same_is_not_asked_twice(analyst: Analyst, returns: str, dataset: st
     agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
     second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
 
-    assert (second["answer"], second["clarification"]) == ("70", None)
+    assert (second["answer"], second["clarification"]) == (SENTENCE, None)
     assert "the user is not asked" in agent.prompts()[2]
 
 
@@ -477,7 +479,7 @@ def test_nobody_is_asked_where_that_is_not_wanted(analyst: Analyst, dataset: str
     agent = analyst([ASKED, query(dataset), step("finish", answer="70")])
     output = agent.ask(datasets=[dataset], clarify="never")
 
-    assert (output["answer"], output["clarification"]) == ("70", None)
+    assert (output["answer"], output["clarification"]) == (SENTENCE, None)
     assert "Do not ask the user" in agent.prompts()[0]
 
 
@@ -532,7 +534,7 @@ def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> N
     agent = analyst(steps, [{"answer": "beta has 70 returns.", "output_type": "dataframe"}])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"] == "beta has 70 returns."
+    assert output["answer"] == SENTENCE, "the narration says no more"
     assert any("unsupported claims: 71" in note for note in output["audit"]["notes"])
     (prompt,) = agent.prompts("NarratedAnswer")
     assert "- 71: " in prompt and "<data>" in prompt
@@ -552,9 +554,9 @@ def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, data
     output = analyst([*steps, both]).ask(datasets=[dataset])
     only = analyst([*steps, step("finish", answer="beta has 70 of 100.", result_ids=["r1"])]).ask(datasets=[dataset])
 
-    assert output["answer"] == "beta has 70 of 100."
+    assert output["answer"] == f"{SENTENCE}\n\nbeta has 70 of 100."
     assert [table["name"] for table in output["tables"]] == ["r1", "r2"]
-    assert only["answer"] == "beta has 70 of 100.", "the total follows from the first result alone"
+    assert only["answer"] == output["answer"], "the total follows from the first result alone"
 
 
 @pytest.mark.parametrize(
