@@ -34,6 +34,7 @@ CARRIED_ON = (
     "ambiguities",
     "relevant_tables",
     "relevant_tables_with_rel_columns",
+    "table_list_tokens",
     "result",
 )
 """Keys that a run may take over from earlier runs of its thread; see `agent.routes.begin`."""
@@ -105,6 +106,8 @@ class State(Input, total=False):
     """Number of attempts to retrieve tables."""
     relevant_tables_with_rel_columns: dict[str, list[str]]
     """The tables and columns shown to generation."""
+    table_list_tokens: int
+    """Token limit of a list of all tables and columns in prompts, so that a statement may use any; 0 for no list."""
     turns: list[Turn]
     """The answered questions of this conversation, oldest first."""
     follows: Turn | None
@@ -193,6 +196,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "relevant_tables": {},
         "table_counter": 0,
         "relevant_tables_with_rel_columns": {},
+        "table_list_tokens": 0,
         "examples": None,
         "describes_data": False,
         "sql_request": "",

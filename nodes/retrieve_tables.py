@@ -50,7 +50,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
         keys = []
     if keys:
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
-        return {**update, "relevant_tables": tables, "error": None}
+        return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
     reason = linked.reason or state.get("error") or Message("no_table_fits")
     if linked.is_final or attempt >= settings.max_table_retrievals:
         update["failure"] = failure_of(off_topic(reason, source))
