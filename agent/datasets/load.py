@@ -199,6 +199,9 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
     if not first.header.rows:
         warnings.append(Warning("no_header"))
     warnings += _other_sheets(parts)
+    for code in ("hidden_rows", "errors"):
+        if count := sum(getattr(cell_file, code) for cell_file in {part.cell_file.whole for part in parts}):
+            warnings.append(Warning(code, "", {"count": count}))
     sources = []
     for number, part in enumerate(parts):
         rest = job.folder / f"rest_{number}.csv"

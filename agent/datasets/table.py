@@ -129,6 +129,8 @@ def make_table(
     columns = [Cells(place, paired) for place in range(width)]
     warnings = list(layout.warnings)
     blank = _read(work, parts, layout)
+    if blank and not first.whole.blocks:
+        warnings.append(Warning("tables_unknown", "", {"count": blank}))
     warnings += _hide_headers(work, layout, paired)
     filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
     if filled_down:

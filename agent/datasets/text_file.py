@@ -120,6 +120,9 @@ class CellFile:
     """Row of the sheet, from 0, in which the cells begin."""
     left: int = 0
     """Column of the sheet, from 0, in which the cells begin."""
+    hidden_rows: int = 0
+    errors: int = 0
+    """Number of cells with an error, such as `#DIV/0!`."""
     blocks: tuple[Block, ...] = ()
     """Parts of the sheet between blank rows; empty if they are unknown."""
     cropped_from: "CellFile | None" = None
