@@ -206,10 +206,11 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
     for number, part in enumerate(parts):
         rest = job.folder / f"rest_{number}.csv"
         characters, row = part.end
-        if replaced := write_rest(part.cell_file, characters, rest, job.loading):
+        replaced, has_blank_lines = write_rest(part.cell_file, characters, rest, job.loading)
+        if replaced:
             facts = {"count": replaced, "encoding": part.cell_file.encoding}
             warnings.append(Warning("replaced_characters", "", facts))
-        sources.append(Part(rest, part.cell_file, part.header, row, part.label))
+        sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines))
     layout = Layout.of(sources, "sheet" if is_union else "table" if len(parts) > 1 else "")
     report = replace(report, warnings=tuple(warnings))
     with _workspace(job) as work:

@@ -166,7 +166,7 @@ TEXTS = {
     "data_beside_totals": "rows beside totals, such as tax or shipping, were left out: {count} ({example})",
     "data_hidden_rows": "hidden rows were read too: {count}",
     "data_errors": "cells with an error such as #DIV/0! have no value: {count}",
-    "data_tables_unknown": "too large to look for several tables; it was read as one, without its blank rows: {count}",
+    "data_tables_unknown": "too large to look for several tables; it was read as one, without its blank rows",
     "data_scaled": "numbers with words for thousands or millions were multiplied: {count}, such as {example}",
     "data_marks_mixed": "numbers written with the other decimal mark were read too: {count}, such as {examples}",
     "data_currencies": "amounts are in several currencies or split by option: {codes}; the code is in the column {column}, so do not add them up without it",

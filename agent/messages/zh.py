@@ -166,7 +166,7 @@ TEXTS = {
     "data_beside_totals": "合计旁的行（如税额、运费）未读入：{count} 行（{example}）",
     "data_hidden_rows": "隐藏的行也已读入：{count} 行",
     "data_errors": "{count} 个单元格是错误值（如 #DIV/0!），视为没有值",
-    "data_tables_unknown": "数据太大，未查找多个表格；已作为一个表格读入，跳过空行 {count} 行",
+    "data_tables_unknown": "数据太大，未查找多个表格；已作为一个表格读入，跳过空行",
     "data_scaled": "{count} 个带千、万、亿等单位的数字已换算，例如 {example}",
     "data_marks_mixed": "{count} 个使用另一种小数点的数字也已读取，例如 {examples}",
     "data_currencies": "货币代码在列 {column} 中：{codes}；请勿不分货币相加",

@@ -394,7 +394,8 @@ AUTOMATIC |= {
         ["地区", "品名", "数量"], [["华东", "茶", 2], ["华东", "糖", 3], ["华南", "茶", 5]], {"sections"},
     ),
     "two levels of headings": Case(
-        sheet(["item", "sold", "price"], ["Europe"], ["North"], ["tea", 2, 1.5], ["South"], ["rum", 7, 9.5], ["gin", 1, 8]),
+        sheet(["item", "sold", "price"], ["Europe"], ["North"], ["tea", 2, 1.5], ["South"], ["rum", 7, 9.5],
+              ["gin", 1, 8]),
         ["item", "sold", "price", "section"],
         [["tea", 2, 1.5, "Europe / North"], ["rum", 7, 9.5, "South"], ["gin", 1, 8, "South"]], {"sections"},
     ),
@@ -484,7 +485,8 @@ AUTOMATIC |= {
         text(["sku", "phone", "zip", "day"], ["1E10", "+79161234567", "'0123", "05.01"],
              ["12E3", "+79161234568", "4567", "31.12"]),
         ["sku", "phone", "zip", "day"],
-        [["1E10", "+79161234567", "'0123", "05.01"], ["12E3", "+79161234568", "4567", "31.12"]], {"codes"}, name="a.csv",
+        [["1E10", "+79161234567", "'0123", "05.01"], ["12E3", "+79161234568", "4567", "31.12"]], {"codes"},
+        name="a.csv",
     ),
     "words that differ in case and spaces": Case(
         text(["город", "оплачен"], [" Москва ", "да"], ["Москва", "нет"], ["москва\u200b", "Да"],
@@ -498,7 +500,8 @@ AUTOMATIC |= {
         [["甲", 1234.5], ["乙", 35000.0], ["丙", 7.0]], {"currency", "scaled"}, name="a.csv",
     ),
     "roubles and kopecks stay text": Case(
-        text(["a", "sum"], ["x", "5р.50"], ["y", "7р.25"]), ["a", "sum"], [["x", "5р.50"], ["y", "7р.25"]], name="a.csv",
+        text(["a", "sum"], ["x", "5р.50"], ["y", "7р.25"]), ["a", "sum"], [["x", "5р.50"], ["y", "7р.25"]],
+        name="a.csv",
     ),
     "cells that stay text are shown": Case(
         text(["id", "date"], ["1", "13/02/2024"], ["2", "02/14/2024"], ["3", "25/12/2023"]), ["id", "date"],
