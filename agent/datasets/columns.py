@@ -13,6 +13,7 @@ from agent.datasets.workspace import Workspace
 
 _SAMPLE_ROWS = 10_000
 _SAMPLE = "scratch.sample"
+_FEW_ROWS = 1000
 _FITTING = 0.9
 """Minimum share of cells that fit the type; the others become NULL."""
 
@@ -161,7 +162,7 @@ def infer_columns(
         sampled = _count(work, _sample_query(cells), cells.distinct(_SAMPLE, repeats=True))
         given = kinds.get(cells.place)
         kind = _candidate(sampled, name, given)
-        repeats = 2 * sampled["distinct"] <= sampled["cells"]
+        repeats = 2 * sampled["distinct"] <= sampled["cells"] or rows <= _FEW_ROWS
         source = cells.distinct(STAGING, repeats=repeats)
         stage = ("examine", at / len(columns), (at + 1) / len(columns))
         full = _count(work, _full_query(cells, kind, given), source, stage)

@@ -119,6 +119,8 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
             sheet=read["sheet"],
             sheets=tuple(answer["sheets"]),
             left=read["left"],
+            hidden_rows=read.get("hidden_rows", 0),
+            errors=read.get("errors", 0),
             blocks=tuple(map(Block.from_json, read["blocks"])),
         )
         for read in answer["read"]

@@ -32,6 +32,7 @@ def main() -> None:
     _limit_memory(request["memory_mb"])
     try:
         answer = read(request)
+        _add_marks(Path(request["path"]), answer["read"])
     except SheetError as sheet_error:
         answer = {"error": sheet_error.args[0], "facts": sheet_error.args[1:]}
     except calamine.PasswordError:
@@ -80,6 +81,17 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
             ]
             read.append({"sheet": sheet.name, "cells": str(target), "left": left, "blocks": blocks, "merged": merged})
         return {"sheets": names, "read": read}
+
+
+def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
+    """Add the number of hidden rows and of cells with an error to each sheet of an .xlsx workbook."""
+    if path.suffix not in (".xlsx", ".xlsm"):
+        return
+    # What the other reader accepts and this one does not goes without these facts.
+    with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
+        workbook = LargeWorkbook(archive)
+        for sheet in read:
+            sheet["hidden_rows"], sheet["errors"] = workbook.marks(sheet["sheet"])
 
 
 def _read_large(workbook: LargeWorkbook, request: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, iterparse
 
-from agent.datasets.sheet_xml import NotPlain, XmlCell, split_rows
+from agent.datasets.sheet_xml import NotPlain, XmlCell, count_marks, split_rows
 
 LARGE_BYTES = 200_000_000
 """Unpacked size of a worksheet above which this reader is used."""
@@ -44,7 +44,7 @@ class LargeWorkbook:
     """A workbook whose sheets are read row by row."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
-        """Read the names of the sheets, the formats and the shared strings.
+        """Read the names of the sheets.
 
         Raises:
             ParseError, KeyError: A part is damaged or missing.
@@ -70,14 +70,10 @@ class LargeWorkbook:
                 self.sheets.append(
                     StreamedSheet(str(item.get("name")), item.get("state", "visible") == "visible", part)
                 )
-        members = set(archive.namelist())
-        if "xl/styles.xml" in members:
-            self._kinds = self._read_kinds()
-        if "xl/sharedStrings.xml" in members:
-            self._strings = [_texts(item) for item in self._elements("xl/sharedStrings.xml", "si")]
 
     def rows(self, sheet: StreamedSheet, max_rows: int) -> Iterator[list[CellValue]]:
         """Yield the rows from the first row of the sheet on, blank ones included, up to one more than `max_rows`."""
+        self._read_formats()
         done = 0
         try:
             for row in self._split_rows(sheet, max_rows):
@@ -86,6 +82,20 @@ class LargeWorkbook:
         except NotPlain:
             sheet.merged.clear()
             yield from islice(self._parsed_rows(sheet, max_rows), done, None)
+
+    def marks(self, name: str) -> tuple[int, int]:
+        """Return the number of hidden rows of a sheet, and of its cells with an error."""
+        (part,) = [sheet.part for sheet in self.sheets if sheet.name == name]
+        with self._archive.open(part) as file:
+            return count_marks(file)
+
+    def _read_formats(self) -> None:
+        """Read the formats and the shared strings, unless they are known."""
+        members = set(self._archive.namelist())
+        if "xl/styles.xml" in members and not self._kinds:
+            self._kinds = self._read_kinds()
+        if "xl/sharedStrings.xml" in members and not self._strings:
+            self._strings = [_texts(item) for item in self._elements("xl/sharedStrings.xml", "si")]
 
     def _split_rows(self, sheet: StreamedSheet, max_rows: int) -> Iterator[list[CellValue]]:
         """Do as `rows` without an XML parser.

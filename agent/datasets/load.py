@@ -199,14 +199,18 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
     if not first.header.rows:
         warnings.append(Warning("no_header"))
     warnings += _other_sheets(parts)
+    for code in ("hidden_rows", "errors"):
+        if count := sum(getattr(cell_file, code) for cell_file in {part.cell_file.whole for part in parts}):
+            warnings.append(Warning(code, "", {"count": count}))
     sources = []
     for number, part in enumerate(parts):
         rest = job.folder / f"rest_{number}.csv"
         characters, row = part.end
-        if replaced := write_rest(part.cell_file, characters, rest, job.loading):
+        replaced, has_blank_lines = write_rest(part.cell_file, characters, rest, job.loading)
+        if replaced:
             facts = {"count": replaced, "encoding": part.cell_file.encoding}
             warnings.append(Warning("replaced_characters", "", facts))
-        sources.append(Part(rest, part.cell_file, part.header, row, part.label))
+        sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines))
     layout = Layout.of(sources, "sheet" if is_union else "table" if len(parts) > 1 else "")
     report = replace(report, warnings=tuple(warnings))
     with _workspace(job) as work:

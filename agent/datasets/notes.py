@@ -11,10 +11,10 @@ _MAX_COLUMNS = 4
 _IMPORTANCE = (
     "currencies", "totals_dropped", "totals", "beside_totals", "sections", "other_tables", "mixed", "not_dates",
     "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed",
-    "split_rows", "unpivoted", "replaced_characters", "long_rows", "other_sheets", "blanks_below", "zones",
-    "marks_mixed", "scaled", "footnotes", "merged_cells", "header_repeated", "notes_below", "codes", "date_serials",
-    "months", "currency", "percent", "marks", "date_style", "period_columns", "text_converted", "merged_header",
-    "renamed", "unnamed", "no_values",
+    "split_rows", "unpivoted", "replaced_characters", "tables_unknown", "errors", "hidden_rows", "long_rows",
+    "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled", "footnotes", "merged_cells", "header_repeated",
+    "notes_below", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style", "period_columns",
+    "text_converted", "merged_header", "renamed", "unnamed", "no_values",
 )  # fmt: skip
 """Codes of warnings, those that can change an answer first."""
 

@@ -8,8 +8,8 @@ from agent.datasets.cells import Cells, Layer, PendingWarning, Plan
 
 Mark = Literal[".", ","]
 
-_WIDE = "０１２３４５６７８９，．％－−＋" + "\u00a0\u202f\u2009’"
-_NARROW = "0123456789,.%--+" + "   ''''"
+_WIDE = "０１２３４５６７８９，．％－−–＋" + "\u00a0\u202f\u2009’"
+_NARROW = "0123456789,.%---+" + "   ''''"
 _CODES = (
     "USD EUR RUB RUR CNY RMB CHF GBP JPY SEK NOK DKK PLN CZK HUF RON BGN TRY UAH BYN KZT GEL AMD UZS INR BRL MXN CAD "
     "AUD NZD HKD SGD KRW TWD THB VND IDR MYR ILS ZAR AED SAR"

@@ -24,6 +24,9 @@ _CELL = re.compile(
 )
 _MERGED = re.compile(r'<mergeCell ref="([A-Z]+\d+(?::[A-Z]+\d+)?)"\s?/>')
 
+_HIDDEN = re.compile(rb'<row [^<>]*\bhidden="(?:1|true)"')
+_ERROR = re.compile(rb'<c [^<>]*\bt="e"')
+
 XmlCell = tuple[str, str, str, str, str, str]
 """The whole cell, the letters of its column, its format, type, value, and inline text; empty if it has none."""
 
@@ -63,6 +66,19 @@ def split_rows(file: IO[bytes]) -> Generator[tuple[int | None, list[XmlCell]], N
             raise NotPlain
         yield int(row[1]) if row[1] else None, cells
         at = end if row[2] else end + len(_ROW_END)
+
+
+def count_marks(file: IO[bytes]) -> tuple[int, int]:
+    """Return the number of hidden rows of a worksheet and of cells with an error, such as `#DIV/0!`."""
+    hidden, errors, rest = 0, 0, b""
+    while data := file.read(_CHUNK):
+        data = rest + data
+        # A tag may continue in the next part.
+        end = data.rfind(b"<")
+        data, rest = data[: max(0, end)], data[max(0, end) :]
+        hidden += len(_HIDDEN.findall(data))
+        errors += len(_ERROR.findall(data))
+    return hidden, errors
 
 
 def _texts(file: IO[bytes]) -> Iterator[str]:

@@ -66,6 +66,7 @@ class Part:
     header: Header
     start: int
     label: str = ""
+    has_blank_lines: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,8 @@ def make_table(
     columns = [Cells(place, paired) for place in range(width)]
     warnings = list(layout.warnings)
     blank = _read(work, parts, layout)
+    if not first.whole.blocks and (blank or any(part.has_blank_lines for part in parts)):
+        warnings.append(Warning("tables_unknown"))
     warnings += _hide_headers(work, layout, paired)
     filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
     if filled_down:

@@ -120,6 +120,9 @@ class CellFile:
     """Row of the sheet, from 0, in which the cells begin."""
     left: int = 0
     """Column of the sheet, from 0, in which the cells begin."""
+    hidden_rows: int = 0
+    errors: int = 0
+    """Number of cells with an error, such as `#DIV/0!`."""
     blocks: tuple[Block, ...] = ()
     """Parts of the sheet between blank rows; empty if they are unknown."""
     cropped_from: "CellFile | None" = None
@@ -266,13 +269,16 @@ def crop(cell_file: CellFile, region: Region, target: Path) -> CellFile:
     )
 
 
-def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) -> int:
-    """Write `cell_file` from the character `start` to `target` as UTF-8; return the number of undecodable characters.
+def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) -> tuple[int, bool]:
+    """Write `cell_file` from the character `start` to `target` as UTF-8.
+
+    Returns the number of undecodable characters, and whether there are blank lines.
 
     Raises:
         StatementCancelled: Loading was cancelled.
     """
     size, replaced = max(1, cell_file.path.stat().st_size), 0
+    has_blank_lines = False
     begin = READER_SHARE if cell_file.paired else 0.0
     with (
         cell_file.path.open("rb") as raw,
@@ -282,9 +288,10 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
         source.read(start)
         while text := source.read(_CHUNK):
             replaced += text.count("\ufffd")
+            has_blank_lines = has_blank_lines or "\n\n" in text or "\n\r\n" in text
             rest.write(text.replace("\0", ""))
             loading.report_progress("read", begin + (0.3 - begin) * min(1.0, raw.tell() / size))
-    return replaced
+    return replaced, has_blank_lines
 
 
 def check_size(path: Path, loading: Loading) -> None:

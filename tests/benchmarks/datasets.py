@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.datasets
     python -m tests.benchmarks.datasets --megabytes 100 --millions 1
+    python -m tests.benchmarks.datasets --rows 500000 --columns 40 --megabytes 2000 --millions 0
 
 Files are made in a temporary folder, by DuckDB, with no two rows alike. Each is loaded in a process of its own, so that
 its peak is its own; so are the reader of workbooks and what runs the queries.
@@ -33,6 +34,7 @@ from agent.types import Limits
 MEMORY_MB = 1024
 RUNS = 5
 ROW_BYTES = 74
+BATCH = 10_000
 
 ROWS = """
     SELECT range AS id, ['Kazan', 'Tver', 'Omsk', 'Sochi', '北京', 'Москва'][1 + range * 7919 % 6] AS city,
@@ -53,13 +55,16 @@ FIGURES = [
 ]
 
 
-def write_workbook(path: Path, rows: int) -> None:
+def write_workbook(path: Path, rows: int, columns: int) -> None:
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("data")
     found = made().execute(ROWS, [rows])
-    sheet.append([column[0] for column in found.description])
-    for row in found.fetchall():
-        sheet.append(row)
+    names = [column[0] for column in found.description]
+    copies = -(-columns // len(names))
+    sheet.append([name if not copy else f"{name} {copy}" for copy in range(copies) for name in names][:columns])
+    while batch := found.fetchmany(BATCH):
+        for row in batch:
+            sheet.append((row * copies)[:columns])
     book.save(path)
 
 
@@ -149,17 +154,20 @@ def apart(work: Callable[[Path, Path], None], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100_000, help="rows of the workbook and of the small table")
+    parser.add_argument("--columns", type=int, default=8, help="columns of the workbook")
     parser.add_argument("--megabytes", type=float, default=1000, help="size of the CSV")
-    parser.add_argument("--millions", type=float, default=10, help="rows of the large table, in millions")
+    parser.add_argument("--millions", type=float, default=10, help="rows of the large table, in millions; 0: no queries")
     options = parser.parse_args()
     print(f"memory limit {MEMORY_MB} MB, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         names = ("book.xlsx", "big.csv", "small.parquet", "large.parquet")
         book, text, small, large = (Path(folder, name) for name in names)
-        write_workbook(book, options.rows)
+        write_workbook(book, options.rows, options.columns)
         apart(load, book)
         write_csv(text, options.megabytes)
         apart(load, text)
+        if not options.millions:
+            return
         write_parquet(small, options.rows)
         apart(compare, small)
         write_parquet(large, int(options.millions * 1e6))

@@ -356,3 +356,169 @@ WITH_OPTIONS = {
         options={"tables": [1, 2]},
     ),
 }  # fmt: skip
+
+GROUPED: Cells = [
+    ["item", "sold", "price"],
+    ["North"],
+    ["tea", 2, 1.5],
+    ["milk", 3, 2.5],
+    ["South"],
+    ["tea", 5, 1.5],
+    ["rum", 7, 9.5],
+]
+INVOICE: Cells = [
+    ["Description", "Qty", "Price", "Amount"],
+    ["Bolt", 2, 5, 10],
+    ["Nut", 4, 5, 20],
+    ["Subtotal", None, None, 30],
+    ["VAT 20%", None, None, 6],
+    ["Total", None, None, 36],
+]
+
+AUTOMATIC |= {
+    "headings of sections": Case(
+        sheet(*GROUPED), ["item", "sold", "price", "section"],
+        [["tea", 2, 1.5, "North"], ["milk", 3, 2.5, "North"], ["tea", 5, 1.5, "South"], ["rum", 7, 9.5, "South"]],
+        {"sections"},
+    ),
+    "headings and subtotals": Case(
+        sheet(["Статья", "План", "Факт"], ["Доходы"], ["Продажи", 100, 90], ["Услуги", 50, 60],
+              ["Итого доходы", 150, 150], ["Расходы"], ["Аренда", 30, 30], ["Зарплата", 70, 75],
+              ["Итого расходы", 100, 105]),
+        ["Статья", "План", "Факт", "section"],
+        [["Продажи", 100, 90, "Доходы"], ["Услуги", 50, 60, "Доходы"], ["Аренда", 30, 30, "Расходы"],
+         ["Зарплата", 70, 75, "Расходы"]], {"sections", "totals_dropped"},
+    ),
+    "headings in a column of their own": Case(
+        sheet(["地区", "品名", "数量"], ["华东"], [None, "茶", 2], [None, "糖", 3], ["华南"], [None, "茶", 5]),
+        ["地区", "品名", "数量"], [["华东", "茶", 2], ["华东", "糖", 3], ["华南", "茶", 5]], {"sections"},
+    ),
+    "two levels of headings": Case(
+        sheet(["item", "sold", "price"], ["Europe"], ["North"], ["tea", 2, 1.5], ["South"], ["rum", 7, 9.5],
+              ["gin", 1, 8]),
+        ["item", "sold", "price", "section"],
+        [["tea", 2, 1.5, "Europe / North"], ["rum", 7, 9.5, "South"], ["gin", 1, 8, "South"]], {"sections"},
+    ),
+    "people without answers are no headings": Case(
+        sheet(["name", "age", "city"], ["Ann", 5, "Rome"], ["Bob"], ["Cy", 7, "Oslo"], ["Di"]), ["name", "age", "city"],
+        [["Ann", 5, "Rome"], ["Bob", None, None], ["Cy", 7, "Oslo"], ["Di", None, None]],
+    ),
+    "labels without a number are no headings": Case(
+        sheet(["item", "sold"], ["rum"], ["tea", 2], ["gin"], ["milk", 3]), ["item", "sold"],
+        [["rum", None], ["tea", 2], ["gin", None], ["milk", 3]],
+    ),
+    "notes directly below": Case(
+        sheet(["имя", "город", "сумма"], ["А", "Рим", 1], ["Б", "Осло", 2], ["* предварительные данные"],
+              ["Без учёта налога"]),
+        ["имя", "город", "сумма"], [["А", "Рим", 1], ["Б", "Осло", 2]], {"notes_below"},
+    ),
+    "tax between a subtotal and a total": Case(
+        sheet(*INVOICE), INVOICE[0], INVOICE[1:3], {"totals_dropped", "beside_totals"},
+    ),
+    "a Russian invoice": Case(
+        sheet(["№", "Товар", "Кол-во", "Цена", "Сумма"], [1, "Стол", 1, 100, 100], [2, "Стул", 4, 50, 200],
+              [None, None, None, "Итого:", 300], [None, None, None, "НДС (20%):", 60],
+              [None, None, None, "Всего к оплате:", 360]),
+        ["№", "Товар", "Кол-во", "Цена", "Сумма"], [[1, "Стол", 1, 100, 100], [2, "Стул", 4, 50, 200]],
+        {"totals_dropped", "beside_totals"},
+    ),
+    "shipping below the total of a group": Case(
+        sheet(["item", "sum"], ["a", 10], ["b", 20], ["Subtotal", 30], ["Shipping", 5], ["c", 3], ["Total", 38]),
+        ["item", "sum"], [["a", 10], ["b", 20], ["Shipping", 5], ["c", 3]], {"totals_dropped"},
+    ),
+    "delivery as an expense": Case(
+        sheet(["expense", "sum"], ["rent", 10], ["food", 20], ["delivery", 5], ["Total", 35]),
+        ["expense", "sum"], [["rent", 10], ["food", 20], ["delivery", 5]], {"totals_dropped"},
+    ),
+    "quarters among months": Case(
+        sheet(["Месяц", "Выручка"], ["Январь", 1], ["Февраль", 2], ["Март", 3], ["1 квартал", 6], ["Апрель", 4],
+              ["Май", 5], ["Июнь", 6], ["2 квартал", 15], ["Год", 21]),
+        ["Месяц", "Выручка"],
+        [["Январь", 1], ["Февраль", 2], ["Март", 3], ["Апрель", 4], ["Май", 5], ["Июнь", 6]], {"totals_dropped"},
+    ),
+    "quarters alone": Case(
+        sheet(["Quarter", "Sold"], ["Q1", 5], ["Q2", 7], ["Q3", 12], ["Q4", 24]), ["Quarter", "Sold"],
+        [["Q1", 5], ["Q2", 7], ["Q3", 12], ["Q4", 24]],
+    ),
+    "subtotals without labels": Case(
+        sheet(["Region", "Store", "Sales"], ["North", "A", 5], [None, "B", 7], [None, None, 12], ["South", "C", 4],
+              [None, "D", 6], [None, None, 10], [None, None, 22]),
+        ["Region", "Store", "Sales"], [["North", "A", 5], [None, "B", 7], ["South", "C", 4], [None, "D", 6]],
+        {"totals_dropped"},
+    ),
+    "three rows of header": Case(
+        sheet(["Region", 2023, None, None, None, 2024, None, None, None],
+              [None, "H1", None, "H2", None, "H1", None, "H2", None],
+              [None, "Q1", "Q2", "Q3", "Q4", "Q1", "Q2", "Q3", "Q4"], ["N", 1, 2, 3, 4, 5, 6, 7, 8],
+              ["S", 9, 10, 11, 12, 13, 14, 15, 16]),
+        ["Region", *(f"{year} {half}" for year in (2023, 2024) for half in ("H1 Q1", "H1 Q2", "H2 Q3", "H2 Q4"))],
+        [["N", 1, 2, 3, 4, 5, 6, 7, 8], ["S", 9, 10, 11, 12, 13, 14, 15, 16]],
+    ),
+    "three merged rows of header": Case(
+        sheet(["Region", "Sales", None, None, None], [None, 2023, None, 2024, None],
+              [None, "plan", "fact", "plan", "fact"], ["N", 1, 2, 3, 4], ["S", 5, 6, 7, 8],
+              merge=("A1:A3", "B1:E1", "B2:C2", "D2:E2")),
+        ["Region", "Sales 2023 plan", "Sales 2023 fact", "Sales 2024 plan", "Sales 2024 fact"],
+        [["N", 1, 2, 3, 4], ["S", 5, 6, 7, 8]],
+    ),
+    "units below two rows of header": Case(
+        sheet(["Station", "Air", None, "Water", None], [None, "temp", "hum", "temp", "level"],
+              [None, "°C", "%", "°C", "cm"], ["A", 1.5, 50, 8, 120], ["B", 2.5, 60, 9, 130], ["C", 3.5, 60, 9, 130]),
+        ["Station", "Air temp °C", "Air hum %", "Water temp °C", "Water level cm"],
+        [["A", 1.5, 50, 8, 120], ["B", 2.5, 60, 9, 130], ["C", 3.5, 60, 9, 130]],
+    ),
+    "a preamble with several cells": Case(
+        text(["Отчёт", " за период"], ["с 01.01.2024 по 31.01.2024"], ["id", "имя", "сумма"], ["1", "а", "5,5"],
+             ["2", "б", "6,5"], delimiter=";"),
+        ["id", "имя", "сумма"], [[1, "а", 5.5], [2, "б", 6.5]], name="a.csv",
+    ),
+    "footnote marks": Case(
+        text(["region", "pop", "area"], ["North", "1,234*", "5"], ["South", "2,345", "6†"], ["East", "3,456[1]", "7²"]),
+        ["region", "pop", "area"], [["North", 1234, 5], ["South", 2345, 6], ["East", 3456, 7]], {"footnotes"},
+        name="a.csv",
+    ),
+    "apostrophes and narrow spaces": Case(
+        text(["a", "n"], ["x", "'1234"], ["y", "12\u2009345"], ["z", "1\u202f000"], ["w", "–7"]), ["a", "n"],
+        [["x", 1234], ["y", 12345], ["z", 1000], ["w", -7]], name="a.csv",
+    ),
+    "identifiers of digits": Case(
+        text(["sku", "phone", "zip", "day"], ["1E10", "+79161234567", "'0123", "05.01"],
+             ["12E3", "+79161234568", "4567", "31.12"]),
+        ["sku", "phone", "zip", "day"],
+        [["1E10", "+79161234567", "'0123", "05.01"], ["12E3", "+79161234568", "4567", "31.12"]], {"codes"},
+        name="a.csv",
+    ),
+    "words that differ in case and spaces": Case(
+        text(["город", "оплачен"], [" Москва ", "да"], ["Москва", "нет"], ["москва\u200b", "Да"],
+             ["Нижний\u00a0Новгород", "да"], ["Нижний Новгород", "да"]),
+        ["город", "оплачен"],
+        [["Москва", "да"], ["Москва", "нет"], ["москва", "Да"], ["Нижний Новгород", "да"], ["Нижний Новгород", "да"]],
+        {"spellings"}, name="a.csv",
+    ),
+    "a currency before and behind": Case(
+        text(["名", "金额"], ["甲", "￥1,234.50元"], ["乙", "3.5万元"], ["丙", "¥7"]), ["名", "金额"],
+        [["甲", 1234.5], ["乙", 35000.0], ["丙", 7.0]], {"currency", "scaled"}, name="a.csv",
+    ),
+    "roubles and kopecks stay text": Case(
+        text(["a", "sum"], ["x", "5р.50"], ["y", "7р.25"]), ["a", "sum"], [["x", "5р.50"], ["y", "7р.25"]],
+        name="a.csv",
+    ),
+    "cells that stay text are shown": Case(
+        text(["id", "date"], ["1", "13/02/2024"], ["2", "02/14/2024"], ["3", "25/12/2023"]), ["id", "date"],
+        [[1, "13/02/2024"], [2, "02/14/2024"], [3, "25/12/2023"]], {"mixed"}, name="a.csv",
+        check=lambda loaded: "02/14/2024" in loaded.dataset.report.warnings[-1].message(),
+    ),
+}  # fmt: skip
+
+WITH_OPTIONS |= {
+    "headings kept": Case(
+        sheet(*GROUPED), GROUPED[0], [[*row, None, None][:3] for row in GROUPED[1:]], options={"sections": False},
+    ),
+    "tax kept": Case(
+        sheet(*INVOICE), INVOICE[0], INVOICE[1:], {"totals"}, {"drop_totals": False},
+    ),
+    "words for truth": Case(
+        text(["имя", "оплачен"], ["А", "да"], ["Б", "Нет"], ["В", "是"], ["Г", ""]), ["имя", "оплачен"],
+        [["А", True], ["Б", False], ["В", True], ["Г", None]], options={"types": {"оплачен": "boolean"}}, name="a.csv",
+    ),
+}  # fmt: skip

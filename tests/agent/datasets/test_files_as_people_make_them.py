@@ -16,6 +16,8 @@ def problems(case: Case, load) -> list[str]:
         found.append(f"row count {loaded.dataset.row_count}")
     if missing := case.codes - {warning.code for warning in loaded.dataset.report.warnings}:
         found.append(f"no warning {missing}")
+    if case.check and not case.check(loaded):
+        found.append("another report")
     return found
 
 

@@ -80,6 +80,46 @@ def test_both_ways_of_reading_give_the_same_cells(both) -> None:
     assert not failures
 
 
+START = (
+    '<?xml version="1.0" encoding="UTF-8"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    "<sheetData>"
+)
+PARTS = {
+    "as usual": '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c><c r="B1"><v>1</v></c></row>',
+    "an entity": '<row r="1"><c r="A1" t="inlineStr"><is><t>a &amp; b</t></is></c></row>',
+    "a comment": '<!-- <row r="1"><c r="A1"><v>5</v></c></row> --><row r="1"><c r="A1"><v>1</v></c></row>',
+    "a comment in a row": '<row r="1"><!-- </row> --><c r="A1"><v>1</v></c></row>',
+    "a section of text": '<row r="1"><c r="A1" t="inlineStr"><is><t><![CDATA[</row>]]></t></is></c></row>',
+    "late": '<row r="1"><c r="A1"><v>1</v></c></row><row r="2"><c t="n" r="A2"><v>2</v></c></row>',
+    "rich text": '<row r="1"><c r="A1" t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c></row>',
+    "formulas": '<row r="1"><c r="A1"><f>B1&lt;2</f><v>1</v></c><c r="B1" t="str"><f t="shared"/><v>x</v></c></row>',
+    "blank cells": '<row r="1"><c r="A1" s="0"/><c r="B1"><v></v></c><c r="C1"><v>3</v></c></row><row r="2"/>',
+    "gaps": '<row r="3" spans="1:3"><c r="C3"><v>1</v></c></row><row r="5"><c r="B5"><v>2.50</v></c></row>',
+    "merged": '<row r="1"><c r="A1"><v>1</v></c></row></sheetData><mergeCells count="1"><mergeCell ref="A1:B2"/>'
+    "</mergeCells><sheetData>",
+}
+
+
+def test_other_notations_of_a_sheet_are_parsed(both) -> None:
+    import zipfile
+
+    template = sheet(["x"])
+    failures = {}
+    for name, rows in PARTS.items():
+        stream = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(template)) as old, zipfile.ZipFile(stream, "w") as new:
+            for item in old.namelist():
+                body = old.read(item)
+                if "worksheets/" in item:
+                    body = f"{START}{rows}</sheetData></worksheet>".replace("<sheetData></sheetData>", "").encode()
+                new.writestr(item, body)
+        small, large = both(stream.getvalue())
+        if small != large:
+            failures[name] = (small, large)
+
+    assert not failures
+
+
 def test_sheets_are_chosen_in_the_same_way(both) -> None:
     content = book(Empty=[], Jan=[["a", "b"], [1, 2]], Feb=[["c"], [3]])
     for sheets in (["Feb"], ["Feb", "Jan"], ["*"], ["May"], ["Empty"]):

@@ -3,11 +3,16 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import agent.datasets
+from agent.datasets import text_file
 from agent.datasets.dataset import Dataset, Report, Warning
 from agent.datasets.notes import guesses_of, notes_of, option_for, ordered
 from agent.datasets.options import LoadOptions
 from agent.messages.en import TEXTS
+from tests.agent.datasets.files import place, text
+from tests.agent.datasets.messy import workbook
 
 CODES = {code.removeprefix("data_") for code in TEXTS if code.startswith("data_") and code != "data_missing"}
 FACTS = {name: "x" for name in re.findall(r"\{(\w+)", " ".join(TEXTS[f"data_{code}"] for code in CODES))}
@@ -53,3 +58,21 @@ def test_each_option_that_is_named_is_one_of_the_loader() -> None:
     for option in options:
         LoadOptions.model_validate(option)
     assert [guess["option"] for guess in guesses_of(dataset(*warnings)) if "option" in guess]
+
+
+def test_hidden_rows_and_errors_are_noted(load) -> None:
+    def build(page) -> None:
+        place(page, [["a", "n"], ["x", 1], ["y", "#DIV/0!"], ["z", 4]])
+        page.row_dimensions[3].hidden = True
+
+    loaded = load("a.xlsx", workbook(build))
+
+    assert loaded.rows == [["x", 1], ["y", None], ["z", 4]]
+    assert {("hidden_rows", ""), ("errors", "")} <= loaded.warnings
+
+
+def test_blank_rows_of_a_file_too_large_for_several_tables_are_noted(load, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = text(["a", "b"], ["x", 1], ["y", 2], [], ["c", "d"], ["z", 3])
+    assert ("tables_unknown", "") not in load("a.csv", content).warnings
+    monkeypatch.setattr(text_file, "_MAX_SCANNED_BYTES", 10)
+    assert ("tables_unknown", "") in load("b.csv", content + b"z,4\n").warnings

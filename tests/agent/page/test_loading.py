@@ -11,6 +11,7 @@ from agent.datasets.options import LoadOptions
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.conftest import Site
 from tests.agent.server.serving import LANGSERVE_WARNING
+from tests.generated_docs import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 Visit = Callable[..., Site]
@@ -23,11 +24,10 @@ def test_a_file_is_read_again_with_the_options_of_the_form(visit: Visit) -> None
     expect(page.locator(".chip")).to_contain_text("rows: 2, columns: 2")
     page.get_by_role("button", name="How a.xlsx · Jan is read").click()
     dialog = page.get_by_role("dialog", name="How a.xlsx · Jan is read")
-    dialog.get_by_label("Sheet").select_option("*")
-    dialog.get_by_label("amount: Type").select_option("text")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="How a.xlsx · Jan is read").click()
     with page.expect_response("**/datasets") as made:
-        page.keyboard.press("Escape")
-        page.get_by_role("button", name="How a.xlsx · Jan is read").click()
         dialog.get_by_label("Sheet").select_option("*")
         dialog.get_by_label("amount: Type").select_option("text")
         dialog.get_by_label("account: Fill down").check()
@@ -49,7 +49,7 @@ def test_a_refused_option_is_shown_in_the_form(visit: Visit) -> None:
     page = site.page
     page.locator("#file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n3,4\n"})
     page.get_by_role("button", name="How a.csv is read").click()
-    page.get_by_label("Header row").fill("99")
+    page.get_by_label("Header row (0: none)").fill("99")
     page.get_by_role("button", name="Read again").click()
     expect(page.get_by_role("alert")).to_contain_text("99")
     site.wrong.clear()
@@ -59,7 +59,7 @@ def test_a_refused_option_is_shown_in_the_form(visit: Visit) -> None:
 
 def test_the_form_has_every_option(visit: Visit) -> None:
     page = visit().page
-    code = page.request.get("static/js/loading.js").text()
+    code = (ROOT / "agent/web/js/loading.js").read_text(encoding="utf-8")
     texts = page.evaluate("import('./static/js/texts.js').then(found => found.TEXTS)")
 
     assert [name for name in LoadOptions.model_fields if name not in code] == []

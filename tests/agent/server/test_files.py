@@ -52,6 +52,24 @@ def test_a_file_is_uploaded_asked_and_removed(served: Served) -> None:
     assert kept(served) == []
 
 
+def test_a_file_is_read_again_with_other_options(served: Served) -> None:
+    first = upload(served, "a.csv", b"a,b\n1,x\n2,y\n").json()
+    body = {"file_id": first["file_id"], "options": {"types": {"a": "text"}}}
+    again = served.http.post("/datasets", json=body)
+    assert again.status_code == 201
+    assert again.json()["schema"][0] == {"name": "a", "type": "VARCHAR"}
+    assert again.json()["report"]["options"] == body["options"]
+    assert len(served.http.get("/datasets").json()["datasets"]) == 2
+
+    refused = {
+        422: {**body, "options": {"types": {"none": "text"}}},
+        404: {**body, "file_id": "file_" + "0" * 16},
+    }
+    for status, wrong in refused.items():
+        assert served.http.post("/datasets", json=wrong).status_code == status
+    assert served.http.post("/datasets", json={**body, "options": {"colour": "red"}}).status_code == 422
+
+
 def test_what_was_read_of_a_dataset_goes_with_it(served: Served) -> None:
     settings = served.services.settings
     ids = [
