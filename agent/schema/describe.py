@@ -57,9 +57,9 @@ def describe_compactly(catalog: Catalog, selection: Selection, quote: Quote, *, 
         table = catalog.tables.get(key)
         if table is None:
             continue
-        columns = map(quote, names)
-        if references:
-            columns = (" ".join([quote(name), *_references(catalog, table, name, quote)]) for name in names)
+        columns = [
+            " ".join([quote(name), *(_references(catalog, table, name, quote) if references else ())]) for name in names
+        ]
         lines.append(f"{quoted_key(table, quote)}({', '.join(columns)})")
     return "\n".join(lines)
 
