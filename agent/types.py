@@ -143,7 +143,7 @@ Clarify = Literal["never", "auto", "always"]
 
 
 class Preview(TypedDict):
-    """The result of a reading: the number of rows, and the first value of the first row."""
+    """The result of a reading: the number of rows, 0 for a single row of NULL, and the first value of the first row."""
 
     rows: int
     more: bool

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
+from agent.clarify.feedback import describe_option
 from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, SqlNotGenerated
-from agent.generation.attempt import APPROACHES, WrittenSql, alternatives_task
+from agent.generation.attempt import APPROACHES, WrittenSql
 from agent.generation.effort import effort_of
 from agent.linking import off_topic
 from agent.llm.schemas import GeneratedSQL
@@ -44,7 +45,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         today=services.today(),
     )
     try:
-        attempt = write(state, task=alternatives_task(state) if may_ask else "")
+        attempt = write(state, may_offer=may_ask)
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
         if not (state.get("values_were_corrected") or state.get("form_was_corrected")):
             raise
@@ -85,13 +86,21 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
 
 
 def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> dict[str, Any]:
-    """Return the changes of the state for alternatives: a clarifying question, or the first statement that runs."""
+    """Return the changes of the state for alternatives: a clarifying question, or the first statement that runs.
+
+    If the readings differ but the user is not asked, for example because they were offered before, the chosen one is
+    an assumption of the answer.
+    """
     question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.alternatives, source)
     if question:
         return put_question(state, question, readings)
-    sql = next((reading.sql for reading in readings if reading.sql), None)
-    doubts = {"doubts": ["the question may have several readings"]}
-    return {"sql_request": sql, **doubts} if sql else doubts
+    update: dict[str, Any] = {"doubts": ["the question may have several readings"]}
+    chosen = next((reading for reading in readings if reading.sql), None)
+    if chosen:
+        update["sql_request"] = chosen.sql
+    if chosen and len(readings) > 1:
+        update["assumptions"] = [describe_option(chosen.option), *answer.assumptions]
+    return update
 
 
 def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[str]:
@@ -99,7 +108,7 @@ def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[str]:
     statements = []
     for approach in APPROACHES:
         try:
-            statements.append(write(state, task=approach).sql)
+            statements.append(write(state, approach=approach).sql)
         except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
             note(f"a statement to compare was not written: {error}")
     return [sql for sql in statements if sql]

@@ -296,7 +296,9 @@ def _preview(result: Result) -> Preview:
     is_secret = 0 in result.get("secret", ())
     first = rows[0][0] if rows and rows[0] and not is_secret else None
     text = one_line(first, _PREVIEW_CHARS) if isinstance(first, str) else first
-    return Preview(rows=len(rows), more=result["truncated"], first=text)
+    # Aggregates over no rows return one row of NULL.
+    has_value = len(rows) != 1 or any(cell is not None for cell in rows[0])
+    return Preview(rows=len(rows) if has_value else 0, more=result["truncated"], first=text)
 
 
 def _shortened(options: Sequence[ReadingOption]) -> list[ReadingOption]:

@@ -44,7 +44,8 @@ class EmbeddedSqlWriter:
         choose_examples: Callable[[], Sequence[ShownExample]],
         today: date,
         *,
-        task: str = "",
+        approach: str = "",
+        may_offer: bool = False,
     ) -> WrittenSql:
         """Return the statement on which most candidates agree. See `agent.generation.attempt.SqlWriter.write`.
 

@@ -68,11 +68,13 @@ class SqlWriter(Protocol):
         choose_examples: Callable[[], Sequence[ShownExample]],
         today: date,
         *,
-        task: str = "",
+        approach: str = "",
+        may_offer: bool = False,
     ) -> WrittenSql:
         """Return a statement for the question in `state`; `choose_examples` selects few-shot examples for the prompt.
 
-        `task` is a further paragraph of the prompt, such as `alternatives_task`.
+        `approach` is a further paragraph of the prompt. With `may_offer`, the model may give alternatives instead of a
+        statement, if it `finds_alternatives`.
 
         Raises:
             ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
@@ -94,7 +96,8 @@ class StandardSqlWriter:
         choose_examples: Callable[[], Sequence[ShownExample]],
         today: date,
         *,
-        task: str = "",
+        approach: str = "",
+        may_offer: bool = False,
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
         examples, changes = shown_examples(state, choose_examples)
@@ -103,11 +106,12 @@ class StandardSqlWriter:
             state,
             source,
             today,
-            context=attempt_context(state, task),
+            context=attempt_context(state, _alternatives_task(state) if may_offer else approach),
             examples=examples_in_prompt(examples),
         )
         try:
-            answer = self.model.ask(GeneratedSQL, messages)
+            without = frozenset[str]() if may_offer else GeneratedSQL.alternative_fields
+            answer = self.model.ask(GeneratedSQL, messages, without=without)
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
         if answer.off_topic:
@@ -145,7 +149,7 @@ def attempt_context(state: State, task: str) -> list[str]:
     return [*parts, task] if task else parts
 
 
-def alternatives_task(state: State) -> str:
+def _alternatives_task(state: State) -> str:
     """Return the paragraph of the prompt that allows alternatives, with the ambiguities that a word list indicates."""
     hints = "".join(
         f"\n- {ambiguity['phrase']!r}: {'; '.join(ambiguity['candidates'])}"

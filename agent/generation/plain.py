@@ -56,14 +56,15 @@ class PlainSqlWriter:
         choose_examples: Callable[[], Sequence[ShownExample]],
         today: date,
         *,
-        task: str = "",
+        approach: str = "",
+        may_offer: bool = False,
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`.
 
         Further attempts are sampled, up to three times if a statement equals one that failed.
         """
         examples, changes = shown_examples(state, choose_examples)
-        messages = _messages(state, source, examples, today, task)
+        messages = _messages(state, source, examples, today, approach)
         dialect = source.catalog.dialect
         tried, attempt = state.get("tried_sql") or (), state.get("sql_generate_count", 0)
         for sample in count(1):

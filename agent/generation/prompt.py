@@ -16,6 +16,7 @@ from agent.schema.describe import Selection, describe, literal, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
 from agent.sources.source import Source
+from agent.sql.names import referenced_names
 from agent.state import State
 
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
@@ -33,7 +34,7 @@ def question_messages(
 
     `context` has further paragraphs below the question, and `variables` the other variables of the template.
     """
-    paragraphs = [*question_context(state, source), *context]
+    paragraphs = [*question_context(state, source), *context, *_further_details(state, source)]
     return prompts.render(
         name,
         instructions=source.instructions,
@@ -65,6 +66,21 @@ def table_list(state: State, source: Source) -> str:
 
 def _as_key(selection: Selection) -> Hashable:
     return tuple((key, tuple(names)) for key, names in selection.items())
+
+
+def _further_details(state: State, source: Source) -> list[str]:
+    """Return a paragraph with those tables of the last query in detail that the schema only lists.
+
+    It is not part of the schema, because the system message is the same for all calls of a question.
+    """
+    sql, shown = state.get("sql_request"), state["relevant_tables_with_rel_columns"]
+    if not sql or not table_list(state, source):
+        return []
+    catalog = source.shown_catalog
+    tables = sorted(key for key in referenced_names(sql, catalog).tables if key not in shown)
+    selection = {key: catalog.tables[key].column_names for key in tables}
+    details = describe(catalog, selection, source.database.quote)
+    return [f"Further tables of the query:\n{details}"] if details else []
 
 
 def _stored_values(state: State, source: Source) -> list[str]:

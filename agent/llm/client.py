@@ -26,6 +26,7 @@ from agent.llm.formats import (
     body_options,
     format_messages,
     json_schema_options,
+    reasoning_fields,
     repair_messages,
     request_of,
     tool_names,
@@ -105,9 +106,17 @@ class ModelClient:
         """Return whether the model is asked for structured answers, and for validations if `schema` is one."""
         return self.profile == "standard" and (self.validates or schema is not SQLValidation)
 
-    def ask(self, schema: type[Answer], messages: list[BaseMessage], tools: Tools = ()) -> Answer:
+    def ask(
+        self,
+        schema: type[Answer],
+        messages: list[BaseMessage],
+        tools: Tools = (),
+        *,
+        without: frozenset[str] = frozenset(),
+    ) -> Answer:
         """Return the model's answer as `schema`; if it cannot be parsed, request it once more.
 
+        The model is not told of the fields `without`, which keep their defaults if it follows the schema.
         With `tools` the answer is a tool call, and `schema` has the fields `tool` and `arguments`. The tool calling of
         the endpoint is used if supported, else a structured answer with the tools in the prompt.
 
@@ -117,13 +126,14 @@ class ModelClient:
             ModelRejected: the endpoint rejected the request.
             BudgetExceeded: the question has reached its cost limit.
         """
-        text, problem = self._call(schema, messages, tools, with_schema=self.capabilities.schema_in_prompt)
+        in_prompt = self.capabilities.schema_in_prompt
+        text, problem = self._call(schema, messages, tools, with_schema=in_prompt, without=without)
         try:
             return _read(text, problem, schema, tools)
         except ValueError as error:
             repair = repair_messages(text, str(error), schema.__name__)
         follows_schema = "{" in text or problem
-        text, problem = self._call(schema, [*messages, *repair], tools, with_schema=True)
+        text, problem = self._call(schema, [*messages, *repair], tools, with_schema=True, without=without)
         try:
             answer = _read(text, problem, schema, tools)
         except ValueError as error:
@@ -188,17 +198,21 @@ class ModelClient:
             raise
 
     def _call(
-        self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
+        self,
+        schema: type[Answer],
+        messages: list[BaseMessage],
+        tools: Tools,
+        *,
+        with_schema: bool,
+        without: frozenset[str],
     ) -> tuple[str, str]:
         """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
         modes = self.capabilities.candidates(with_tools=bool(tools))
         mode, rejection, is_repeated = modes[0], None, False
         while True:
-            returns_reasoning = self.capabilities.returns_reasoning
-            instructions = format_messages(
-                schema, mode, tools, with_schema=with_schema, returns_reasoning=returns_reasoning
-            )
-            options = request_of(schema, mode, tools, returns_reasoning=returns_reasoning)
+            omitted = without | reasoning_fields(schema) if self.capabilities.returns_reasoning else without
+            instructions = format_messages(schema, mode, tools, with_schema=with_schema, without=omitted)
+            options = request_of(schema, mode, tools, without=omitted)
             try:
                 is_streamed = issubclass(schema, Lenient) and schema.is_streamed
                 reply = self._invoke(schema.__name__, options, [*messages, *instructions], is_streamed=is_streamed)

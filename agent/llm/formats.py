@@ -20,10 +20,12 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
-def request_of(schema: type[BaseModel], mode: str, tools: Tools, *, returns_reasoning: bool = False) -> dict[str, Any]:
+def request_of(
+    schema: type[BaseModel], mode: str, tools: Tools, *, without: frozenset[str] = frozenset()
+) -> dict[str, Any]:
     """Return the options of a request for `schema` in a mode of `MODES`, or for a call of `tools` in mode "tools".
 
-    If the model `returns_reasoning`, the fields in which a model reasons are left out.
+    The fields `without` are left out.
     """
     if mode == "tools":
         return {"tools": list(tools), "tool_choice": "required"}
@@ -31,7 +33,7 @@ def request_of(schema: type[BaseModel], mode: str, tools: Tools, *, returns_reas
         return body_options({"response_format": {"type": "json_object"}})
     if mode == "text":
         return {}
-    return json_schema_options(schema.__name__, _strict_schema(schema, returns_reasoning))
+    return json_schema_options(schema.__name__, _strict_schema(schema, without))
 
 
 def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -56,27 +58,34 @@ def response_format(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _strict_schema(schema: type[BaseModel], returns_reasoning: bool) -> dict[str, Any]:
+def _strict_schema(schema: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
     parameters = convert_to_openai_function(schema, strict=True)["parameters"]
-    strict_schema = cast(dict[str, Any], _without_defaults(parameters))
-    return _without_reasoning_fields(strict_schema, schema) if returns_reasoning else strict_schema
+    return _without_fields(cast(dict[str, Any], _without_defaults(parameters)), without)
 
 
-def _without_reasoning_fields(json_schema: dict[str, Any], schema: type[BaseModel]) -> dict[str, Any]:
-    names = schema.reasoning_fields if issubclass(schema, Lenient) else ()
-    return {
-        **json_schema,
-        "properties": {name: field for name, field in json_schema["properties"].items() if name not in names},
-        "required": [name for name in json_schema.get("required", ()) if name not in names],
-    }
+def reasoning_fields(schema: type[BaseModel]) -> frozenset[str]:
+    """Return the fields of `schema` in which a model reasons before it answers."""
+    return frozenset(schema.reasoning_fields if issubclass(schema, Lenient) else ())
+
+
+def _without_fields(json_schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Return `json_schema` without the properties `names` and without the definitions that only they used."""
+    if not names:
+        return json_schema
+    properties = {name: field for name, field in json_schema["properties"].items() if name not in names}
+    required = [name for name in json_schema.get("required", ()) if name not in names]
+    shorter = {**json_schema, "properties": properties, "required": required}
+    if "$defs" in shorter and '"#/$defs/' not in json.dumps(properties):
+        del shorter["$defs"]
+    return shorter
 
 
 def format_messages(
-    schema: type[BaseModel], mode: str, tools: Tools, *, with_schema: bool, returns_reasoning: bool = False
+    schema: type[BaseModel], mode: str, tools: Tools, *, with_schema: bool, without: frozenset[str] = frozenset()
 ) -> list[BaseMessage]:
     """Return the messages that describe the format: the tools, and the schema if requested or needed in `mode`.
 
-    If the model `returns_reasoning`, the fields in which a model reasons are left out.
+    The fields `without` are left out.
     """
     messages: list[BaseMessage] = []
     if tools and mode != "tools":
@@ -84,9 +93,7 @@ def format_messages(
         messages.append(HumanMessage(f"The tools, each with the JSON schema of its arguments: {json.dumps(functions)}"))
     if with_schema or mode not in {"json_schema", "tools"}:
         text = "Answer with one JSON object and nothing else. Its JSON schema: "
-        json_schema = schema.model_json_schema()
-        if returns_reasoning:
-            json_schema = _without_reasoning_fields(json_schema, schema)
+        json_schema = _without_fields(schema.model_json_schema(), without)
         messages.append(HumanMessage(f"{text}{json.dumps(json_schema)}"))
     return messages
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -10,7 +11,7 @@ from pydantic import BaseModel
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
 from agent.llm.client import ModelClient
-from agent.llm.formats import Tools, format_messages
+from agent.llm.formats import Tools, format_messages, reasoning_fields
 from agent.llm.parse import Answer
 from agent.llm.prices import NO_TOKENS, TokenUsage
 from agent.llm.schemas import GeneratedSQL
@@ -50,7 +51,13 @@ class RecordedModel(ModelClient):
         self._current: Mapping[str, Any] = {}
 
     def _call(
-        self, schema: type[Answer], messages: list[BaseMessage], tools: Tools, *, with_schema: bool
+        self,
+        schema: type[Answer],
+        messages: list[BaseMessage],
+        tools: Tools,
+        *,
+        with_schema: bool,
+        without: frozenset[str],
     ) -> tuple[str, str]:
         queue = self._skip_rejected(schema.__name__)
         if queue:
@@ -59,13 +66,14 @@ class RecordedModel(ModelClient):
             self.capabilities.returns_reasoning = False
             last = queue[0]["messages"][-1:]
             with_schema = False
-            for returns_reasoning in (False, True):
-                instructions = format_messages(
-                    schema, "json_schema", (), with_schema=True, returns_reasoning=returns_reasoning
-                )
+            # Versions up to 0.1.0 described all fields.
+            for returns_reasoning, fields in product((False, True), (without, frozenset[str]())):
+                omitted = fields | reasoning_fields(schema) if returns_reasoning else fields
+                instructions = format_messages(schema, "json_schema", (), with_schema=True, without=omitted)
                 if last == message_bodies(instructions):
-                    with_schema, self.capabilities.returns_reasoning = True, returns_reasoning
-        return super()._call(schema, messages, tools, with_schema=with_schema)
+                    with_schema, self.capabilities.returns_reasoning, without = True, returns_reasoning, fields
+                    break
+        return super()._call(schema, messages, tools, with_schema=with_schema, without=without)
 
     def can_answer(self, schema: type[BaseModel]) -> bool:
         """Return whether the recorded run asked for such an answer, of another model perhaps, or may have."""

@@ -90,6 +90,8 @@ class GeneratedSQL(Lenient):
     """A statement that answers the question, or alternatives where the task allows them."""
 
     reasoning_fields = ("plan",)
+    alternative_fields: ClassVar[frozenset[str]] = frozenset({"alternatives", "question", "ambiguity_type"})
+    """Fields for a call that may give alternatives."""
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
     sql: str = Field(description="one SELECT statement; empty when off_topic or with alternatives")

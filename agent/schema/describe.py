@@ -57,9 +57,9 @@ def describe_compactly(catalog: Catalog, selection: Selection, quote: Quote, *, 
         table = catalog.tables.get(key)
         if table is None:
             continue
-        columns = map(quote, names)
-        if references:
-            columns = (" ".join([quote(name), *_references(catalog, table, name, quote)]) for name in names)
+        columns = [
+            " ".join([quote(name), *(_references(catalog, table, name, quote) if references else ())]) for name in names
+        ]
         lines.append(f"{quoted_key(table, quote)}({', '.join(columns)})")
     return "\n".join(lines)
 
@@ -77,11 +77,12 @@ def compact_lines(
 ) -> dict[str, str]:
     """Return `describe_compactly` of whole tables by key, until `budget` tokens are used; always for the first one."""
     lines: dict[str, str] = {}
+    chars = budget * _CHARS_PER_TOKEN
     for key in keys:
         selection = {key: catalog.tables[key].column_names}
         line = describe_compactly(catalog, selection, quote, references=references)
-        budget -= estimate_tokens(line)
-        if lines and budget < 0:
+        chars -= len(line) + 1
+        if lines and chars < 0:
             break
         lines[key] = line
     return lines

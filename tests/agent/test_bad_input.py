@@ -466,8 +466,9 @@ def test_columns_of_a_listed_table_are_checked_and_repaired(scripted: Scripted, 
     output = agent.ask("How many moons do the planets have?", source=url(many_tables(tmp_path)))
 
     assert output["value"] == 0 and '"amount_140"' in output["sql"]
-    _, again = prompts(agent, "GeneratedSQL")
+    first, again = prompts(agent, "GeneratedSQL")
     assert "weight" in again and "archive_140(" in again
+    assert "table archive_140" not in first and "amount_140 REAL" in again, "the table is described once it is used"
 
 
 def test_large_schema_is_chosen_from_and_invented_names_are_ignored(scripted: Scripted, tmp_path: Path) -> None:

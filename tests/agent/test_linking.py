@@ -8,6 +8,7 @@ from agent.linking import choose_source, fits_budget
 from agent.llm.scripted import ScriptedModel
 from agent.retrieval.index import SchemaIndex
 from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.describe import estimate_tokens
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.source import Source
@@ -81,6 +82,38 @@ def test_the_size_of_a_schema_is_read_only_as_far_as_the_budget_goes(source: Sou
 
     assert not fits_budget(source, whole(), 100)
     assert len(read) < 10
+
+
+def test_the_list_of_tables_keeps_references_only_where_they_fit(source: Source) -> None:
+    whole = source.table_list(10_000)
+    tokens = estimate_tokens(whole)
+
+    assert "has(s -> student.id, a -> allergy.id)" in whole
+    assert "has(s, a)" in source.table_list(tokens - 5) and "->" not in source.table_list(tokens - 5)
+    assert source.table_list(100) == ""
+
+
+def test_a_text_about_a_source_is_rendered_once(source: Source) -> None:
+    rendered = []
+
+    def render() -> str:
+        rendered.append("text")
+        return "text"
+
+    assert [source.memoized("key", render) for _ in range(3)] == ["text"] * 3
+    assert rendered == ["text"]
+    assert source.memoized("other key", render) == "text" and len(rendered) == 2
+
+
+def test_best_tables_are_detailed_beside_the_list_of_all(source: Source) -> None:
+    """No table is selected by the model, misspelt words match, and the budget limits the tables in detail."""
+    linker = Services(load_settings(schema_token_budget=1000), model=ScriptedModel()).roles.linker
+    linked = linker.link_tables("studnets with an alergy", source, 1)
+
+    assert linked.list_tokens == 2000 and not linked.is_final
+    assert {"student", "allergy", "has"} <= set(linked.keys)
+    assert len(linked.keys) < 20
+    assert linker.link_tables("一二三", source, 1).keys
 
 
 def index(*tables: str, values: tuple[str, ...] = ()) -> SchemaIndex:

@@ -208,6 +208,17 @@ def test_an_option_that_returns_nothing_says_so(talking: Talking, question: str,
     assert text in output["answer"].splitlines()
 
 
+def test_an_option_that_returns_null_has_no_value(talking: Talking) -> None:
+    sums = [
+        {**option, "sql": f"SELECT SUM(total_amount) AS total FROM orders WHERE total_amount {condition}"}
+        for option, condition in ((ORDERS, "< 0"), (AMOUNT, "> 0"))
+    ]
+    output = talking([{**ASKS, "alternatives": sums}]).ask(BEST)
+
+    assert "1. by orders (returns nothing)" in output["answer"].splitlines()
+    assert "2. by amount (rows: 1, first: " in output["answer"]
+
+
 @pytest.mark.parametrize("question", ["Which orders are recent?", "How many orders are big?"])
 def test_a_question_about_recent_data_shows_the_dates_that_there_are(talking: Talking, question: str) -> None:
     options = [
@@ -371,6 +382,7 @@ def test_the_same_results_are_not_asked_about_by_generation_after_own_words(talk
 
     assert (output["sql"], output["clarification"]) == (BY_AMOUNT, None)
     assert "no clarifying question: it was asked before" in output["audit"]["notes"]
+    assert output["answer"].endswith("Assumed: money: those who spent the most")
 
 
 def test_another_result_is_asked_about(talking: Talking) -> None:

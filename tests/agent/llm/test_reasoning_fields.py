@@ -65,6 +65,20 @@ def test_a_model_that_returns_reasoning_is_not_asked_for_it(
     ]
 
 
+@pytest.mark.parametrize("mode", ["json_schema", "text"])
+def test_a_model_that_may_not_give_alternatives_is_not_told_of_them(
+    server: FakeOpenAI, connect: Connect, mode: str
+) -> None:
+    server.answers = [SQL]
+    model = connect(llm_structured_output=mode)
+    model.ask(GeneratedSQL, QUESTION, without=GeneratedSQL.alternative_fields)
+    (request,) = server.requests
+
+    assert "assumptions" in str(request)
+    assert not any(name in str(request) for name in ("ReadingOption", "ambiguity_type", "two or three readings"))
+    assert mode == "text" or fields(request) == ["plan", "sql", "assumptions", "off_topic", "reason"]
+
+
 def test_the_schema_in_a_prompt_has_no_such_fields_either(server: FakeOpenAI, connect: Connect) -> None:
     server.answers = [f"<think>One?</think>{json.dumps(SQL)}", SQL]
     model = connect(llm_structured_output="text")

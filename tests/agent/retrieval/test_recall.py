@@ -55,6 +55,26 @@ def test_most_questions_find_all_their_tables_among_837(meaning: bool, floor: fl
     assert float(str(figures["at_15"])) >= floor
 
 
+def test_schemas_are_combined_into_groups_without_equal_names() -> None:
+    groups = spider.combined(spider.read_tables(), 110)
+
+    assert sum(map(len, groups)) == 837 and max(map(len, groups)) <= 110
+    assert all(len({table.name.lower() for table in group.values()}) == len(group) for group in groups)
+    assert groups == spider.combined(spider.read_tables(), 110)
+
+
+@pytest.mark.heavy
+def test_prompts_with_a_list_of_tables_have_the_gold_tables_at_one_call() -> None:
+    tables = spider.read_tables()
+    questions = spider.read_dev(tables)[::20]
+    databases = {linked.database for linked in questions}
+    shown = {key: table for key, table in tables.items() if key.split(".")[0] in databases}
+    (_, listed), (_, selected) = recall.in_prompts(shown, questions, len(shown))
+
+    assert listed["gold_in_prompt"] == 100 and listed["calls"] == 1 and selected["calls"] == 2
+    assert float(str(listed["gold_in_detail"])) >= 90
+
+
 def test_within_one_database_five_tables_are_enough() -> None:
     tables = spider.read_tables()
 
