@@ -123,9 +123,10 @@ def chat(
     output_type: OutputType | None = None,
     effort: Effort | None = None,
     load: LoadOptions | Mapping[str, Any] | None = None,
+    validate: bool | None = None,
 ) -> Response:
     """Return the answer to one question about `sources`. See `Agent` and `Agent.chat`."""
-    return Agent(sources, effort=effort, load=load).chat(question, output_type=output_type)
+    return Agent(sources, effort=effort, load=load).chat(question, output_type=output_type, validate=validate)
 
 
 def _load_options(load: LoadOptions | Mapping[str, Any] | None) -> dict[str, Any]:
@@ -181,8 +182,11 @@ class Agent:
         self._has_started = False
         self._output: Mapping[str, Any] = {}
 
-    def chat(self, question: str, output_type: OutputType | None = None) -> Response:
+    def chat(self, question: str, output_type: OutputType | None = None, *, validate: bool | None = None) -> Response:
         """Start a conversation and return the answer to its first question; `output_type` forces the form.
+
+        With `validate`, the model validates every statement before it runs; with False, none; None is the setting
+        `enable_sql_validation`. Questions about files have no statements of a model.
 
         Raises:
             InvalidOutputType: the result does not fit `output_type`, even after one correction by the model.
@@ -190,7 +194,7 @@ class Agent:
         """
         self._checkpointer.delete_thread(self._thread)
         self._thread, self._has_started = uuid.uuid4().hex, False
-        return self._ask({"question": question}, output_type)
+        return self._ask({"question": question, "enable_sql_validation": validate}, output_type)
 
     def follow_up(self, question: str, output_type: OutputType | None = None) -> Response:
         """Return the answer to a question that refers to earlier ones: "and by month?", "as a chart".

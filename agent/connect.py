@@ -158,7 +158,6 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
         base_url=url,
         api_key=settings.llm_api_key or _PLACEHOLDER_KEY,
         http_client=client,
-        disable_streaming=True,
         use_responses_api=False,
         capabilities=Capabilities.of(settings.llm_structured_output),
         **{"timeout": settings.llm_timeout_s, "max_retries": _MAX_RETRIES, **options},

@@ -19,6 +19,7 @@
         ├── InvalidQuestion          empty, without words, or not text        reason
         ├── QuestionTooLong          the question exceeds the character limit chars, limit
         ├── OffTopic                 no table is related to the question    reason
+        ├── CannotAnswer             the files lack what the question needs reason
         ├── InputInvalid             an input other than the question         name, reason
         ├── NothingAsked             no clarifying question is open
         ├── OptionUnknown            no option has this number                given, options
@@ -338,6 +339,14 @@ class OffTopic(Terminal):
     """No table of the source is related to the question; `reason` says why, and what can be asked."""
 
     code = "off_topic"
+    reason: str = ""
+
+
+@dataclass(eq=False)
+class CannotAnswer(Terminal):
+    """The datasets of the question cannot answer it; `reason` says what they lack, in the words of the model."""
+
+    code = "cannot_answer"
     reason: str = ""
 
 
@@ -727,11 +736,15 @@ class PlotSpecInvalid(Retryable):
 
 @dataclass(eq=False)
 class ToolCallInvalid(Retryable):
-    """A call of `tool` is invalid; `problems` lists all problems."""
+    """A call of `tool` is invalid; `problems` lists all problems.
+
+    `correction` has the arguments in a valid form if only names were wrong.
+    """
 
     code = "tool_call_invalid"
     tool: str
     problems: tuple[SpecProblem, ...]
+    correction: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)

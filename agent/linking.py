@@ -17,15 +17,17 @@ from agent.record.step import note
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.query import sum_frequencies
 from agent.retrieval.selection import select_columns, select_tables
-from agent.schema.catalog import Catalog, ColumnKey
+from agent.schema.catalog import ColumnKey
 from agent.schema.chosen_names import matching_column, matching_tables, unknown_names
-from agent.schema.describe import describe, describe_compactly, estimate_tokens, one_line
+from agent.schema.describe import compact_lines, describe, estimate_tokens, one_line
 from agent.schema.words import content_words, words
 from agent.sources.source import Source
 
 _CANDIDATES = 15
 _COMPACT = 2
 """Share of the token budget that a compact list of all tables may use."""
+_DETAILED = 10
+"""Maximum number of tables that are ranked to be shown in detail beside a list of all tables."""
 _FALLBACK_TABLES = 5
 _FALLBACK_COLUMNS = 12
 _NAMED_TABLES = 10
@@ -91,6 +93,8 @@ class LinkedTables:
     """What the tables lack, in the words of the model."""
     is_final: bool = False
     """Whether another attempt would give the same outcome, because the model saw all tables."""
+    list_tokens: int = 0
+    """Above 0 if prompts list the other tables as well, so that a statement may use any: the limit of that list."""
 
 
 class Linker(Protocol):
@@ -124,8 +128,9 @@ class StandardLinker:
     def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
         """Return all tables of a schema within the token budget, otherwise a selection. See `Linker.link_tables`.
 
-        The model selects among all tables if their compact list fits into twice the token budget, otherwise among those
-        that the index ranks best. Tables needed to join them are added. Names that match no table are returned to the
+        If a compact list of all tables fits into twice the token budget, prompts contain this list, and the tables that
+        the index ranks best are returned, within the budget, without a model call. Otherwise the model selects among
+        the best-ranked tables. Tables needed to join them are added. Names that match no table are returned to the
         model once.
         """
         catalog = source.shown_catalog
@@ -133,13 +138,14 @@ class StandardLinker:
         whole = ((key, table.column_names) for key, table in tables.items())
         if len(tables) == 1 or fits_budget(source, whole, self.schema_token_budget):
             return LinkedTables(list(tables))
+        list_tokens = _COMPACT * self.schema_token_budget
+        if source.table_list(list_tokens):
+            return LinkedTables(self._best_tables(question, source), list_tokens=list_tokens)
         limit = _CANDIDATES * attempt
         ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=fuzzy)), limit))
         related = source.index.with_neighbours(ranked or list(islice(tables, limit)))
         candidates = list(filter(tables.__contains__, related))
-        lines = _compact_lines(catalog, dict.fromkeys([*candidates, *tables]), _COMPACT * self.schema_token_budget)
-        if len(lines) < len(tables):
-            lines = _compact_lines(catalog, candidates, self.schema_token_budget * attempt)
+        lines = compact_lines(catalog, candidates, source.database.quote, self.schema_token_budget * attempt)
         keys = list(lines)
         variables = {"tables": "\n".join(lines.values()), "question": question}
         try:
@@ -180,6 +186,22 @@ class StandardLinker:
                 again = self._select(ColumnSelection, "select_columns", source, variables, selection.unknown)
                 selection.columns.update(_selected_columns(again, source, tables).columns)
         return _with_keys(selection.columns, source, tables) or _columns_by_words(question, source, tables)
+
+    def _best_tables(self, question: str, source: Source) -> list[str]:
+        """Return the best-ranked tables and those that connect them, the best first, as many as fit into the budget.
+
+        The first one is returned whatever its size. Misspelt words match, since there is no further attempt.
+        """
+        tables = source.shown_catalog.tables
+        ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=1)), _DETAILED))
+        best: list[str] = []
+        budget = self.schema_token_budget
+        for key in filter(tables.__contains__, source.index.connected(ranked or list(islice(tables, _DETAILED)))):
+            tokens = _description_tokens(source, key, tables[key].column_names)
+            if not best or tokens <= budget:
+                best.append(key)
+                budget -= tokens
+        return best
 
     def _select(
         self,
@@ -231,23 +253,14 @@ def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], 
     """
     tokens = 0
     for key, columns in selection:
-        tokens += estimate_tokens(describe(source.shown_catalog, {key: columns}, source.database.quote, values=False))
+        tokens += _description_tokens(source, key, columns)
         if tokens > budget:
             return False
     return True
 
 
-def _compact_lines(catalog: Catalog, keys: Iterable[str], budget: int) -> dict[str, str]:
-    """Return a line with the columns of each table, until `budget` tokens are used; always one for the first table."""
-    lines: dict[str, str] = {}
-    tokens = 0
-    for key in keys:
-        line = describe_compactly(catalog, {key: catalog.tables[key].column_names}, str)
-        tokens += estimate_tokens(line)
-        if lines and tokens > budget:
-            break
-        lines[key] = line
-    return lines
+def _description_tokens(source: Source, key: str, columns: Sequence[str]) -> int:
+    return estimate_tokens(describe(source.shown_catalog, {key: columns}, source.database.quote, values=False))
 
 
 def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -106,6 +106,7 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
         token = current_step.set(step)
         try:
             step.recorder = services.recorder
+            step.results = services.results_of(previous_audit["trace_id"])
             if is_first:
                 body = run_body(flow.name, state, services.settings, services.embedded, services.today())
                 services.recorder.begin(previous_audit["trace_id"], body)
@@ -121,6 +122,8 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
             update = _failure_update(node, flow, state, InternalError(reason, previous_audit["trace_id"]), services)
         finally:
             current_step.reset(token)
+        if "answer" in update:
+            services.forget_results(previous_audit["trace_id"])
         audit = _record_result(step, update)
         update.pop(LOGGED_ANSWER, None)
         return _without_paths({**initial, **update, "audit": audit}, services)

@@ -47,8 +47,10 @@ def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]
     return "answer" if state.get("result") else "retrieve_tables"
 
 
-def after_retrieve_tables(state: State) -> Literal["select_columns", "retrieve_tables"]:
-    """Retry if no table was retrieved."""
+def after_retrieve_tables(state: State) -> Literal["select_columns", "retrieve_tables", "check_stop_words"]:
+    """Check the statement of a description of the data; retry if no table was retrieved."""
+    if state.get("describes_data") and not state["sql_generate_count"]:
+        return "check_stop_words"
     return "retrieve_tables" if state.get("error") else "select_columns"
 
 
@@ -66,9 +68,12 @@ def after_generate_sql(state: State) -> Literal["answer", "retrieve_tables", "ch
     return "retrieve_tables" if state.get("error") else "check_stop_words"
 
 
-def after_check_stop_words(state: State) -> Literal["generate_sql", "validate_sql"]:
-    """Generate another statement if this one contains forbidden operations."""
-    return "generate_sql" if state["stop_words"] else "validate_sql"
+def after_check_stop_words(state: State) -> Literal["generate_sql", "validate_sql", "execute_sql"]:
+    """Generate another statement if this one contains forbidden operations; execute that of a description."""
+    if state["stop_words"]:
+        return "generate_sql"
+    is_written = state.get("describes_data") and not state["sql_generate_count"]
+    return "execute_sql" if is_written else "validate_sql"
 
 
 def after_validate_sql(state: State) -> Literal["check_stop_words", "generate_sql", "execute_sql", "answer"]:

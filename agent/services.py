@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from agent.connect import ModelRoles, connect_model, open_embedder, roles_of
 from agent.core.canonical import digest
+from agent.core.result_cache import ResultCache
 from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
@@ -35,6 +36,8 @@ from agent.types import EmbeddedOptions, Limits, Validation
 
 _MAX_VALIDATIONS = 1000
 _CATALOG_TTL_S = 300
+_MAX_RUNS, _RUN_TTL_S = 256, 600
+"""Limits of the kept results of runs that did not end."""
 _MAX_TABLES_RELOADED = 1000
 """A larger schema is only reloaded in the background, not while a question waits."""
 
@@ -110,6 +113,7 @@ class Services:
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
         self.dataset_sources = DatasetSources()
         self.validations = Validations(validations or {})
+        self._results: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
         self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
         self.today = today
         self._logprobs = logprobs
@@ -137,6 +141,16 @@ class Services:
     def store(self) -> Store | None:
         """The event log, connected at first use; None if it is disabled."""
         return open_store(self.settings) if self.settings.record else None
+
+    def results_of(self, trace_id: str) -> ResultCache:
+        """Return the results of the statements of a run, kept until `forget_results`, at most ten minutes."""
+        with self._lock:
+            return self._results.setdefault(trace_id, ResultCache())
+
+    def forget_results(self, trace_id: str) -> None:
+        """Forget the results of the statements of a run."""
+        with self._lock:
+            self._results.pop(trace_id, None)
 
     @property
     def model(self) -> ModelClient:

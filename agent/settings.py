@@ -393,21 +393,21 @@ class Settings(ServiceSettings):
         Keyword arguments come first, then the environment, `.env`, `datasphinx.toml`, and OpenAI's variable names.
         Variables of other programs in `.env` are ignored.
         """
-        dotenv = {name: value for name, value in dotenv_settings().items() if name in settings_cls.model_fields}
         environments = [
             source.env_vars for source in (env_settings, dotenv_settings) if isinstance(source, EnvSettingsSource)
         ]
-        values = {
+        others = {
             name: next(filter(None, (variables.get(other) for other in names for variables in environments)), None)
             for name, names in _OPENAI_NAMES.items()
         }
-        return (
-            init_settings,
-            env_settings,
-            InitSettingsSource(settings_cls, dotenv),
-            TomlConfigSettingsSource(settings_cls, CONFIG_FILE),
-            InitSettingsSource(settings_cls, {name: value for name, value in values.items() if value}),
-        )
+        # Each source inspects all fields, so those without values are left out.
+        dotenv = dotenv_settings() if any(environments[1:]) else {}
+        by_priority: list[dict[str, Any]] = [
+            {name: value for name, value in dotenv.items() if name in settings_cls.model_fields},
+            TomlConfigSettingsSource(settings_cls, CONFIG_FILE)() if Path(CONFIG_FILE).is_file() else {},
+            {name: value for name, value in others.items() if value},
+        ]
+        return (init_settings, env_settings, *(InitSettingsSource(settings_cls, each) for each in by_priority if each))
 
     @property
     def statement_limits(self) -> Limits:

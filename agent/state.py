@@ -34,6 +34,7 @@ CARRIED_ON = (
     "ambiguities",
     "relevant_tables",
     "relevant_tables_with_rel_columns",
+    "table_list_tokens",
     "result",
 )
 """Keys that a run may take over from earlier runs of its thread; see `agent.routes.begin`."""
@@ -105,6 +106,8 @@ class State(Input, total=False):
     """Number of attempts to retrieve tables."""
     relevant_tables_with_rel_columns: dict[str, list[str]]
     """The tables and columns shown to generation."""
+    table_list_tokens: int
+    """Token limit of a list of all tables and columns in prompts, so that a statement may use any; 0 for no list."""
     turns: list[Turn]
     """The answered questions of this conversation, oldest first."""
     follows: Turn | None
@@ -123,6 +126,8 @@ class State(Input, total=False):
     """Ambiguities of the question, detected from the catalog and stored values."""
     examples: list[dict[str, Any]] | None
     """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
+    describes_data: bool
+    """Whether the question asks for a description of the data, whose statement needs no model."""
     sql_request: str
     """The current statement."""
     compact_sql: str
@@ -191,7 +196,9 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "relevant_tables": {},
         "table_counter": 0,
         "relevant_tables_with_rel_columns": {},
+        "table_list_tokens": 0,
         "examples": None,
+        "describes_data": False,
         "sql_request": "",
         "compact_sql": "",
         "sql_generate_count": 0,
@@ -292,7 +299,7 @@ class AnalystState(AnalystInput, total=False):
     dataset_ids: list[str]
     """The ids of the datasets that tools may read."""
     pending: list[ToolCall]
-    """Calls that follow from the files and datasets, executed before the first model call."""
+    """The next calls: those that follow from the files and datasets, and the further calls of a reply."""
     call: ToolCall | None
     """The next call."""
     step_count: int
@@ -305,6 +312,8 @@ class AnalystState(AnalystInput, total=False):
     """The charts, oldest first."""
     conclusion: Conclusion | None
     """The conclusion of the model, at the end of the analysis."""
+    rejected: dict[str, Any] | None
+    """The end of the analysis if a draft was returned to the model and no better one follows; at most once."""
     form_was_corrected: bool
     """Whether a result was returned to the model because it did not fit the output type; at most once."""
     error: Any
@@ -335,5 +344,6 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "results": {},
         "drawn": [],
         "conclusion": None,
+        "rejected": None,
         "form_was_corrected": False,
     }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.answers.description import description_statement
 from agent.conversation.greetings import is_greeting
 from agent.core.failure import failure_of
 from agent.core.text import clean_question
@@ -21,6 +22,8 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
 
     An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
     `relevant_tables` is left unchanged if nothing is found.
+
+    A request to describe the data needs no model: `sql_request` is then the statement of the description.
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
@@ -31,17 +34,23 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if is_greeting(question):
         raise off_topic(Message("not_about_data"), source)
     attempt = state.get("table_counter", 0) + 1
-    linked = services.roles.linker.link_tables(question, source, attempt)
-    keys = linked.keys
-    if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
-        keys = []
     # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
     is_configured_url = name == settings.source and "://" in name
     inputs = {**(state.get("given") or state), "source": None if is_configured_url else name}
     update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": inputs}
+    is_plain = state.get("output_type") not in ("number", "plot") and not state.get("rejected_sql")
+    description = description_statement(question, source.shown_catalog) if is_plain and attempt == 1 else None
+    if description:
+        sql, keys = description
+        tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
+        return {**update, "relevant_tables": tables, "sql_request": sql, "describes_data": True, "error": None}
+    linked = services.roles.linker.link_tables(question, source, attempt)
+    keys = linked.keys
+    if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
+        keys = []
     if keys:
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
-        return {**update, "relevant_tables": tables, "error": None}
+        return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
     reason = linked.reason or state.get("error") or Message("no_table_fits")
     if linked.is_final or attempt >= settings.max_table_retrievals:
         update["failure"] = failure_of(off_topic(reason, source))

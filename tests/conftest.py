@@ -4,25 +4,26 @@ import atexit
 import gc
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from agent.graph import Graph, build_graph
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.record.migrations import migrate
-from agent.record.store import create_store_engine, sqlite_url
-from agent.sample.shop import shop_path
-from agent.services import Services
-from agent.settings import Settings, load_settings
 from tests.heavy import sample
+
+# The process that distributes tests to workers runs none: fixtures import the agent when they are used.
+if TYPE_CHECKING:
+    from agent.graph import Graph
+    from agent.llm.scripted import Scripted, ScriptedModel
+    from agent.services import Services
+    from agent.settings import Settings
 
 # Modules and tests are not garbage: no collection until all are imported.
 gc.disable()
@@ -55,9 +56,9 @@ VALID = {"is_valid": True, "reason": "it answers the question", "issues": [], "c
 class ScriptedAgent(NamedTuple):
     """A graph with the scripted model that answers in it."""
 
-    graph: Graph
-    model: ScriptedModel
-    services: Services
+    graph: "Graph"
+    model: "ScriptedModel"
+    services: "Services"
 
     def ask(self, question: str, **given: Any) -> dict[str, Any]:
         """Return the output state of one question."""
@@ -91,20 +92,27 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder of this test session, with the sample shop built."""
+    from agent.sample.shop import shop_path
+
     folder = tmp_path_factory.mktemp("cache")
     shop_path(folder)
     return folder
 
 
 @pytest.fixture
-def settings(cache_dir: Path) -> Settings:
+def settings(cache_dir: Path) -> "Settings":
     """Settings as they are by default, with the session's cache folder."""
+    from agent.settings import load_settings
+
     return load_settings(cache_dir=cache_dir)
 
 
 @pytest.fixture(scope="session")
 def empty_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a record without events. To copy it takes less time than to create its tables."""
+    from agent.record.migrations import migrate
+    from agent.record.store import create_store_engine, sqlite_url
+
     path = tmp_path_factory.mktemp("record") / "record.sqlite"
     engine = create_store_engine(sqlite_url(path.parent))
     migrate(engine)
@@ -115,8 +123,12 @@ def empty_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def scripted(cache_dir: Path, empty_record: Path, tmp_path: Path) -> Callable[..., ScriptedAgent]:
     """A maker of agents: answers by schema name, and settings by name. By default, every statement is validated."""
+    from agent.graph import build_graph
+    from agent.llm.scripted import ScriptedModel
+    from agent.services import Services
+    from agent.settings import load_settings
 
-    def make(answers: Mapping[str, Iterable[Scripted]] | None = None, **overrides: Any) -> ScriptedAgent:
+    def make(answers: "Mapping[str, Iterable[Scripted]] | None" = None, **overrides: Any) -> ScriptedAgent:
         model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})
         settings = load_settings(cache_dir=cache_dir, **{"enable_sql_validation": True, **overrides})
         if settings.record and settings.data_dir == tmp_path / "data" and not settings.data_dir.exists():
@@ -126,6 +138,14 @@ def scripted(cache_dir: Path, empty_record: Path, tmp_path: Path) -> Callable[..
         return ScriptedAgent(build_graph(services), model, services)
 
     return make
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out folders all of whose tests `-m "not (...)"` deselects: to import torch or the browser takes seconds."""
+    expression = re.fullmatch(r"not \(?(\w+(?: or \w+)*)\)?", config.option.markexpr)
+    deselected = expression[1].split(" or ") if expression else []
+    is_left_out = collection_path.is_dir() and any(collection_path.name in IMPLIED.get(each, ()) for each in deselected)
+    return is_left_out or None
 
 
 def _add_markers(item: pytest.Item) -> None:

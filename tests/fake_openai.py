@@ -1,6 +1,7 @@
 """A chat-completions server on loopback that answers what it was told to, also badly."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ class Reply:
     refusal: str | None = None
     cut: int | None = None
     hang: threading.Event | None = None
+    pause: threading.Event | None = None
+    """Where there is one, a streamed answer stops in the middle until it is set."""
 
     def as_bytes(self) -> bytes:
         """Return the whole body."""
@@ -38,6 +41,16 @@ class Reply:
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         completion = {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice]}
         return json.dumps({**completion, "usage": USAGE}).encode()
+
+    def pieces(self) -> list[bytes]:
+        """Return the events of a streamed answer: its text in words, then its end."""
+        text = json.dumps(self.content) if isinstance(self.content, dict) else self.content or ""
+        choices: list[dict[str, Any]] = [{"delta": {"content": word}} for word in re.findall(r"\s*\S+", text)]
+        choices.append({"delta": {}, "finish_reason": self.finish_reason})
+        chunk = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "fake"}
+        chunks = [{**chunk, "choices": [{"index": 0, "finish_reason": None, **choice}]} for choice in choices]
+        lines = [*map(json.dumps, [*chunks, {**chunk, "choices": [], "usage": USAGE}]), "[DONE]"]
+        return [f"data: {line}\n\n".encode() for line in lines]
 
 
 Scripted = Reply | str | dict[str, Any] | Callable[[dict[str, Any]], Any]
@@ -96,6 +109,9 @@ class FakeOpenAI:
                 reply = fake._reply_to(request)
                 if reply.hang:
                     reply.hang.wait(10)
+                if request.get("stream") and reply.status == 200 and reply.body is None:
+                    self.stream(reply)
+                    return
                 body = reply.as_bytes()
                 try:
                     self.send_response(reply.status)
@@ -106,6 +122,17 @@ class FakeOpenAI:
                     self.wfile.write(body[: reply.cut])
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
+
+            def stream(self, reply: Reply) -> None:
+                pieces = reply.pieces()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                for at, piece in enumerate(pieces):
+                    if reply.pause and at == len(pieces) // 2:
+                        reply.pause.wait(10)
+                    self.wfile.write(piece)
+                    self.wfile.flush()
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""

@@ -1,31 +1,35 @@
 """Planning with a model: the prompt of a step, and the calls besides tools that finish the analysis or ask the user."""
 
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 import prompts
+from agent.analysis.evidence import evidence_of, unknown_figures
 from agent.answers.narration import LANGUAGES
 from agent.answers.outputs import choose_output_type
 from agent.charts.echarts import chart_of
 from agent.clarify.review import question_problem
 from agent.core.failure import failure_of
 from agent.core.prompt_data import block, shortened
-from agent.errors import OffTopic, SpecProblem, ToolCallInvalid
+from agent.errors import CannotAnswer, SpecProblem, ToolCallInvalid
+from agent.grounding.binding import Objection
+from agent.grounding.claims import unsupported_claims
 from agent.llm.formats import function_schema
-from agent.llm.schemas import AnalystStep
+from agent.llm.schemas import FINISH
 from agent.messages import language_of
-from agent.queryspec.spec import path_of
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings
-from agent.state import AnalystState, Conclusion, Observation
+from agent.state import AnalystState, Conclusion, Observation, ToolCall
+from agent.tools.arguments import read_arguments
 from agent.tools.tool import Arguments, check_known
-from agent.types import ClarifyingQuestion, Option
+from agent.types import ClarifyingQuestion, Option, masked
 
 _MAX_TEXT = 300
+_MAX_REASON = 500
 _Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT)]
 
 
@@ -36,7 +40,7 @@ class Finish(Arguments):
     result_ids: Annotated[list[str], Field(max_length=8)] = Field(
         [], description="The results that hold the answer, the main one first; left out: the last."
     )
-    cannot_answer: Annotated[str, Field(max_length=500)] | None = Field(
+    cannot_answer: Annotated[str, Field(max_length=_MAX_REASON)] | None = Field(
         None, description="Why the data cannot answer the question."
     )
 
@@ -51,14 +55,14 @@ class AskUser(Arguments):
 
 
 CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
-    "finish": ("End the analysis with its answer.", Finish),
+    FINISH: ("End the analysis with its answer.", Finish),
     "ask_user": ("Ask the user which reading is meant. The analysis ends until the answer comes.", AskUser),
 }
 
 
 def control_schemas(state: AnalystState, settings: Settings) -> list[dict[str, Any]]:
     """Return the control calls in the format of OpenAI's function calling; `ask_user` only if the user may be asked."""
-    names = ["finish", *(["ask_user"] if may_ask(state, settings) else [])]
+    names = [FINISH, *(["ask_user"] if may_ask(state, settings) else [])]
     return [function_schema(name, CONTROLS[name][0], CONTROLS[name][1].model_json_schema()) for name in names]
 
 
@@ -68,40 +72,73 @@ def may_ask(state: AnalystState, settings: Settings) -> bool:
     return mode != "never" and state["clarification_count"] < settings.max_clarifications
 
 
-def apply_control(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
-    """Return the state update of a call of `finish` or `ask_user`.
+class ControlOutcome(NamedTuple):
+    """The state update of a call of `finish` or `ask_user`, and the claims of its text that nothing supports."""
+
+    update: dict[str, Any]
+    unsupported: tuple[SpecProblem, ...] = ()
+
+
+def apply_control(call: ToolCall, state: AnalystState, settings: Settings) -> ControlOutcome:
+    """Return the outcome of a call of `finish` or `ask_user`.
 
     Raises:
         ToolCallInvalid: the arguments are invalid, there is no result yet, or no further question is allowed.
         InvalidOutputType: the result does not have the requested output type.
     """
-    kind = CONTROLS[step.tool][1]
-    try:
-        arguments = kind.model_validate_json(step.arguments or "{}")
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False)
-        problems = tuple(SpecProblem(path_of(detail["loc"]) or "arguments", detail["msg"]) for detail in details)
-        raise ToolCallInvalid(step.tool, problems) from None
+    arguments = read_arguments(call["tool"], CONTROLS[call["tool"]][1], call["arguments"])
     if isinstance(arguments, AskUser):
-        return _ask_user(arguments, state, settings)
+        return ControlOutcome(_ask_user(arguments, state, settings))
     assert isinstance(arguments, Finish)
-    return _finish(arguments, state)
+    return _give_up(arguments.cannot_answer, state) if arguments.cannot_answer else _finish(arguments, state)
 
 
-def _finish(arguments: Finish, state: AnalystState) -> dict[str, Any]:
-    if arguments.cannot_answer:
-        note(f"the model reports that the data cannot answer the question: {arguments.cannot_answer}")
-        return {"failure": failure_of(OffTopic())}
+def _give_up(text: str, state: AnalystState) -> ControlOutcome:
+    """Return the failure with the model's reason, or without one that is in another language or has unknown figures."""
+    reason, language = one_line(text, _MAX_REASON), language_of(state["question"])
+    note(f"the model reports that the data cannot answer the question: {reason}")
+    problems = [
+        SpecProblem("cannot_answer", f"{figure.text}: no result and no description of the data has this figure")
+        for figure in unknown_figures(reason, state)
+    ]
+    if language_of(reason) != language:
+        problems.append(SpecProblem("cannot_answer", f"write it in {LANGUAGES[language]}"))
+    return ControlOutcome({"failure": failure_of(CannotAnswer("" if problems else reason))}, tuple(problems))
+
+
+def _finish(arguments: Finish, state: AnalystState) -> ControlOutcome:
     if not state["results"]:
         reason = "there is no result yet: compute one with run_query, or say cannot_answer"
-        raise ToolCallInvalid("finish", (SpecProblem("result_ids", reason),))
+        raise ToolCallInvalid(FINISH, (SpecProblem("result_ids", reason),))
     ids = list(dict.fromkeys(arguments.result_ids)) or [list(state["results"])[-1]]
     for at, result_id in enumerate(ids):
-        check_known("finish", f"result_ids[{at}]", result_id, tuple(state["results"]))
+        check_known(FINISH, f"result_ids[{at}]", result_id, tuple(state["results"]))
     result = state["results"][ids[0]]["result"]
     chart = next((drawing["chart"] for drawing in state["drawn"]), None) or chart_of(result, state["question"])
     choose_output_type(state["question"], result, state.get("output_type"), chart)
-    return {"conclusion": Conclusion(answer=arguments.answer.strip(), result_ids=ids)}
+    answer = arguments.answer.strip()
+    objections = _objections(answer, ids, state)
+    for result_id in reversed(state["results"]):
+        if objections and result_id not in ids:
+            remaining = _objections(answer, [*ids, result_id], state)
+            if len(remaining) < len(objections):
+                ids, objections = [*ids, result_id], remaining
+    claims = dict.fromkeys(f"{objection.claim}: {objection.reason}" for objection in objections)
+    if claims:
+        note(f"answer rejected, unsupported claims: {', '.join(dict.fromkeys(each.claim for each in objections))}")
+    problems = [SpecProblem("answer", text) for text in (*claims, *([_REMEDY] if claims else []))]
+    return ControlOutcome({"conclusion": Conclusion(answer=answer, result_ids=ids)}, tuple(problems))
+
+
+_REMEDY = (
+    "compute what is missing with run_query and name its result in result_ids, or finish without these claims: state "
+    "figures of the results only, each with its name, period and metric, and no causes, forecasts or judgements"
+)
+
+
+def _objections(text: str, ids: list[str], state: AnalystState) -> list[Objection]:
+    results = [masked(state["results"][result_id]["result"]) for result_id in ids]
+    return unsupported_claims(text, results, state["question"], evidence_of(state, ids)) if text else []
 
 
 def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from agent.analysis.start import schema_calls
 from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, NotPermitted, PermissionDenied
-from agent.llm.schemas import AnalystStep
 from agent.messages import language_of
 from agent.record.step import ToolRun, current_step, note
 from agent.sources.source import Source
@@ -76,10 +75,10 @@ def denied_update(call: ToolCall, error: NotPermitted | PermissionDenied, state:
     return {**update, "dataset_ids": others} if is_known else update
 
 
-def rejected_update(step: AnalystStep, error: DatasphinxError, state: AnalystState) -> dict[str, Any]:
+def rejected_update(call: ToolCall, error: DatasphinxError, state: AnalystState) -> dict[str, Any]:
     """Return the state update after a rejected `finish` or `ask_user`: the model sees the error."""
-    call = CallResult(step.tool, {"asked": step.arguments}, None, error)
-    return {"observations": [*state["observations"], _observation(call, error_content(error))]}
+    result = CallResult(call["tool"], {"asked": call["arguments"]}, None, error)
+    return {"observations": [*state["observations"], _observation(result, error_content(error))], "call": None}
 
 
 def _add_dataset(dataset_id: str, state: AnalystState) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Narration: an answer written by the model, used only if the rows support every figure and claim in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
@@ -9,6 +10,7 @@ from agent.answers.filters import condition_words
 from agent.core.prompt_data import escaped, shortened
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
+from agent.grounding.evidence import NO_EVIDENCE, Evidence
 from agent.grounding.facts import Column, Table, aggregates, bits
 from agent.llm.client import ModelClient
 from agent.llm.schemas import NarratedAnswer
@@ -31,24 +33,26 @@ def narrate(
     model: ModelClient,
     draft: str = "",
     instructions: str = "",
+    evidence: Evidence = NO_EVIDENCE,
 ) -> str | None:
     """Return a few sentences about `results`, the main result first; `draft` is a text the model has already written.
 
     `summary` is the summary of the main statement, and `instructions` the operator's text for prompts. Values of
-    secret columns are masked first, so that no prompt contains them. If the rows do not support a figure or claim, the
-    model gets these claims with the reasons and rewrites the text once. Returns None if the model fails or the second
-    text has an unsupported claim too.
+    secret columns are masked first, so that no prompt contains them. If neither the rows nor `evidence` support a
+    figure or claim, the model gets these claims with the reasons and rewrites the text once. Returns None if the model
+    fails or the second text has an unsupported claim too.
     """
     results = {name: masked(result) for name, result in results.items()}
     filters = condition_words(summary["conditions"], language)
+    evidence = replace(evidence, filters=tuple(dict.fromkeys([*filters, *evidence.filters])))
     in_prompt = filters or (["not known"] if summary["more_conditions"] else ["none"])
     messages = _messages(question, results, output_type, language, in_prompt, model, instructions)
     try:
         text = draft or _ask(model, messages)
-        objections = _objections(text, results, question, filters)
+        objections = _objections(text, results, question, evidence)
         if objections:
             text = _ask(model, [*messages, AIMessage(text), _correction(objections)])
-            objections = _objections(text, results, question, filters)
+            objections = _objections(text, results, question, evidence)
     except Exception as error:
         # The rows can be returned without a narration, so no error ends the run here.
         note(f"narration failed: {error}")
@@ -60,9 +64,9 @@ def _ask(model: ModelClient, messages: list[BaseMessage]) -> str:
     return model.ask(NarratedAnswer, messages).answer.strip()
 
 
-def _objections(text: str, results: Mapping[str, Result], question: str, filters: Sequence[str]) -> list[Objection]:
-    """Return the claims of `text` that neither the results nor the filters support, and note them."""
-    objections = unsupported_claims(text, list(results.values()), question, filters)
+def _objections(text: str, results: Mapping[str, Result], question: str, evidence: Evidence) -> list[Objection]:
+    """Return the claims of `text` that neither the results nor `evidence` support, and note them."""
+    objections = unsupported_claims(text, list(results.values()), question, evidence)
     if objections:
         claims = dict.fromkeys(objection.claim for objection in objections)
         note(f"narration rejected, unsupported claims: {', '.join(claims)}")

@@ -2,18 +2,23 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from agent.answers.description import description_of
 from agent.answers.narration import narrate
 from agent.answers.sentences import sentence_of
-from agent.answers.text import format_cell, markdown_table
+from agent.answers.text import format_cell, format_value, markdown_table, without_tables
 from agent.charts.echarts import chart_of
 from agent.core.failure import error_info, full_text
-from agent.errors import InvalidOutputType
+from agent.errors import CannotAnswer, InvalidOutputType
+from agent.grounding.evidence import NO_EVIDENCE, Evidence
 from agent.llm.client import ModelClient
 from agent.messages import Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
+from agent.schema.words import content_words, words
+from agent.sql.column_statistics import is_statistics
 from agent.state import AnalystState, State
 from agent.types import (
     AnswerChart,
@@ -43,16 +48,20 @@ def compose_answer(
     charts: Sequence[AnswerChart] = (),
     draft: str = "",
     instructions: str = "",
+    evidence: Evidence = NO_EVIDENCE,
+    names: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the output for `results`, which maps table names to results, the main result first.
 
-    The text is a sentence built from the main result and `summary`, the summary of its statement `sql`, followed by a
-    Markdown table unless the output is a number or a text. `model` writes the text instead, if there is a model, for a
-    result of more than `max_rows` rows, and where the output is to be a text or the question asks for a description of
-    several values; its prompt contains the `instructions` of the operator. `draft` is a text already written by a
-    model. `requested` is the output type the user asked for. `charts` are existing charts; without them a chart is
-    derived from the main result. The output contains values of secret columns; the model's prompt and the text under
-    `LOGGED_ANSWER`, for the record and the thread, do not.
+    The text of a result of at most `max_rows` rows begins with a sentence built from it and from `summary`, the summary
+    of its statement `sql`. A Markdown table follows, unless the output is a number or a text. `model` writes the text
+    of a longer result, and a text after the sentence where the output is to be a text or the question asks for a
+    description of several values; its prompt contains the `instructions` of the operator. `draft` is a text already
+    written by a model, which replaces that text, and `evidence` what a text may state besides the rows. Statistics of
+    data are described in words without the model; `names` has the words for their tables. `requested` is the output
+    type the user asked for. `charts` are existing charts; without them a chart is derived from the main result. The
+    output contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER`, for the record and
+    the thread, do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
@@ -62,15 +71,18 @@ def compose_answer(
     tables = [answer_table(name, result) for name, result in results.items()]
     chart = charts[0] if charts else chart_of(main, question)
     output_type = choose_output_type(question, main, requested, chart)
-    in_words = requested == "string" or _ASKS_FOR_WORDS.search(question) is not None
-    has_values = len(main["rows"]) > 1 or (len(main["rows"]) == 1 and len(main["columns"]) > 1)
-    narration = None
-    if model and (draft or len(main["rows"]) > max_rows or (in_words and has_values)):
-        narration = narrate(question, results, output_type, language, summary, model, draft, instructions)
-    text = narration or _plain_text(question, main, output_type, summary, language, max_rows)
-    logged = text
-    if main.get("secret") and not narration:
-        logged = _plain_text(question, masked(main), output_type, summary, language, max_rows)
+    if is_statistics(main):
+        text = logged = description_of(results.values(), names or {}, language)
+    else:
+        in_words = requested == "string" or _ASKS_FOR_WORDS.search(question) is not None
+        has_values = len(main["rows"]) > 1 or (len(main["rows"]) == 1 and len(main["columns"]) > 1)
+        narration = None
+        if model and (draft or len(main["rows"]) > max_rows or (in_words and has_values)):
+            narration = narrate(question, results, output_type, language, summary, model, draft, instructions, evidence)
+        form = _Form(question, summary, output_type, language, max_rows)
+        text = logged = form.text(main, narration)
+        if main.get("secret"):
+            logged = form.text(masked(main), narration)
     notice = _truncation_notice(main, language)
     text, logged = f"{text}{notice}", f"{logged}{notice}"
     return {
@@ -86,15 +98,40 @@ def compose_answer(
     }
 
 
-def _plain_text(
-    question: str, result: Result, output_type: OutputType, summary: QuerySummary, language: Language, max_rows: int
-) -> str:
-    """Return the sentence about `result`, followed by a Markdown table of its rows unless the output has none."""
-    sentence = sentence_of(question, result, summary, language)
-    if not result["rows"] or (sentence and (_is_single_value(result) or output_type == "string")):
-        return sentence
-    table = markdown_table(result, language, max_rows)
-    return f"{sentence}\n\n{table}" if sentence else table
+@dataclass(frozen=True)
+class _Form:
+    """The form of the text of an answer."""
+
+    question: str
+    summary: QuerySummary
+    output_type: OutputType
+    language: Language
+    max_rows: int
+
+    def text(self, result: Result, narration: str | None) -> str:
+        """Return the sentence about `result`, followed by `narration`, or else by a table unless the output has none.
+
+        A long result with a narration has no sentence. A narration that says no more than the sentence is left out.
+        """
+        is_text = self.output_type == "string"
+        sentence = sentence_of(self.question, result, self.summary, self.language, complete=is_text)
+        if narration and is_text:
+            narration = without_tables(narration)
+        if narration and len(result["rows"]) > self.max_rows:
+            return narration
+        if narration:
+            adds = content_words(narration) - words(sentence) or _numbers(narration) - _numbers(sentence)
+            return "\n\n".join(filter(None, [sentence, narration if adds else ""]))
+        if not result["rows"] or (sentence and (_is_single_value(result) or is_text)):
+            return sentence
+        if is_text:
+            return render("row_count", self.language, count=format_value(len(result["rows"]), self.language))
+        table = markdown_table(result, self.language, self.max_rows)
+        return f"{sentence}\n\n{table}" if sentence else table
+
+
+def _numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+", text))
 
 
 def _truncation_notice(result: Result, language: Language) -> str:
@@ -154,10 +191,14 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
 
 
 def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
-    """Return the analyst's output for `failure`: the error message, and the results and charts computed so far."""
+    """Return the analyst's output for `failure`: the error message, and the results and charts computed so far.
+
+    If the data cannot answer the question, the answer is the reason.
+    """
     error = error_info(failure, language_of(str(state.get("question") or "")))
-    partial = _partial_output(state)
-    output = {**partial, "failure": failure, "answer": error["message"], "clarification": None, "error": error}
+    reason = failure["facts"]["reason"] if failure["code"] == CannotAnswer.code else ""
+    answer = reason or error["message"]
+    output = {**_partial_output(state), "failure": failure, "answer": answer, "clarification": None, "error": error}
     return {**output, **_reopened_clarification(state)}
 
 
@@ -214,6 +255,13 @@ _ASKS_FOR_WORDS = re.compile(
     r"(?<!\w)(?:опиши|опишите|объясни\w*|поясни\w*|почему|расскажи\w*|словами)(?!\w)|描述|解释|说明|为什么|为何|总结|概述",
     re.IGNORECASE,
 )
+_ASKS_WHO = re.compile(
+    r"^\W*(?:(?:and|to|with|for|by|from) )?(?:who|whom|whose)\b"
+    r"|^\W*(?:(?:а|и|с|у|от) )?(?:кто|кого|кому|кем|ком|чей|чья|чь[её]|чьи)\b|谁|哪位|哪些人",
+    re.IGNORECASE,
+)
+"""Questions for persons, which are answered by their names."""
+_MAX_TEXT_ROWS = 20
 _REQUIREMENTS: dict[OutputType | None, str] = {
     "number": "the answer has to be one number: one row with one column of numbers",
     "plot": "the answer has to be a chart: two rows at least, a column for the x axis and a column of numbers",
@@ -238,6 +286,8 @@ def choose_output_type(
 ) -> OutputType:
     """Return `requested` if set; else `plot` if the question asks for a chart and there is one; else the natural type.
 
+    That of statistics of data, and of few rows that answer a question for persons, is a text.
+
     Raises:
         InvalidOutputType: the result cannot have the requested type.
     """
@@ -250,7 +300,11 @@ def choose_output_type(
         max((match.end() for match in pattern.finditer(question)), default=-1)
         for pattern in (_ASKS_FOR_CHART, _ASKS_FOR_OTHER)
     )
-    return "plot" if chart and chart_end > other_end else _natural_type(result)
+    if chart and chart_end > other_end:
+        return "plot"
+    asks_who = other_end < 0 and _ASKS_WHO.search(question) and 0 < len(result["rows"]) <= _MAX_TEXT_ROWS
+    natural = _natural_type(result)
+    return "string" if is_statistics(result) or (asks_who and natural == "dataframe") else natural
 
 
 def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTable, chart: AnswerChart | None) -> Any:

@@ -35,15 +35,19 @@ _MAX_ROWS = 300
 _LABEL_CHARS = 60
 _FEW_ROWS = 3
 _MAX_NAMES = 5
+_MAX_COMPLETE = 20
 _MAX_TIED = 3
 _MAX_METRICS = 2
 _MAX_FIELDS = 8
 _MAX_LABELS = 3
 
 
-def sentence_of(question: str, result: Result, summary: QuerySummary, language: Language) -> str:
+def sentence_of(
+    question: str, result: Result, summary: QuerySummary, language: Language, *, complete: bool = False
+) -> str:
     """Return one or two sentences that answer `question` from `result`, with the filters of the statement.
 
+    With `complete`, all names of up to 20 rows are listed, for an answer without a table, otherwise the first.
     Secret columns are left out, unless the result is a single value. The sentence is empty if all columns are secret.
     """
     rows = result["rows"]
@@ -67,6 +71,7 @@ def sentence_of(question: str, result: Result, summary: QuerySummary, language: 
         [shown.index(at) for at in summary["keys"] if at in shown],
         (shown.index(order[0]), order[1]) if order and order[0] in shown else None,
         language,
+        complete,
     )
     text = writer.text()
     # Filters without words are only mentioned; a repeated question states its filters itself.
@@ -89,6 +94,8 @@ class _Sentence:
     order: tuple[int, bool] | None
     """The index of the column by which the rows are sorted, and whether it descends."""
     language: Language
+    complete: bool
+    """Whether all names are listed."""
 
     def text(self) -> str:
         rows, columns = self.table.rows, self.table.columns
@@ -238,7 +245,7 @@ class _Sentence:
         """Return the first names with their figures; names with equal figures stand together."""
         rows = [at for at in range(len(self.table.rows)) if metric.values[at] is not None]
         groups = [list(group) for _, group in groupby(rows, key=lambda at: metric.values[at])]
-        few = len(rows) <= _MAX_NAMES
+        few = len(rows) <= self._most
         shown = groups if few else groups[:_FEW_ROWS]
         texts = [self._names_with_value(group, metric) for group in shown]
         first = texts[0]
@@ -255,7 +262,7 @@ class _Sentence:
     def _extremes(self, metric: Column) -> str:
         """Return the names with the highest and lowest figures, or all figures of few rows."""
         rows = [at for at in range(len(self.table.rows)) if metric.values[at] is not None]
-        if len(rows) <= _FEW_ROWS:
+        if len(rows) <= (self._most if self.complete else _FEW_ROWS):
             return self._each(metric, rows)
         values = [value for value in metric.values if value is not None]
         high, low = max(values), min(values)
@@ -287,16 +294,20 @@ class _Sentence:
         ]
         label = self._label(column, plural=True)
         if self.table.truncated:
-            shown = cells[:_MAX_NAMES]
+            shown = cells[: self._most]
             names = joined([*shown, ""], self.language, len(shown))
             return self._say("answer_names", label=label, names=names)
-        names = joined(cells, self.language, _MAX_NAMES)
+        names = joined(cells, self.language, self._most)
         return self._say("answer_list", label=label, count=self._number(len(cells)), names=names)
 
     def _number(self, number: int) -> str:
         return format_measure(number, "", self.language)
 
     # Words
+
+    @property
+    def _most(self) -> int:
+        return _MAX_COMPLETE if self.complete else _MAX_NAMES
 
     @cached_property
     def _labels(self) -> list[Column]:

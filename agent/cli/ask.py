@@ -298,6 +298,13 @@ def ask(
     drop_totals: Annotated[
         bool | None, typer.Option(help="Leave out rows with totals and subtotals; default: yes.")
     ] = None,
+    sections: Annotated[
+        bool | None,
+        typer.Option(
+            help="Turn rows with only a label above a group of rows into a column, and leave out notes below the "
+            "table; default: yes."
+        ),
+    ] = None,
     unpivot: Annotated[
         str | None,
         typer.Option(
@@ -349,6 +356,7 @@ def ask(
             "types": dict(_pair(text, "--type") for text in column_type) if column_type else None,
             "fill_down": fill_down or None,
             "drop_totals": drop_totals,
+            "sections": sections,
             "unpivot": _unpivot(unpivot, unpivot_column),
             "split": {name: separator for name, _, separator in (text.partition("=") for text in split or ())} or None,
         }

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.conversation.drafts import DraftPiece, Drafts
 from agent.conversation.reply import Reply, reply_of
 from agent.conversation.threads import PLAIN_VALUES, Threads, config_of
 from agent.core.cancellation import Cancellation
@@ -24,14 +25,14 @@ CANCELLATION = "cancellation"
 """Configurable: the `Cancellation` of the run."""
 
 _METADATA = ("source", "step", "parents")
-_STREAM_OPTIONS: dict[str, Any] = {"stream_mode": ["updates", "values"], "durability": "exit"}
+_STREAM_MODES = ("updates", "values")
 _REPLAY_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
 
 _CLOSING = ThreadPoolExecutor(16, "datasphinx-closing")
 """Separate worker threads for closing runs, so that abandoned runs stop even if all other workers are busy."""
 
-Event = tuple[Literal["step"], dict[str, Any]] | tuple[Literal["output"], Reply]
-"""`{node: update}` of a completed node, or the final output."""
+Event = tuple[Literal["step"], dict[str, Any]] | tuple[Literal["text"], DraftPiece] | tuple[Literal["output"], Reply]
+"""`{node: update}` of a completed node, more text of a draft of the answer, or the final output."""
 
 
 class Conversations:
@@ -54,10 +55,16 @@ class Conversations:
         return self._events(self._new_run(thread_id), inputs, config)
 
     async def astream(
-        self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
+        self,
+        inputs: Mapping[str, Any],
+        thread_id: str | None = None,
+        config: RunnableConfig | None = None,
+        *,
+        with_text: bool = False,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
+        With `with_text`, the text that the model writes about the result is yielded in pieces, before it is checked.
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
         run = self._new_run(thread_id)
@@ -65,7 +72,7 @@ class Conversations:
         queue = asyncio.Queue[Event | BaseException | None]()
 
         def work() -> None:
-            for event in self._events(run, inputs, config):
+            for event in self._events(run, inputs, config, with_text=with_text):
                 loop.call_soon_threadsafe(queue.put_nowait, event)
 
         working = asyncio.create_task(asyncio.to_thread(work))
@@ -83,13 +90,24 @@ class Conversations:
     def _new_run(self, thread_id: str | None) -> "ThreadRun":
         return ThreadRun(self._threads, self._graph.name, thread_id)
 
-    def _events(self, run: "ThreadRun", inputs: Mapping[str, Any], config: RunnableConfig | None) -> Iterator[Event]:
+    def _events(
+        self,
+        run: "ThreadRun",
+        inputs: Mapping[str, Any],
+        config: RunnableConfig | None,
+        *,
+        with_text: bool = False,
+    ) -> Iterator[Event]:
         state: dict[str, Any] = {}
+        drafts, modes = Drafts(), [*_STREAM_MODES, *(["messages"] if with_text else [])]
         with closing(run):
             run.open()
             graph = self._graph.copy({"checkpointer": run.memory})
-            for mode, chunk in graph.stream(dict(inputs), run.config(config), **_STREAM_OPTIONS):
+            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=modes, durability="exit"):
                 run.check()
+                if mode == "messages":
+                    yield from (("text", piece) for piece in drafts.read(chunk[0]))
+                    continue
                 if mode == "values":
                     state = chunk
                     continue

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 STAGING = "cells"
 """The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for workbook cells that are not text."""
 
-_WHITE = r"' ' || chr(9) || chr(10) || chr(13) || chr(160) || chr(12288)"
+_WHITE = "' ' || " + " || ".join(f"chr({code})" for code in (9, 10, 13, 160, 8195, 8201, 8203, 8239, 12288, 65279))
 MISSING_MARKERS = (
     "", "-", "--", "—", "–", "n/a", "na", "nan", "nil", "none", "null", "#n/a", "#div/0!", "#ref!", "#value!", "#name?",
     "#num!", "#null!", "?", "n.d.", "n.a.", "нет", "н/д", "无", "暂无", "空",
@@ -69,6 +69,11 @@ class Cells:
         return f"coalesce({self.value}, {self.text})"
 
     @property
+    def words(self) -> str:
+        """The cell in a column of text: without surrounding white space, and with usual spaces only."""
+        return f"replace({self.trimmed}, chr(160), ' ')"
+
+    @property
     def base(self) -> tuple[Layer, ...]:
         """The lowest layers, over the staging table."""
         raw = f"t{self.place}"
@@ -101,7 +106,7 @@ class Cells:
     def is_missing_marker(self) -> str:
         """True for a word that means a missing value, or that labels a totals row."""
         words = ", ".join(f"'{word}'" for word in MISSING_MARKERS)
-        return f"(lower({self.text}) IN ({words}) OR {self.is_total})"
+        return f"coalesce(lower({self.text}) IN ({words}) OR coalesce({self.is_total}, false), false)"
 
     @property
     def is_total(self) -> str:

@@ -11,7 +11,7 @@ from agent.datasets.cells import STAGING, Cells, Layer, PendingWarning, Plan, se
 from agent.datasets.dataset import Warning
 from agent.datasets.workspace import Workspace
 
-_SAMPLE_ROWS = 20_000
+_SAMPLE_ROWS = 10_000
 _SAMPLE = "scratch.sample"
 _FITTING = 0.9
 """Minimum share of cells that fit the type; the others become NULL."""
@@ -26,6 +26,12 @@ _GIVEN = {
 
 _MARKS: dict[str, numbers.Mark] = {"number_point": ".", "number_comma": ","}
 _ORDERS: dict[str, dates.Order] = {"date_day_first": "day", "date_month_first": "month"}
+_TRUTH_WORDS = {
+    "true": ("true", "yes", "y", "t", "1", "+", "x", "да", "д", "истина", "是", "有", "对", "真", "✓", "✔"),
+    "false": ("false", "no", "n", "f", "0", "-", "нет", "н", "ложь", "否", "无", "没有", "错", "假", "✗", "✘"),
+}
+"""Words for a column that the options make a truth value."""
+
 _EXAMPLES = 3
 _MAX_EXAMPLE = 40
 
@@ -41,6 +47,8 @@ class ColumnPlan:
     plan: Plan
     filled: int
     source: str
+    repeats: bool = False
+    """Whether `source` groups equal cells."""
     mark: numbers.Mark | None = None
     code: str | None = None
     """SQL over the layers of the plan of the currency code, if that becomes a column."""
@@ -59,6 +67,7 @@ class _ColumnCounts(NamedTuple):
     kind: str
     counts: Counts
     source: str
+    repeats: bool
     sampled: Counts
     given: str | None
 
@@ -70,11 +79,22 @@ class _CountQuery(NamedTuple):
     conditions: dict[str, str]
 
 
-def _single_notation(cells: Cells) -> dict[str, str]:
+def _truth(cells: Cells, given: str | None) -> str:
+    """Return SQL of the truth value of a cell; words such as `yes` count only if the options say so."""
+    words = {"true": ("true",), "false": ("false",)} if given != "boolean" else _TRUTH_WORDS
+    cases = " ".join(f"WHEN lower({cells.trimmed}) IN {_tuple(words[truth])} THEN {truth}" for truth in words)
+    return f"(CASE {cases} END)"
+
+
+def _tuple(words: Sequence[str]) -> str:
+    return "(" + ", ".join(f"'{word}'" for word in words) + ")"
+
+
+def _single_notation(cells: Cells, given: str | None = None) -> dict[str, str]:
     """Return the conditions for types with only one notation."""
     clock = rf"regexp_full_match({cells.trimmed}, '\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?')"
     return {
-        "boolean": f"lower({cells.trimmed}) IN ('true', 'false')",
+        "boolean": f"{_truth(cells, given)} IS NOT NULL",
         "time": f"{clock} AND TRY_CAST({cells.trimmed} AS TIME) IS NOT NULL",
         "interval": rf"regexp_full_match({cells.value}, '\d+:\d{{2}}:\d{{2}}')",
     }
@@ -109,7 +129,7 @@ def _full_query(cells: Cells, kind: str, given: str | None) -> _CountQuery:
     if kind == "text":
         return _CountQuery(cells.base, _basic_conditions(cells))
     if kind == "simple":
-        return _CountQuery(cells.base, {**_basic_conditions(cells), **_single_notation(cells)})
+        return _CountQuery(cells.base, {**_basic_conditions(cells), **_single_notation(cells, given)})
     if kind == "number":
         layers, conditions = numbers.layers(cells, with_units=bool(given)), numbers.count_conditions(cells)
     elif kind == "date":
@@ -141,10 +161,11 @@ def infer_columns(
         sampled = _count(work, _sample_query(cells), cells.distinct(_SAMPLE, repeats=True))
         given = kinds.get(cells.place)
         kind = _candidate(sampled, name, given)
-        source = cells.distinct(STAGING, repeats=2 * sampled["distinct"] <= sampled["cells"])
+        repeats = 2 * sampled["distinct"] <= sampled["cells"]
+        source = cells.distinct(STAGING, repeats=repeats)
         stage = ("examine", at / len(columns), (at + 1) / len(columns))
         full = _count(work, _full_query(cells, kind, given), source, stage)
-        counts.append(_ColumnCounts(cells, kind, full, source, sampled, given))
+        counts.append(_ColumnCounts(cells, kind, full, source, repeats, sampled, given))
     marks = [numbers.decimal_mark(column.counts) for column in counts if column.kind == "number"]
     dots, commas = marks.count("."), marks.count(",")
     mark = usual if dots == commas else "." if dots > commas else ","
@@ -214,6 +235,8 @@ def _decide(column: _ColumnCounts, name: str, usual: numbers.Mark) -> ColumnPlan
         fitting = max(("boolean", "time", "interval"), key=lambda name: counts[name])
         type_name = given if given in ("boolean", "time") else fitting
         sql = f"TRY_CAST({cells.trimmed} AS {type_name.upper()})"
+        if type_name == "boolean":
+            sql = _truth(cells, given)
         plan = Plan(cells.base, sql, type_name.upper(), counts[type_name])
     else:
         return _text(column, *([] if given else _text_warnings(column, name, expected)))
@@ -221,7 +244,7 @@ def _decide(column: _ColumnCounts, name: str, usual: numbers.Mark) -> ColumnPlan
         where = f"{cells.original} IS NOT NULL AND NOT {cells.is_missing_marker} AND {plan.sql} IS NULL"
         facts = {"count": plan.fits, "filled": filled, "type": plan.type}
         return _text(column, PendingWarning("mixed", facts, where, plan.layers))
-    return ColumnPlan(cells, plan, filled, column.source, mark)
+    return ColumnPlan(cells, plan, filled, column.source, column.repeats, mark)
 
 
 def _text_warnings(column: _ColumnCounts, name: str, expected: int) -> list[PendingWarning]:
@@ -239,7 +262,8 @@ def _text_warnings(column: _ColumnCounts, name: str, expected: int) -> list[Pend
 
 def _text(column: _ColumnCounts, *pending: PendingWarning) -> ColumnPlan:
     cells, filled = column.cells, column.counts["filled"]
-    return ColumnPlan(cells, Plan(cells.base, cells.original, "VARCHAR", filled, pending), filled, column.source)
+    plan = Plan(cells.base, cells.words, "VARCHAR", filled, pending)
+    return ColumnPlan(cells, plan, filled, column.source, column.repeats)
 
 
 def code_name(name: str) -> str:
@@ -253,12 +277,27 @@ def warnings_of(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]
     pending = list(plan.pending)
     if not column.filled:
         return [Warning("no_values", name)]
+    found = _spellings(work, column, name) if plan.type == "VARCHAR" and column.repeats else []
     if plan.type != "VARCHAR" and plan.fits < column.filled:
         facts = {"count": column.filled - plan.fits, "type": plan.type}
         pending.append(PendingWarning("misfits", facts, f"{cells.original} IS NOT NULL AND {plan.sql} IS NULL"))
     if column.code:
         pending = [item._replace(facts={**item.facts, "column": code_name(name)}) for item in pending]
-    return [Warning(pending_warning.code, name, _facts(work, column, pending_warning)) for pending_warning in pending]
+    return [*(Warning(item.code, name, _facts(work, column, item)) for item in pending), *found]
+
+
+def _spellings(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]:
+    """Return the warning about words that differ only in case or in spaces."""
+    word = column.plan.sql
+    words = f"SELECT DISTINCT {word} AS word FROM {select_layers([column.plan.layers], column.source)}"
+    found = work.run(
+        f"SELECT min(word), max(word), count(*) OVER () FROM ({words}) WHERE word IS NOT NULL "
+        rf"GROUP BY lower(regexp_replace(word, '\s+', ' ', 'g')) HAVING count(*) > 1 ORDER BY 1 LIMIT {_EXAMPLES}"
+    )
+    if not found:
+        return []
+    examples = "; ".join(f"{first[:_MAX_EXAMPLE]} / {last[:_MAX_EXAMPLE]}" for first, last, _ in found)
+    return [Warning("spellings", name, {"count": found[0][2], "examples": examples})]
 
 
 def _facts(work: Workspace, column: ColumnPlan, pending_warning: PendingWarning) -> dict[str, Any]:

@@ -157,17 +157,18 @@ def _sheets(
 
 
 def _pairs(row: Sequence[CellValue]) -> list[str]:
-    pairs = []
+    pairs: list[str] = []
     for value in row:
-        pairs += [value.replace("\0", ""), ""] if isinstance(value, str) else ["", _as_text(value)]
+        pairs += (value.replace("\0", ""), "") if isinstance(value, str) else ("", _as_text(value))
     return pairs
 
 
 def _as_text(value: float | bool | date | datetime | time | timedelta) -> str:
+    if isinstance(value, float):
+        text = repr(value)
+        return text[:-2] if text.endswith(".0") and abs(value) < 2**53 else text
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     if isinstance(value, timedelta):
         seconds = value.total_seconds()
         return f"{seconds // 3600:.0f}:{seconds // 60 % 60:02.0f}:{seconds % 60:02.0f}"

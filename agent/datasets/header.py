@@ -12,13 +12,21 @@ from agent.datasets.text_file import Cell, Head, Merged
 from agent.errors import FileEmpty, HeaderNotFound
 from agent.messages import Message
 
-_VALUE = re.compile(r"[<>≤≥~≈]?[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*")
+_VALUE = re.compile(
+    r"[<>≤≥~≈]?[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*(\*+|[†‡¹²³]+|\[\w{1,2}\])?"
+)
 _MAX_NAME = 120
 _DENSE = 0.6
 """Minimum share of the columns that the first header row fills."""
 
 _MAX_VALUE_ROWS = 3
 """The search for a header ends after this number of rows of values that fill most columns."""
+
+_MAX_DEPTH = 5
+"""Maximum number of detected header rows, units not counted."""
+
+_PREAMBLE_ROWS = 6
+"""Number of rows below a row of words in which a fuller header may follow."""
 
 _MAX_UNIT = 15
 _MIN_NUMBERED = 4
@@ -108,11 +116,26 @@ class HeaderFinder:
             if self._count_filled(index) < _DENSE * self._max_filled:
                 continue
             if self._is_header(index):
-                return index - 1 if index and self._has_two_rows(index - 1) else index
+                return self._top(self._after_preamble(index))
             rows_of_values += not all(map(_is_label, _filled_cells(row)))
             if rows_of_values == _MAX_VALUE_ROWS:
                 return None
         return None
+
+    def _after_preamble(self, index: int) -> int:
+        """Return the row of names below a row of words that names no values; `index` if there is none."""
+        if self._count_filled(index) == self._max_filled or self._is_above_values(index) or self._depth(index) > 1:
+            return index
+        for below in range(index + 1, min(index + _PREAMBLE_ROWS, len(self._rows))):
+            is_fuller = self._count_filled(below) > self._count_filled(index)
+            if is_fuller and self._is_header(below) and self._is_above_values(below):
+                return below
+        return index
+
+    def _top(self, index: int) -> int:
+        """Return the first row of the header to which a row belongs."""
+        tops = (top for top in range(max(0, index - _MAX_DEPTH + 1), index) if top + self._depth(top) > index)
+        return next(tops, index)
 
     def index_of(self, row_number: int) -> int | None:
         """Return the index of the row with this number in the file; None if it has no cells."""
@@ -122,10 +145,12 @@ class HeaderFinder:
 
     def header(self, first: int, rows: int | None = None) -> Header:
         """Return the header that begins in the row `first`."""
-        has_second_row = self._has_two_rows(first) or self._has_units(first + 1)
-        count = rows or (2 if has_second_row else 1)
-        last = min(first + count, len(self._rows)) - 1
-        parts = [self._groups(index, last) for index in range(first, last)] + [self._texts(last)]
+        count = min(rows or self._depth(first), len(self._rows) - first)
+        last = first + count - 1
+        parts = [self._groups(index, first, last) for index in range(first, last)] + [self._texts(last)]
+        if rows is None and self._has_units(last + 1):
+            last += 1
+            parts.append(self._texts(last))
         names = [_name(" ".join(dict.fromkeys(filter(None, texts)))) for texts in zip(*parts, strict=True)]
         places = tuple(place for place in range(len(names)) if sum(bool(texts[place]) for texts in parts) > 1)
         if last == first:
@@ -141,7 +166,7 @@ class HeaderFinder:
 
         Each column that has values in the other table has a word here.
         """
-        if not self._is_header(0) and not (self._has_two_rows(0) and self._is_header(1)):
+        if not self._is_header(0) and not (self._depth(0) > 1 and self._is_header(1)):
             return False
         places = [place for place in range(other._head.width) if other._has_values(place)]
         if not places:
@@ -178,26 +203,36 @@ class HeaderFinder:
         below = [row[place] for row in self._rows[index + 1 :] if row[place].text.strip()]
         return bool(below) and all(is_period(_plain(cell)) for cell in below)
 
-    def _has_two_rows(self, first: int) -> bool:
-        """Return whether the row `first` holds group names and the next row the column names.
+    def _depth(self, first: int) -> int:
+        """Return the number of header rows from the row `first` on: rows of groups, and the names above the values."""
+        for depth in range(min(_MAX_DEPTH, len(self._rows) - first - 1), 1, -1):
+            last = first + depth - 1
+            if self._is_above_values(last) and all(map(self._has_groups, range(first, last))):
+                return depth
+        return 1
 
-        Without merged cells, the column names must depend on the groups: they repeat, each column without one has a
-        group name above it, or the groups are periods.
+    def _has_groups(self, first: int) -> bool:
+        """Return whether the row `first` holds names of groups of the columns that the next row names.
+
+        Without merged cells, the names must depend on the groups: they repeat, each column without one has a group name
+        above it, or the groups are periods.
         """
-        if first + 2 >= len(self._rows):
-            return False
         above, below = self._rows[first], self._rows[first + 1]
         groups = _filled_cells(above)
         are_periods = bool(groups) and all(is_period(_plain(cell)) for cell in groups)
         are_labels = (len(groups) >= 2 or are_periods) and all(map(_is_label, groups + _filled_cells(below)))
         blank = [place for place, cell in enumerate(above) if not cell.text.strip()]
         named = [place for place in blank if below[place].text.strip()]
-        if not are_labels or not named or not self._is_above_values(first + 1):
+        if not are_labels or not named:
             return False
         names = [cell.text.strip() for cell in _filled_cells(below)]
         missing = [place for place, cell in enumerate(below) if not cell.text.strip()]
         completed = bool(missing) and all(above[place].text.strip() for place in missing)
-        return len(self._spans_of(first)) >= 2 or len(set(names)) < len(names) or completed or are_periods
+        is_merged = any(
+            sum(bool(cell.text.strip()) for cell in below[left : right + 1]) > 1
+            for left, right in self._spans_of(first)
+        )
+        return is_merged or len(set(names)) < len(names) or completed or are_periods
 
     def _has_units(self, index: int) -> bool:
         """Return whether the row holds the units of the columns of values below it."""
@@ -237,7 +272,7 @@ class HeaderFinder:
 
     def _is_above_values(self, index: int) -> bool:
         """Return whether a column has a word or a period in this row and mostly values below it."""
-        below = self._rows[index + 1 :]
+        below = self._rows[index + 1 + self._has_units(index + 1) :]
         return any(
             cell.text.strip() and _is_label(cell) and _are_values(below, place)
             for place, cell in enumerate(self._rows[index])
@@ -252,11 +287,13 @@ class HeaderFinder:
             _plain(cell)[:7] if are_months and cell.is_value and "-" in cell.text else _plain(cell) for cell in cells
         ]
 
-    def _groups(self, index: int, last: int) -> list[str]:
-        """Return the group of each column: from a merged cell, else the nearest one to the left."""
+    def _groups(self, index: int, first: int, last: int) -> list[str]:
+        """Return the group of each column: from a merged cell, else the nearest one to the left in the group above."""
         below, spans, groups = self._rows[last], self._spans_of(index), self._texts(index)
         for place, (left, right) in enumerate(pairwise(range(len(groups))), start=1):
             covered = any(start <= left and right <= end for start, end in spans)
+            if any(row[place].text.strip() for row in self._rows[first:index]):
+                continue
             if not groups[place] and below[place].text.strip() and (covered or not spans):
                 groups[place] = groups[place - 1]
         return groups

@@ -7,12 +7,15 @@ The usual reader holds all cells of a sheet at once. This one holds one row and 
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, iterparse
+
+from agent.datasets.sheet_xml import NotPlain, XmlCell, split_rows
 
 LARGE_BYTES = 200_000_000
 """Unpacked size of a worksheet above which this reader is used."""
@@ -75,6 +78,62 @@ class LargeWorkbook:
 
     def rows(self, sheet: StreamedSheet, max_rows: int) -> Iterator[list[CellValue]]:
         """Yield the rows from the first row of the sheet on, blank ones included, up to one more than `max_rows`."""
+        done = 0
+        try:
+            for row in self._split_rows(sheet, max_rows):
+                yield row
+                done += 1
+        except NotPlain:
+            sheet.merged.clear()
+            yield from islice(self._parsed_rows(sheet, max_rows), done, None)
+
+    def _split_rows(self, sheet: StreamedSheet, max_rows: int) -> Iterator[list[CellValue]]:
+        """Do as `rows` without an XML parser.
+
+        Raises:
+            NotPlain: The sheet is not in the notation of the common writers.
+        """
+        number = 0
+        with self._archive.open(sheet.part) as file:
+            rows = split_rows(file)
+            while True:
+                try:
+                    stated, cells = next(rows)
+                except StopIteration as end:
+                    sheet.merged.extend(map(self._range, end.value))
+                    return
+                place = min(stated or number + 1, max_rows + 1)
+                while number < place - 1:
+                    number += 1
+                    yield []
+                number += 1
+                yield self._plain_row(cells)
+                if number > max_rows:
+                    return
+
+    def _plain_row(self, cells: Sequence[XmlCell]) -> list[CellValue]:
+        values: list[CellValue] = []
+        places, strings, kinds = self._letters, self._strings, self._kinds
+        for whole, letters, style, kind, text, inline in cells:
+            place = places[letters] if letters in places else self._place(letters)
+            if place != len(values):
+                if place < len(values) or whole.endswith("/>"):
+                    continue
+                values.extend([""] * (place - len(values)))
+            if not text:
+                values.append(inline)
+            elif kind == "s":
+                values.append(strings[int(text)])
+            elif kind and kind != "n":
+                values.append(text == "1" if kind == "b" else text)
+            elif style and int(style) < len(kinds) and kinds[int(style)]:
+                values.append(self._time(float(text), kinds[int(style)]))
+            else:
+                values.append(float(text))
+        return values
+
+    def _parsed_rows(self, sheet: StreamedSheet, max_rows: int) -> Iterator[list[CellValue]]:
+        """Do as `rows` with an XML parser."""
         number = 0
         for item in self._elements(sheet.part, "row", "mergeCell"):
             if _local(item) == "mergeCell":

@@ -37,7 +37,7 @@ _ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
 _MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
-_VERSION = 3
+_VERSION = 4
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12
@@ -266,7 +266,7 @@ def _is_alike(header: Header, first: Header) -> bool:
 
 def _load_typed(job: Job, kind: SourceType, options: LoadOptions) -> Dataset:
     upload = job.upload
-    for name in ("header_row", "header_rows", "tables", "types", "fill_down"):
+    for name in ("header_row", "header_rows", "tables", "types", "fill_down", "sections"):
         if getattr(options, name) is not None:
             raise LoadOptionInvalid(name, Message("option_needs_cells"))
     dataset_id = _dataset_id(upload.file_id, kind, None, None, options)

@@ -9,11 +9,12 @@ from agent.messages import Language
 _MAX_NOTES = 5
 _MAX_COLUMNS = 4
 _IMPORTANCE = (
-    "currencies", "totals_dropped", "totals", "other_tables", "mixed", "not_dates", "units", "misfits",
-    "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed", "split_rows", "unpivoted",
-    "replaced_characters", "long_rows", "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled",
-    "merged_cells", "header_repeated", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style",
-    "period_columns", "text_converted", "merged_header", "renamed", "unnamed", "no_values",
+    "currencies", "totals_dropped", "totals", "beside_totals", "sections", "other_tables", "mixed", "not_dates",
+    "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed",
+    "split_rows", "unpivoted", "replaced_characters", "long_rows", "other_sheets", "blanks_below", "zones",
+    "marks_mixed", "scaled", "footnotes", "merged_cells", "header_repeated", "notes_below", "codes", "date_serials",
+    "months", "currency", "percent", "marks", "date_style", "period_columns", "text_converted", "merged_header",
+    "renamed", "unnamed", "no_values",
 )  # fmt: skip
 """Codes of warnings, those that can change an answer first."""
 
@@ -47,6 +48,9 @@ def option_for(warning: Warning) -> dict[str, Any] | None:
         "currency": {"types": {column: "currency"}},
         "totals_dropped": {"drop_totals": False},
         "totals": {"drop_totals": True},
+        "beside_totals": {"drop_totals": False},
+        "sections": {"sections": False},
+        "notes_below": {"sections": False},
         "other_tables": {"tables": [2]},
         "mixed": {"types": {column: "date" if warning.facts.get("type") in ("DATE", "TIMESTAMP") else "number"}},
         "not_dates": {"types": {column: "date"}},

@@ -19,7 +19,8 @@ _SYMBOLS = {
     "р.": "RUB", "人民币": "CNY", "元": "CNY", "￥": "CNY", "¥": "CNY", "₴": "UAH", "₸": "KZT", "₹": "INR", "₩": "KRW",
     "zł": "PLN", "kč": "CZK", "rmb": "CNY", "rur": "RUB", "fr.": "CHF",
 }  # fmt: skip
-_CURRENCY = r"(?i)\s*(" + "|".join(_CODES + [re.escape(symbol) for symbol in _SYMBOLS]) + r")\s*"
+_CURRENCY = r"(?i)(" + "|".join(_CODES + [re.escape(symbol) for symbol in _SYMBOLS]) + ")"
+_CURRENCY_BEFORE, _CURRENCY_AFTER = rf"^([-+(]*)\s*{_CURRENCY}\s*", rf"\s*{_CURRENCY}\s*([-)]*)$"
 _SCALES = {
     "k": 1e3, "тыс": 1e3, "тыс.": 1e3, "千": 1e3, "万": 1e4, "mn": 1e6, "mln": 1e6, "млн": 1e6, "млн.": 1e6, "亿": 1e8,
     "bn": 1e9, "млрд": 1e9, "млрд.": 1e9,
@@ -33,8 +34,12 @@ _GRAMMAR: dict[Mark, str] = {
     ",": r"[-+]?(\d+|[1-9]\d{0,2}([ .'']\d{3})+)(,\d*)?([eE][-+]?\d+)?|[-+]?,\d+",
 }
 _MARKED: dict[Mark, str] = {".": " ,'", ",": " ,.'"}
-_CODE = r"[-+]?(0\d+|\d{19,})"
-"""Identifiers that look like numbers. As a number they would lose leading zeros or final digits."""
+_FOOTNOTE = r"([\d%)])\s*(\*+|[＊†‡§¹²³⁴⁵⁶⁷⁸⁹⁰]+|\[[0-9a-z]{1,2}\])+$"
+_CODE = r"'?[-+]?0\d+([.,]\d+)*|\d+[eE]\d+|\+\d{10,}"
+"""Identifiers that look like numbers: with leading zeros, `12E3`, telephone numbers."""
+
+_LONG_CODE = r"[-+]?\d{19,}"
+"""As a number such an identifier may lose its final digits."""
 
 
 _SUFFIX: dict[Mark, str] = {".": "dot", ",": "comma"}
@@ -50,7 +55,9 @@ def layers(cells: Cells, *, with_units: bool = False) -> tuple[Layer, ...]:
     """
     text, plain, narrow, amount, bare = cells.text, cells("plain"), cells("narrow"), cells("amount"), cells("bare")
     ascii_text = f"translate({text}, '{_WIDE}', '{_NARROW}')"
-    without = f"trim(regexp_replace({narrow}, {_literal(_CURRENCY)}, ''))"
+    unmarked = rf"ltrim(regexp_replace({ascii_text}, {_literal(_FOOTNOTE)}, '\1'), '''')"
+    without = rf"regexp_replace({narrow}, {_literal(_CURRENCY_BEFORE)}, '\1')"
+    without = rf"trim(regexp_replace({without}, {_literal(_CURRENCY_AFTER)}, '\2'))"
     # `1'000.-` is the Swiss notation of a whole amount.
     without = rf"regexp_replace({without}, '\.-+$', '')"
     scale = f"coalesce(nullif(regexp_extract({amount}, {_literal(_SCALE)}, 1), ''), "
@@ -63,7 +70,7 @@ def layers(cells: Cells, *, with_units: bool = False) -> tuple[Layer, ...]:
     return (
         *cells.base,
         {plain: f"coalesce(isfinite(TRY_CAST({text} AS DOUBLE)) AND NOT contains({text}, '_'), false)"},
-        {narrow: f"CASE WHEN NOT {plain} AND regexp_matches({text}, '[0-9０-９]') THEN {ascii_text} END"},
+        {narrow: f"CASE WHEN NOT {plain} AND regexp_matches({text}, '[0-9０-９]') THEN {unmarked} END"},
         {amount: f"CASE WHEN {narrow} IS NOT NULL THEN {without} END"},
         {cells("scale"): f"CASE WHEN right({amount}, 1) > '9' OR right({amount}, 1) = '.' THEN {scale} END"},
         {bare: f"CASE WHEN {plain} THEN {text} WHEN {narrow} IS NOT NULL THEN {stripped} END"},
@@ -92,6 +99,10 @@ def _digits(cells: Cells, mark: Mark) -> str:
     )
 
 
+def _has_footnote(cells: Cells) -> str:
+    return f"CASE WHEN {cells('narrow')} IS NOT NULL THEN regexp_matches({cells.text}, {_literal(_FOOTNOTE)}) END"
+
+
 def _is_percent(cells: Cells) -> str:
     return f"coalesce(suffix({cells('narrow')}, '%'), false)"
 
@@ -107,9 +118,14 @@ def _has_any(text: str, characters: str) -> str:
 
 def _is_code(cells: Cells) -> str:
     # Nineteen digits may still fit 64 bits.
-    is_exact = f"TRY_CAST({cells.text} AS BIGINT) IS NOT NULL AND NOT regexp_matches({cells.text}, '^[-+]?0')"
-    may_be = f"length({cells.text}) > 18 OR {cells.text} LIKE '0%' OR {cells.text} LIKE '_0%'"
-    return f"(CASE WHEN {may_be} THEN regexp_full_match({cells.text}, '{_CODE}') AND NOT ({is_exact}) END)"
+    may_be = (
+        f"left({cells.text}, 1) IN ('0', '+', '''') OR {cells.text} LIKE '_0%' OR contains(lower({cells.text}), 'e')"
+    )
+    return (
+        f"(CASE WHEN length({cells.text}) > 18 AND regexp_full_match({cells.text}, '{_LONG_CODE}') "
+        f"THEN TRY_CAST({cells.text} AS BIGINT) IS NULL "
+        f"WHEN {may_be} THEN regexp_full_match({cells.text}, {_literal(_CODE)}) END)"
+    )
 
 
 def fits(cells: Cells, mark: Mark) -> str:
@@ -135,6 +151,7 @@ def count_conditions(cells: Cells) -> dict[str, str]:
         "percent": f"{_is_percent(cells)} AND {number}",
         "currency": f"CASE WHEN {number} THEN regexp_matches({cells('narrow')}, {_literal(_CURRENCY)}) END",
         "codes": _is_code(cells),
+        "footnotes": f"{_has_footnote(cells)} AND {number}",
     }
 
 
@@ -182,6 +199,8 @@ def _warnings(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) 
         pending.append(PendingWarning("text_converted", {"count": counts["text"]}))
     if counts["percent"]:
         pending.append(PendingWarning("percent", {"count": counts["percent"]}))
+    if counts["footnotes"]:
+        pending.append(PendingWarning("footnotes", {"count": counts["footnotes"]}, _has_footnote(cells)))
     if counts["scaled"]:
         where = f"({cells('scale')} IS NOT NULL)"
         pending.append(PendingWarning("scaled", {"count": counts["scaled"]}, where))

@@ -58,7 +58,14 @@ class LoadOptions(BaseModel):
         None, description="Columns whose empty cells take the value above."
     )
     drop_totals: bool | None = Field(
-        None, description="Whether rows with totals and subtotals are left out; default: true."
+        None,
+        description="Whether rows with totals and subtotals, and those beside them such as tax, are left out; default: "
+        "true.",
+    )
+    sections: bool | None = Field(
+        None,
+        description="Whether rows with only a label above a group of rows become the values of a new column `section`, "
+        "and notes below the table are left out; default: true.",
     )
     unpivot: Unpivot | None = Field(None, description="Columns to turn into rows, such as one column per month.")
     split: Annotated[dict[_Name, Annotated[str, Field(max_length=10)]], Field(max_length=20)] | None = Field(

@@ -8,13 +8,13 @@ from cachetools import LRUCache
 from pydantic import SecretStr
 from sqlalchemy import URL
 
+from agent.core.result_cache import ResultCache
 from agent.datasets.limits import Loading
 from agent.datasets.registry import Registry
 from agent.datasets.workspace import quote_identifier, workspace
 from agent.errors import DatasetUnknown
 from agent.settings import SourceSettings
 from agent.sources.source import Source, open_source
-from agent.sql.result_cache import ResultCache
 from agent.types import Limits
 
 _MAX_OPEN = 64

@@ -13,8 +13,9 @@ from agent.datasets.header import Header, column_names
 from agent.datasets.limits import Loading
 from agent.datasets.numbers import Mark
 from agent.datasets.options import LoadOptions
+from agent.datasets.sections import fill_sections, find_sections
 from agent.datasets.text_file import CellFile
-from agent.datasets.totals import TotalRow, find_totals
+from agent.datasets.totals import TotalRow, find_beside_totals, find_totals
 from agent.datasets.workspace import Workspace, quote_identifier
 from agent.errors import FileEmpty, FileUnreadable, LoadOptionInvalid
 from agent.messages import Message
@@ -29,6 +30,10 @@ _MIN_REPEATED = 2
 """A table with fewer columns may have a row like its header."""
 _MIN_BLANK_ROWS = 4
 _RAW = "scratch.raw"
+_BEYOND = 1_000_000
+"""Place of the cells beyond the header."""
+
+_SECTION = "section"
 
 
 _MAX_JSON_LINE = 16 << 20
@@ -120,49 +125,49 @@ def make_table(
     """
     first = parts[0].cell_file
     width, paired = len(layout.names), first.paired
+    names = list(layout.names)
     columns = [Cells(place, paired) for place in range(width)]
-    kinds = {_place(layout.names, "types", name): kind for name, kind in (options.types or {}).items()}
-    fill_places = [_place(layout.names, "fill_down", name) for name in options.fill_down or ()]
     warnings = list(layout.warnings)
     blank = _read(work, parts, layout)
     warnings += _hide_headers(work, layout, paired)
     filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
     if filled_down:
         warnings.append(Warning("merged_cells", "", {"count": filled_down}))
+    if options.sections is not False:
+        warnings += _move_sections(work, parts, layout, columns, names)
+    kinds = {_place(names, "types", name): kind for name, kind in (options.types or {}).items()}
+    fill_places = [_place(names, "fill_down", name) for name in options.fill_down or ()]
     rows = work.run(f"SELECT count(*) FROM {STAGING}")[0][0]
     if not rows:
         raise FileEmpty(loading.file, f" ({first.sheet})" if first.sheet else "")
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
     usual: Mark = "," if first.whole.delimiter == ";" else "."
-    plans = infer_columns(work, columns, layout.names, rows, usual, kinds)
-    totals = find_totals(work, plans, rows)
-    is_dropped = bool(totals) and options.drop_totals is not False and len(totals) < rows
-    if totals:
-        warnings.append(_totals_warning(work, totals, is_dropped))
-    if is_dropped:
-        _hide(work, [total.rowid for total in totals])
-        rows -= len(totals)
+    plans = infer_columns(work, columns, names, rows, usual, kinds)
+    dropped, found = _leave_out_totals(work, plans, rows, options)
+    rows -= dropped
+    warnings += found
     for place in fill_places:
         _fill_down(work, columns[place])
-    if is_dropped or fill_places:
-        plans = infer_columns(work, columns, layout.names, rows, usual, kinds)
-    kept = [plan for plan in plans if plan.filled or layout.header.names[plan.cells.place]]
-    names = {plan.cells.place: layout.names[plan.cells.place] for plan in kept}
-    warnings = [warning for warning in warnings if not warning.column or warning.column in names.values()]
-    for plan in kept:
-        warnings += warnings_of(work, plan, names[plan.cells.place])
+    if dropped or fill_places:
+        plans = infer_columns(work, columns, names, rows, usual, kinds)
+    named = {place for place, name in enumerate(layout.header.names) if name}
+    kept = [plan for plan in plans if plan.filled or plan.cells.place in named]
+    kept_names = [names[plan.cells.place] for plan in kept]
+    warnings = [warning for warning in warnings if not warning.column or warning.column in kept_names]
+    for plan, name in zip(kept, kept_names, strict=True):
+        warnings += warnings_of(work, plan, name)
     warnings += _blanks(plans, layout, rows, fill_places)
-    beyond = Cells(width, paired).is_filled
+    beyond = Cells(_BEYOND, paired).is_filled
     if long_rows := work.run(f"SELECT count(*) FROM {STAGING} WHERE {beyond}")[0][0]:
         warnings.append(Warning("long_rows", "", {"count": long_rows}))
-    schema = _write(work, table, kept, [names[plan.cells.place] for plan in kept])
+    schema = _write(work, table, kept, kept_names)
     marks = {plan.mark for plan in kept if plan.mark}
     report = replace(
         report,
         decimal_mark=marks.pop() if len(marks) == 1 else None,
         empty_rows=report.empty_rows + blank,
-        empty_columns=width - len(kept),
+        empty_columns=len(names) - len(kept),
         warnings=(*report.warnings, *warnings),
     )
     return WrittenTable(schema, rows, report)
@@ -181,11 +186,12 @@ def _place(names: Sequence[str], option: str, name: str) -> int:
 def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
     """Fill the staging table; return the number of blank rows that were skipped.
 
-    One column more than the layout has receives the cells beyond the header.
+    The column `_BEYOND` receives the cells beyond the header, and the one after the last is for names of sections.
     """
     width, paired = len(layout.names), parts[0].cell_file.paired
     kinds = "tv" if paired else "t"
-    fields = [f"{kind}{place}" for place in range(width + 1) for kind in kinds]
+    places = [*range(width), _BEYOND]
+    fields = [f"{kind}{place}" for place in [*places, width] for kind in kinds]
     work.run(f"CREATE TABLE {_RAW} ({', '.join(f'{field} VARCHAR' for field in fields)}, filled BOOLEAN, part INTEGER)")
     for number, part in enumerate(parts):
         own_width = len(part.header.names)
@@ -193,10 +199,9 @@ def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
         columns = ", ".join(f"'{field}': 'VARCHAR'" for field in own)
         # CASE stops at the first match; OR would evaluate every operand.
         filled = " ".join(f"WHEN {Cells(place, paired).is_filled} THEN true" for place in range(own_width + 1))
-        sources = {place: at for at, place in enumerate(layout.places[number])} | {width: own_width}
-        values = [
-            f"{kind}{sources[place]}" if place in sources else "NULL" for place in range(width + 1) for kind in kinds
-        ]
+        sources = {place: at for at, place in enumerate(layout.places[number])} | {_BEYOND: own_width}
+        values = [f"{kind}{sources[place]}" if place in sources else "NULL" for place in places for kind in kinds]
+        values += ["NULL"] * len(kinds)
         if layout.label:
             values[(width - 1) * len(kinds)] = "?"
         work.run(
@@ -256,6 +261,38 @@ def _fill_merged(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
     return count
 
 
+def _move_sections(
+    work: Workspace, parts: Sequence[Part], layout: Layout, columns: list[Cells], names: list[str]
+) -> list[Warning]:
+    """Turn the headings of sections into a column, and leave out notes; return the warnings about them."""
+    named = [place for place, name in enumerate(layout.header.names) if name]
+    labels = 1 if layout.label else 0
+    offset, merged_rows = 0, set()
+    for number, part in enumerate(parts):
+        spans = [span for span in part.cell_file.merged if span[0] >= part.start and span[3] > span[1]]
+        merged_rows |= {offset + top - part.start for top, *_ in spans}
+        offset += work.run(f"SELECT count(*) FROM {_RAW} WHERE part = ?", [number])[0][0] if len(parts) > 1 else 0
+    first = named[0] if named else 0
+    found = find_sections(work, columns[first : len(columns) - labels], merged_rows)
+    warnings = []
+    if found.headings:
+        place, name = first, names[first]
+        if not found.has_own_column:
+            place, name = len(columns), _SECTION
+            while name in {each.casefold() for each in names}:
+                name += "_"
+            columns.append(Cells(place, columns[0].paired))
+            names.append(name)
+        fill_sections(work, _RAW, place, found.headings)
+        examples = ", ".join(heading.text for heading in found.headings[:_SHOWN_TOTALS])[:_MAX_LABELS]
+        warnings.append(Warning("sections", name, {"count": len(found.headings), "examples": examples}))
+    if found.notes:
+        example = found.notes[0].text[:_MAX_LABELS]
+        warnings.append(Warning("notes_below", "", {"count": len(found.notes), "example": example}))
+    _hide(work, [row.rowid for row in [*found.headings, *found.notes]])
+    return warnings
+
+
 def _fill_down(work: Workspace, cells: Cells) -> None:
     """Write the nearest filled cell above into each blank cell of a column."""
     fields = [field for field in (f"t{cells.place}", f"v{cells.place}") if cells.paired or field[0] == "t"]
@@ -297,15 +334,35 @@ def schema_of(work: Workspace, table: str) -> tuple[ColumnType, ...]:
     return tuple(ColumnType(*column) for column in work.columns(quote_identifier(table)))
 
 
-def _totals_warning(work: Workspace, totals: Sequence[TotalRow], is_dropped: bool) -> Warning:
+def _leave_out_totals(
+    work: Workspace, plans: Sequence[ColumnPlan], rows: int, options: LoadOptions
+) -> tuple[int, list[Warning]]:
+    """Leave out the rows with totals and those beside them; return how many there were, and the warnings."""
+    totals = find_totals(work, plans, rows)
+    if not totals:
+        return 0, []
+    beside = find_beside_totals(work, plans, totals)
+    if options.drop_totals is False or len(totals) + len(beside) >= rows:
+        return 0, [_totals_warning(work, totals, is_dropped=False)]
+    warnings = [_totals_warning(work, totals, is_dropped=True)]
+    if beside:
+        warnings.append(Warning("beside_totals", "", {"count": len(beside), "example": _labels(beside)}))
+    _hide(work, [row.rowid for row in [*totals, *beside]])
+    return len(totals) + len(beside), warnings
+
+
+def _totals_warning(work: Workspace, totals: Sequence[TotalRow], *, is_dropped: bool) -> Warning:
     preceding = [
         work.run(f"SELECT count(*) FROM {STAGING} WHERE rowid <= ?", [total.rowid])[0][0]
         for total in totals[:_SHOWN_TOTALS]
     ]
     numbers = ", ".join(map(str, preceding)) + (", ..." if len(totals) > _SHOWN_TOTALS else "")
-    labels = ", ".join(dict.fromkeys(total.label for total in totals if total.label)) or "-"
     code = "totals_dropped" if is_dropped else "totals"
-    return Warning(code, "", {"count": len(totals), "rows": numbers, "example": labels[:_MAX_LABELS]})
+    return Warning(code, "", {"count": len(totals), "rows": numbers, "example": _labels(totals)})
+
+
+def _labels(rows: Sequence[TotalRow]) -> str:
+    return (", ".join(dict.fromkeys(row.label for row in rows if row.label)) or "-")[:_MAX_LABELS]
 
 
 def copy_parquet(work: Workspace, table: str, path: Path, loading: Loading) -> WrittenTable:

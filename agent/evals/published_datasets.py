@@ -64,13 +64,26 @@ def find_one_file(folder: Path, names: tuple[str, ...]) -> Path:
     raise DatasetInvalid(str(folder), Message("several_files" if paths else "no_file_of", names=", ".join(names)))
 
 
+def unpacked(folder: Path, names: tuple[str, ...]) -> Path:
+    """Return `folder`, or the only folder below it with one of the files `names` if `folder` has none of them.
+
+    Archives contain a folder of their own, such as `dev_20240627` or `minidev/MINIDEV`; `__MACOSX` is left out.
+    """
+    if any((folder / name).exists() for name in names):
+        return folder
+    below = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern)) if "__MACOSX" not in path.parts]
+    found = [path for path in below if any((path / name).is_file() for name in names)]
+    return found[0] if len(found) == 1 else folder
+
+
 _BIRD = Layout("dev_tables.json", "dev_databases")
 
 
 def read_bird(folder: Path, *, evidence: bool) -> Dataset:
     """Return BIRD's dev split or mini-dev, with or without the `evidence` of its questions.
 
-    `folder` has `dev.json` or `mini_dev_sqlite.json`, and `dev_tables.json` and `dev_databases/<id>/<id>.sqlite`.
+    `folder`, or a folder of the archive in it, has `dev.json` or `mini_dev_sqlite.json`, and `dev_tables.json` and
+    `dev_databases/<id>/<id>.sqlite`. The descriptions of columns beside the databases are not read.
 
     Raises:
         DatasetInvalid: A file is missing, invalid or inconsistent with another, or both files of questions exist.
@@ -81,6 +94,7 @@ def read_bird(folder: Path, *, evidence: bool) -> Dataset:
         hint = text_field(record, "evidence", may_be_empty=True).strip() if evidence else ""
         return Question(id_field(record, "question_id"), db_id, text, sql, hint)
 
+    folder = unpacked(folder, _QUESTIONS)
     return _BIRD.dataset(folder, read_list(find_one_file(folder, _QUESTIONS), question))
 
 
@@ -97,10 +111,13 @@ def read_kaggledbqa(folder: Path) -> Dataset:
     Raises:
         DatasetInvalid: A file is missing, invalid or inconsistent with another.
     """
+    folder = unpacked(folder, (_KAGGLEDBQA.schemas,))
     examples = folder / "examples"
     if not examples.is_dir():
         raise DatasetInvalid(str(examples), Message("no_folder"))
-    files = [path for path in sorted(examples.glob("*.json")) if not path.stem.endswith(_PARTS)]
+    # Files named ._* are metadata of macOS.
+    names = sorted(path for path in examples.glob("*.json") if not path.name.startswith("."))
+    files = [path for path in names if not path.stem.endswith(_PARTS)]
     if not files:
         raise DatasetInvalid(str(examples), Message("no_question_files"))
 

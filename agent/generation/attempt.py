@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import prompts
 from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementFailed, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
-from agent.generation.prompt import question_messages
+from agent.generation.prompt import question_messages, table_list
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
 from agent.record.step import note
@@ -111,7 +111,8 @@ class StandardSqlWriter:
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
         if answer.off_topic:
-            saw_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
+            shows_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
+            saw_all = shows_all or bool(table_list(state, source))
             return WrittenSql(problem=answer.reason, is_off_topic=True, is_final=saw_all, changes=changes)
         sql = next((option.sql for option in answer.alternatives if option.sql), answer.sql)
         repaired = repair(sql, source.catalog)

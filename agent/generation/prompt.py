@@ -1,22 +1,25 @@
 """Messages of the model calls about one question: the schema in the system message, the task in the other one.
 
 The system message is the same for all calls of a question. If the whole schema is shown, it is the same for all
-questions on a source. Providers then charge less for it, because they cache equal beginnings of prompts.
+questions on a source; a list of all tables is the same beginning of it. Providers then charge less for it, because they
+cache equal beginnings of prompts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import date
 
 from langchain_core.messages import BaseMessage
 
 import prompts
 from agent.retrieval.linked_values import linked_values
-from agent.schema.describe import describe, literal, quoted_key
+from agent.schema.describe import Selection, describe, literal, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
 from agent.sources.source import Source
 from agent.state import State
 
+_LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
+_DETAILS_HEADING = "The tables that the question is probably about, in detail:"
 _OUTPUT_TYPE_HINTS = {
     "number": "The answer has to be one number: one row with one column.",
     "plot": "The answer will be a chart: first the column for the x axis, then the measures, in order.",
@@ -30,19 +33,38 @@ def question_messages(
 
     `context` has further paragraphs below the question, and `variables` the other variables of the template.
     """
-    columns = state["relevant_tables_with_rel_columns"]
-    selection = {key: columns[key] for key in sorted(columns)}
     paragraphs = [*question_context(state, source), *context]
     return prompts.render(
         name,
         instructions=source.instructions,
         dialect=source.catalog.dialect,
-        schema=describe(source.shown_catalog, selection, source.database.quote),
+        schema=_schema(state, source),
         today=today.isoformat(),
         question=state["question"],
         context="".join(f"\n\n{paragraph}" for paragraph in paragraphs),
         **variables,
     )
+
+
+def _schema(state: State, source: Source) -> str:
+    """Return the selected tables in detail, below the list of all tables if prompts contain it."""
+    columns = state["relevant_tables_with_rel_columns"]
+    selection = {key: columns[key] for key in sorted(columns)}
+    details = source.memoized(
+        ("schema", _as_key(selection)), lambda: describe(source.shown_catalog, selection, source.database.quote)
+    )
+    listed = table_list(state, source)
+    return f"{_LIST_HEADING}\n{listed}\n\n{_DETAILS_HEADING}\n\n{details}" if listed else details
+
+
+def table_list(state: State, source: Source) -> str:
+    """Return the list of all tables that is part of the prompts about the question in `state`; "" if there is none."""
+    limit = state.get("table_list_tokens", 0)
+    return source.table_list(limit) if limit else ""
+
+
+def _as_key(selection: Selection) -> Hashable:
+    return tuple((key, tuple(names)) for key, names in selection.items())
 
 
 def _stored_values(state: State, source: Source) -> list[str]:
@@ -51,7 +73,10 @@ def _stored_values(state: State, source: Source) -> list[str]:
     A value that looks personal is shown only if the user wrote all of it.
     """
     said = [state["question"], *(clarification["answer"] for clarification in state.get("clarifications") or ())]
-    links = linked_values("\n".join(said), source.values, state["relevant_tables_with_rel_columns"])
+    text, selection = "\n".join(said), state["relevant_tables_with_rel_columns"]
+    if table_list(state, source):
+        selection = {**selection, **{k: v for k, v in source.shown_catalog.selection().items() if k not in selection}}
+    links = source.memoized(("values", text, _as_key(selection)), lambda: linked_values(text, source.values, selection))
     quote = source.database.quote
     conditions = []
     for link in links:

@@ -368,6 +368,8 @@ class Binding:
             return []
         if column.unit in CURRENCIES:
             return []
+        if column.cell_unit == "%":
+            return [1.0]
         values = [abs(value) for value in column.values if value is not None]
         if _PERCENT_NAME.search(column.name):
             return [1.0, 0.01] if max(values, default=0) <= 1 else [1.0]

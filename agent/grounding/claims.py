@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from agent.grounding.binding import MAX_ROWS_PER_CHECK, Objection
 from agent.grounding.changes import Changes
+from agent.grounding.evidence import NO_EVIDENCE, Evidence
 from agent.grounding.facts import Table, number_of, question_figures, readable, stems_of
 from agent.grounding.figures import Figures
-from agent.grounding.numbers import spans_of
+from agent.grounding.numbers import figures_of, spans_of
 from agent.grounding.rankings import Rankings
 from agent.grounding.reading import Reading, sentences_of
 from agent.grounding.vocabulary import Vocabulary, all_vocabularies, vocabulary_of
@@ -18,23 +19,21 @@ from agent.types import Result
 
 
 def unsupported_claims(
-    text: str, results: Result | Sequence[Result], question: str, filters: Sequence[str] = ()
+    text: str, results: Result | Sequence[Result], question: str, evidence: Evidence = NO_EVIDENCE
 ) -> list[Objection]:
     """Return the claims of `text` that do not follow from `results`, in order.
 
     A figure has to be a value of the row, period and metric that its sentence names, or be computed from such values:
     totals, averages, medians, shares, differences, changes, ratios, ranks and counts. Superlatives, comparisons and
     directions are compared with the values. Causes, forecasts and sentiments need words in the rows that support them.
-    A claim is supported if one of several results supports it. `filters` are conditions of the statement in words, such
-    as `price > 300`: repeated as they are they claim nothing, and a text may state their values like those of the
-    question.
+    A claim is supported if one of several results or `evidence` supports it.
     """
-    for words_of_filter in filters:
+    for words_of_filter in evidence.filters:
         text = text.replace(words_of_filter, " " * len(words_of_filter))
-    question = "\n".join([question, *filters])
+    question = "\n".join([question, *evidence.filters, *evidence.stated])
     results = [results] if isinstance(results, dict) else list(results)
     tables = [Table(result, question) for result in results]
-    words = vocabulary_of(language_of(text))
+    words = vocabulary_of(language_of(_without_names(text, tables)))
     names = [readable(name) for result in results for name in result["columns"]]
     known_figures = question_figures([question, *names])
     previous: Sequence[Reading | None] = [None] * len(tables)
@@ -48,10 +47,34 @@ def unsupported_claims(
             for reading in readings
         ]
         shared = set(by_table[0]).intersection(*by_table) if by_table else set()
-        in_sentence = [claim for place, claim in by_table[0].items() if place in shared] if by_table else []
+        sizes = _sizes(sentence, readings, evidence)
+        in_sentence = (
+            [claim for place, claim in by_table[0].items() if place in shared and claim.start not in sizes]
+            if by_table
+            else []
+        )
         in_sentence += unsupported_opinions(sentence, words, tables, question)
         objections += [replace(claim, start=start + claim.start, end=start + claim.end) for claim in in_sentence]
     return sorted(objections, key=lambda objection: objection.start)
+
+
+def _without_names(text: str, tables: Sequence[Table]) -> str:
+    """Return `text` without the names of rows and columns, which may be in another language."""
+    characters = list(text)
+    for table in tables if language_of(text) != "en" else ():
+        for mention in table.names_in(text):
+            characters[mention.start : mention.end] = " " * (mention.end - mention.start)
+    plain = "".join(characters)
+    for name in {name for table in tables for name in table.result["columns"]}:
+        plain = plain.replace(name, " ")
+    return plain
+
+
+def _sizes(sentence: str, readings: Sequence[Reading], evidence: Evidence) -> set[int]:
+    """Return the positions of the figures that are sizes of the data, unless the sentence names rows."""
+    if any(reading.names for reading in readings):
+        return set()
+    return {figure.start for figure in figures_of(sentence, with_words=True) if evidence.is_size(figure, sentence)}
 
 
 def _stated_values(readings: Sequence[Reading]) -> dict[tuple[int, int], list[float]]:

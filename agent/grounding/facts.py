@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
+from agent.grounding.amounts import amounts_of
 from agent.grounding.dates import Period, part_named, periods_of, periods_of_row, years_alone, years_of
 from agent.grounding.measures import kinds_of, measures_of
 from agent.grounding.numbers import factors_named, figures_of
@@ -249,6 +250,12 @@ def number_of(cell: object) -> float | None:
     return value if abs(value) < _LARGEST else None
 
 
+def _are_row_numbers(cells: Sequence[Any]) -> bool:
+    """Return whether many cells number the rows: whole numbers in a row, each once."""
+    whole = [cell for cell in cells if isinstance(cell, int)]
+    return len(cells) > 30 and len({*whole}) == len(cells) == max(whole) - min(whole) + 1
+
+
 @dataclass
 class Column:
     """A column of a result, and the words that a text may use for it."""
@@ -266,6 +273,8 @@ class Column:
     is_change: bool = False
     periods: list[Period] = field(default_factory=list)
     values: list[float | None] = field(default_factory=list)
+    cell_unit: str | None = None
+    """The currency of its cells, or "%", if these are texts such as `€ 1.50`."""
 
     @cached_property
     def measures(self) -> frozenset[str]:
@@ -275,7 +284,8 @@ class Column:
     @cached_property
     def unit(self) -> str | None:
         """The unit of its figures, by its name, or the currency of the question for an amount of money."""
-        unit = _unit_of(readable(self.name))
+        cell_unit = None if self.cell_unit == "%" else self.cell_unit
+        unit = cell_unit or _unit_of(readable(self.name))
         is_money = unit is None and self.measures and self.kinds <= {"money", "price"}
         return self.question_currency() if is_money else unit
 
@@ -401,6 +411,13 @@ class Table:
         numbers = [number_of(cell) for cell in cells]
         words = readable(name)
         kind: Kind = "other"
+        texts = [cell for cell in present if isinstance(cell, str)]
+        amounts = None
+        if texts and len(texts) == len(present) and None in numbers and not _IDENTIFIER.search(words):
+            amounts = None if all(len(text) <= 30 and periods_of(text) for text in texts) else amounts_of(texts)
+        if amounts:
+            values = iter(amounts.values)
+            numbers = [None if cell is None else next(values) for cell in cells]
         numeric = bool(present) and all(
             number is not None for number, cell in zip(numbers, cells, strict=True) if cell is not None
         )
@@ -414,7 +431,7 @@ class Table:
             if dated or (year_like and (ORDERED.search(words) or not measures_of(words))):
                 kind = "period"
             else:
-                kind = "label" if _IDENTIFIER.search(words) else "metric"
+                kind = "label" if _IDENTIFIER.search(words) or _are_row_numbers(present) else "metric"
         elif present and all(isinstance(cell, str) for cell in present):
             dated = all(len(cell) <= 30 and periods_of(cell) for cell in present)
             kind = "period" if dated else "label"
@@ -428,11 +445,12 @@ class Table:
             lambda: self._question_currency,
             _factors_of(words),
             frozenset(factors_named([self.question])),
-            bool(_RATE.search(words))
+            bool(_RATE.search(words) or (amounts and amounts.unit == "%"))
             and not (_CHANGE.search(words) and max(map(abs, filter(None, numbers)), default=0) > 500),
             bool(_CHANGE.search(words)),
             self._periods_of_name(name) if kind == "metric" else [],
             numbers,
+            amounts.unit if amounts else None,
         )
 
     @cached_property

@@ -1,9 +1,9 @@
 """Check figures: each must be a value of the rows that its sentence names, or be computed from such values."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 from statistics import fmean, median
 
 from agent.grounding.binding import CURRENCIES, MAX_ROWS_PER_CHECK, Fact
@@ -30,6 +30,28 @@ _MAX_LIMIT_RATIO = 3
 """Maximum ratio of a value to its limit in a phrase such as "over 100"."""
 _MAX_ROWS_IN_RUNS = 24
 """Maximum number of rows for which totals of consecutive rows are computed."""
+
+
+_MAX_SHORT = 30
+"""Maximum number of rows of a result whose every value supports a figure."""
+_FEW_ROWS = 5
+"""Number of rows of a longer result of which the same holds, as a sentence names them."""
+_MAX_COVERED = 0.08
+
+
+def _is_distinctive(low: float, high: float, values: Collection[float]) -> bool:
+    """Return whether few of the figures like one from `low` to `high` have one of `values`, so that it is no chance.
+
+    Figures from half to twice the value are compared, at least five on either side, with the same number of decimals.
+
+    >>> _is_distinctive(19.5, 20.5, range(1, 60)), _is_distinctive(20044.5, 20045.5, [20045.1, 30010.2])
+    (False, True)
+    """
+    width = max(high - low, 1e-9)
+    middle = (low + high) / 2
+    reach = max(abs(middle) / 2, 5 * width), max(abs(middle), 5 * width)
+    covered = {round((value - middle) / width) for value in values if -reach[0] <= value - middle <= reach[1]}
+    return len(covered - {0}) <= _MAX_COVERED * sum(reach) / width
 
 
 def _day(text: str) -> date | None:
@@ -177,24 +199,60 @@ class Figures(Counts):
             and hedge in {"over", "under", "at_least", "at_most"}
             and not self.words.nearly.search(self.text[max(0, figure.start - 30) : figure.start])
         )
-        for fact in self.facts(figure, rows, columns, bound):
-            scale = self._scale(figure, fact, unit)
-            for factor in scale:
-                room = 1e-12 * abs(fact.value)
-                if any(low * factor - room <= fact.value <= high * factor + room for low, high in spans):
+
+        def fits(fact: Fact) -> bool:
+            return any(
+                any(low * factor - room <= fact.value <= high * factor + room for low, high in spans)
+                or (open_ended and self._is_beyond(figure, fact, factor, rows, columns))
+                for room in (1e-12 * abs(fact.value),)
+                for factor in self._scale(figure, fact, unit)
+            )
+
+        if len(self.table.rows) <= _MAX_SHORT or rows.bit_count() <= _FEW_ROWS:
+            return any(map(fits, self.facts(figure, rows, columns, bound)))
+        if any(map(fits, self._certain_facts(figure, rows, columns))):
+            return True
+        for part in self._facts_by_kind(figure, rows, columns, bound):
+            facts = list(part)
+            if any(map(fits, facts)):
+                scaled = {fact.value / factor for fact in facts for factor in self._scale(figure, fact, unit)}
+                if any(_is_distinctive(low, high, scaled) for low, high in spans):
                     return True
-                if open_ended and fact.column and fact.value in self.table.values(rows, fact.column.index):
-                    limit = figure.readings[0][0] * factor
-                    over = hedge in {"over", "at_least"}
-                    near = (
-                        limit < fact.value <= _MAX_LIMIT_RATIO * limit
-                        if over
-                        else limit > fact.value >= limit / _MAX_LIMIT_RATIO
-                    )
-                    beyond = fact.value > limit if over else fact.value < limit
-                    if near or (beyond and fact.column.index in columns and len(columns) <= 2):
-                        return True
         return False
+
+    def _is_beyond(self, figure: Figure, fact: Fact, factor: float, rows: int, columns: frozenset[int]) -> bool:
+        """Return whether a cell is beyond a limit such as "over 100", which a figure states, and near it."""
+        if not fact.column or fact.value not in self.table.values(rows, fact.column.index):
+            return False
+        limit = figure.readings[0][0] * factor
+        over = hedge_of(figure, self.text) in {"over", "at_least"}
+        if over:
+            near = limit < fact.value <= _MAX_LIMIT_RATIO * limit
+        else:
+            near = limit > fact.value >= limit / _MAX_LIMIT_RATIO
+        beyond = fact.value > limit if over else fact.value < limit
+        return near or (beyond and fact.column.index in columns and len(columns) <= 2)
+
+    def _certain_facts(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
+        """Yield the few values that summarise many rows: extremes, and totals and averages that the sentence names."""
+        op = self._aggregate(figure)
+        for at in columns:
+            column, values = self.table.columns[at], self.table.values(rows, at)
+            if not values:
+                continue
+            yield from (Fact(value, "value", column) for value in {min(values), max(values)})
+            if self._open_totals(rows):
+                continue
+            if op == "total" or (not op and column.is_additive):
+                yield Fact(sum(values), "value", column)
+            if op == "average" or self.words.average.search(self.text):
+                yield Fact(fmean(values), "value", column)
+            if op == "median" or self.words.median.search(self.text):
+                yield Fact(median(values), "value", column)
+            if self._states_difference(figure):
+                yield Fact(max(values) - min(values), "value", column, "any")
+        if figure.kind in {"percent", "times"} and not self._open_totals(rows):
+            yield from self._shares(rows, columns)
 
     def _range_spans(self, figure: Figure) -> list[tuple[float, float]]:
         """Return the interval of "42-43" if a figure is one of its ends; empty for other figures."""
@@ -233,31 +291,40 @@ class Figures(Counts):
 
     def facts(self, figure: Figure, rows: int, columns: frozenset[int], bound: bool) -> Iterator[Fact]:
         """Yield the values that a figure of `rows` and `columns` may state."""
+        return chain.from_iterable(self._facts_by_kind(figure, rows, columns, bound))
+
+    def _facts_by_kind(
+        self, figure: Figure, rows: int, columns: frozenset[int], bound: bool
+    ) -> Iterator[Iterable[Fact]]:
+        """Yield the same by the way in which they are computed."""
         op = self._aggregate(figure)
         several = rows & (rows - 1) != 0
         for at in columns:
-            yield from self._values(figure, rows, self.table.columns[at], op, bound)
+            yield self._values(figure, rows, self.table.columns[at], op, bound)
         if self._open_totals(rows):
             return
         named_so = op == "average" and any(self.table.columns[at].has("average") for at in columns)
         combined = op and figure.kind == "plain" and not named_so and not self._states_difference(figure)
         if not (combined and several and op == "median"):
-            yield from self._across_columns(figure, rows, columns)
-        yield from self._ratios_of_rows(figure, rows, columns)
-        yield from self._top_facts(figure, rows, columns)
+            yield self._across_columns(figure, rows, columns)
+        yield self._ratios_of_rows(figure, rows, columns)
+        yield self._top_facts(figure, rows, columns)
         if several and self.words.weighted.search(self.text):
-            yield from self._weighted_means(rows, columns)
+            yield self._weighted_means(rows, columns)
         if combined:
             return
         if figure.kind in {"percent", "times"}:
-            yield from self._shares(rows, columns)
-        for column, subject, object_, comparison in self._pairs(figure, rows, columns, bound):
-            yield from self._pair_facts(figure, column, subject, object_, comparison)
+            yield self._shares(rows, columns)
+        yield (
+            fact
+            for column, subject, object_, comparison in self._pairs(figure, rows, columns, bound)
+            for fact in self._pair_facts(figure, column, subject, object_, comparison)
+        )
         patterns = (self.words.rest, self.words.negation, self.words.complement)
         if figure.kind == "percent" and any(pattern.search(self.text) for pattern in patterns):
             scales = {at: 1 if _PERCENT_NAME.search(self.table.columns[at].name) else 100 for at in columns}
             shares = [scale * value for at, scale in scales.items() for value in self.table.values(rows, at)]
-            yield from (Fact(100 - share, "percent") for share in shares)
+            yield (Fact(100 - share, "percent") for share in shares)
 
     def _weighted_means(self, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
         """Yield the means of columns, weighted by another column."""
@@ -355,6 +422,8 @@ class Figures(Counts):
         parts = [(rows, mask) for mask in wholes]
         if len(self.table.time_steps) > 1:
             parts += [(rows & step, step) for _, step in self.table.time_steps]
+        if rows & (rows - 1):
+            yield from (Fact(100 * rows.bit_count() / mask.bit_count(), "percent") for mask in wholes if mask != rows)
         for at in columns:
             column = self.table.columns[at]
             if not column.is_additive and not _PER_PERIOD.search(readable(column.name)):

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
 
 from agent.core.text import valid_text
@@ -34,8 +36,8 @@ from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
 from agent.llm.probe_result import ProbeResult
 from agent.llm.reasoning import has_reasoning
 from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
-from agent.llm.schemas import GeneratedSQL, SQLValidation
-from agent.llm.tool_calls import call_of
+from agent.llm.schemas import GeneratedSQL, Lenient, SQLValidation
+from agent.llm.tool_calls import calls_of
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
 from agent.settings import Settings
@@ -168,15 +170,18 @@ class ModelClient:
             raise self._unreadable(name, text, problem)
         return text.strip()
 
-    def answer(self, options: dict[str, Any], messages: list[BaseMessage]) -> AIMessage:
+    def answer(self, options: dict[str, Any], messages: list[BaseMessage], *, is_streamed: bool = False) -> AIMessage:
         """Return the reply to one request, which is neither recorded nor limited.
+
+        With `is_streamed`, the pieces of the reply are passed to a LangGraph stream of the mode "messages".
 
         Raises:
             ModelUnreachable, ModelRejected: the request to a provider failed.
             Exception: any error of the request to an endpoint.
         """
         try:
-            return self._logprobs.answer(self.chat, options, messages)
+            config = RunnableConfig() if is_streamed else RunnableConfig(tags=[TAG_NOSTREAM])
+            return self._logprobs.answer(self.chat, options, messages, config)
         except Exception as error:
             if self._is_provider:
                 raise self.failures.of_provider(error) from error
@@ -195,7 +200,8 @@ class ModelClient:
             )
             options = request_of(schema, mode, tools, returns_reasoning=returns_reasoning)
             try:
-                reply = self._invoke(schema.__name__, options, [*messages, *instructions])
+                is_streamed = issubclass(schema, Lenient) and schema.is_streamed
+                reply = self._invoke(schema.__name__, options, [*messages, *instructions], is_streamed=is_streamed)
             except openai.APIStatusError as error:
                 plainer_modes = modes[modes.index(mode) + 1 :]
                 is_too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
@@ -210,7 +216,9 @@ class ModelClient:
                 self.capabilities.note_accepted(mode, modes, rejection)
                 return reply
 
-    def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> tuple[str, str]:
+    def _invoke(
+        self, schema: str, options: dict[str, Any], messages: list[BaseMessage], *, is_streamed: bool = False
+    ) -> tuple[str, str]:
         step = current_step.get()
         request = request_body(schema, self.name, options, messages)
         # By these two values, a replay selects the implementations. The usual ones are left out.
@@ -225,7 +233,7 @@ class ModelClient:
                 step.event("llm", {**request, **reply_body(Reply(error=error))})
                 raise
         started = time.perf_counter()
-        reply = self._send(schema, options, messages)
+        reply = self._send(options, messages, is_streamed)
         reply = replace(reply, text=valid_text(reply.text), problem=valid_text(reply.problem))
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
@@ -236,10 +244,10 @@ class ModelClient:
             raise reply.error
         return reply.text, reply.problem
 
-    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
+    def _send(self, options: dict[str, Any], messages: list[BaseMessage], is_streamed: bool) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         try:
-            answer = self.answer(options, messages)
+            answer = self.answer(options, messages, is_streamed=is_streamed)
         except openai.APIStatusError as error:
             return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:
@@ -255,8 +263,8 @@ class ModelClient:
         if has_reasoning(answer):
             self.capabilities.returns_reasoning = True
         usage = _usage_of(answer)
-        call = call_of(answer, tool_names(options.get("tools", ())))
-        text = json.dumps(call, ensure_ascii=False) if call else answer.text
+        calls = calls_of(answer, tool_names(options.get("tools", ())))
+        text = json.dumps(calls if len(calls) > 1 else calls[0], ensure_ascii=False) if calls else answer.text
         return Reply(text, problem_of(answer), usage, perplexity=self._logprobs.perplexity(answer))
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:

@@ -10,6 +10,7 @@ from typing import Any
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
 
 logger = logging.getLogger("datasphinx")
 
@@ -64,7 +65,9 @@ class Logprobs:
         """Request log probabilities only if `enabled`."""
         self._enabled = enabled
 
-    def answer(self, chat: BaseChatModel, options: dict[str, Any], messages: list[BaseMessage]) -> AIMessage:
+    def answer(
+        self, chat: BaseChatModel, options: dict[str, Any], messages: list[BaseMessage], config: RunnableConfig
+    ) -> AIMessage:
         """Return the reply of `chat`; if the endpoint rejects only the log probabilities, stop requesting them.
 
         Raises:
@@ -72,14 +75,14 @@ class Logprobs:
         """
         if self._enabled:
             try:
-                return chat.bind(**options, logprobs=True).invoke(messages)
+                return chat.bind(**options, logprobs=True).invoke(messages, config)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 rejection = error
-            answer = chat.bind(**options).invoke(messages)
+            answer = chat.bind(**options).invoke(messages, config)
             self._enabled = False
             logger.info("[MODEL] the endpoint gives no logprobs: %s", type(rejection).__name__)
             return answer
-        return chat.bind(**options).invoke(messages)
+        return chat.bind(**options).invoke(messages, config)
 
     def perplexity(self, answer: AIMessage) -> float | None:
         """Return the perplexity of `answer`; None if log probabilities were not requested or not returned."""

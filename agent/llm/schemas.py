@@ -9,6 +9,7 @@ import re
 from typing import Any, ClassVar, Literal, get_origin
 
 from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from agent.llm.json_text import json_text_of
 
@@ -28,6 +29,8 @@ class Lenient(BaseModel):
 
     reasoning_fields: ClassVar[tuple[str, ...]] = ()
     """Fields in which a model reasons before it answers; a model that returns reasoning is not asked for them."""
+    is_streamed: ClassVar[bool] = False
+    """Whether a client that follows the run receives the answer while it is written."""
 
     @model_validator(mode="before")
     @classmethod
@@ -129,6 +132,8 @@ class SQLValidation(Lenient):
 class NarratedAnswer(Lenient):
     """An answer in words."""
 
+    is_streamed = True
+
     answer: str
     output_type: Literal["number", "string", "dataframe", "plot"]
 
@@ -149,11 +154,17 @@ class AmbiguityReview(Lenient):
     options: list[ReadingOption] = Field(default_factory=list, description="two or three readings to choose from")
 
 
+FINISH = "finish"
+"""The call that ends an analysis. A reply in plain words counts as one."""
+
+
 class AnalystStep(Lenient):
     """The next step of an analysis: the call of one tool."""
 
     tool: str = Field(description="the name of a tool")
     arguments: str = Field("{}", description="its arguments: a JSON object, as text")
+    further: SkipJsonSchema[list["AnalystStep"]] = Field(default_factory=list)
+    """The other calls of the same reply, in order."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,15 +1,16 @@
 """A chat model with predefined answers, for tests, replay, and development without a model."""
 
 import json
+import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import BaseModel, PrivateAttr
 
 from agent.errors import ModelUnreachable
@@ -22,12 +23,13 @@ Scripted = BaseModel | Mapping[str, Any] | str | Exception | Callable[[list[Base
 
 
 class ScriptedCall(BaseModel):
-    """A received call: name of the requested schema, and messages."""
+    """A received call: name of the requested schema, messages, and tools in the format of OpenAI's API."""
 
     model_config = {"arbitrary_types_allowed": True}
 
     schema_name: str
     messages: list[BaseMessage]
+    tools: list[dict[str, Any]] = []
 
     @property
     def prompt(self) -> str:
@@ -71,7 +73,7 @@ class ScriptedModel(BaseChatModel):
     ) -> ChatResult:
         name = response_format(kwargs).get("json_schema", {}).get("name", "text")
         name = AnalystStep.__name__ if kwargs.get("tools") else name
-        answer = self._next(name, messages)
+        answer = self._next(ScriptedCall(schema_name=name, messages=messages, tools=kwargs.get("tools", [])))
         if isinstance(answer, Exception):
             raise answer
         text = answer if isinstance(answer, str) else _as_json(answer)
@@ -79,14 +81,28 @@ class ScriptedModel(BaseChatModel):
         usage = UsageMetadata(input_tokens=prompt, output_tokens=completion, total_tokens=prompt + completion)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
 
-    def _next(self, name: str, messages: list[BaseMessage]) -> Any:
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        """Yield the answer word by word."""
+        message = self._generate(messages, stop, run_manager, **kwargs).generations[0].message
+        assert isinstance(message, AIMessage), "see `_generate`"
+        for word in re.findall(r"\s*\S+|\s+", str(message.content)):
+            yield ChatGenerationChunk(message=AIMessageChunk(word))
+        yield ChatGenerationChunk(message=AIMessageChunk("", usage_metadata=message.usage_metadata))
+
+    def _next(self, call: ScriptedCall) -> Any:
         with self._lock:
-            self._calls.append(ScriptedCall(schema_name=name, messages=messages))
-            queue = self._answers.get(name, [])
+            self._calls.append(call)
+            queue = self._answers.get(call.schema_name, [])
             if not queue:
-                raise ModelUnreachable("scripted", Message("script_exhausted", name=name))
+                raise ModelUnreachable("scripted", Message("script_exhausted", name=call.schema_name))
             answer = queue[0] if self.repeat_last and len(queue) == 1 else queue.pop(0)
-        return answer(messages) if callable(answer) else answer
+        return answer(call.messages) if callable(answer) else answer
 
 
 def _as_json(answer: BaseModel | Mapping[str, Any]) -> str:

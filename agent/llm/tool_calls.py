@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from agent.llm.json_text import json_objects
+from agent.llm.schemas import FINISH
 
 _XML_PARAMETER = re.compile(
     r"<[^<>]*\bparameter(?:=|\s+name=)\"?(?P<name>[\w-]+)\"?[^<>]*>\s*(?P<value>.*?)\s*</[^<>]*\bparameter>"
@@ -18,16 +19,69 @@ _XML_PARAMETER = re.compile(
 _MAX_MARKUP = 120
 """Characters between the name of a tool and its arguments."""
 _MAX_CALL = 20_000
+MAX_CALLS = 16
+"""Maximum number of calls that are read from one reply."""
+
+_LISTS_OF_CALLS = ("tool_calls", "calls", "steps")
+"""Names of the field with the calls, in the JSON that models write."""
+
+_END_OF_CALL = re.compile(r"</(?:tool_call|function|invoke)>|<[|｜]tool[_▁]call[_▁]end[|｜]>")
+_ANNOUNCEMENT = re.compile(
+    r"(?:(?:okay|ok|sure|now|first|next|then)\W+)*"
+    r"(?:let(?: me|'s|’s)(?! know)|i(?: will|['’]ll| need| should|['’]m going| am going)\b)"
+    r"|(?:сначала|сейчас|теперь|давай(?:те)?|мне (?:нужно|надо)"
+    r"|я (?:посмотрю|проверю|вызову|посчитаю|вычислю|узнаю))\b"
+    r"|(?:好的?[，,。]?)?(?:让我|我(?:将|会|需要|先|来|们先|们来)|接下来|首先|现在(?:我|让我))",
+    re.IGNORECASE,
+)
+"""The start of a text that says what the model does next, which is no answer."""
 
 
-def call_of(message: AIMessage, names: Sequence[str]) -> dict[str, str] | None:
-    """Return the first call of a reply, in the form of `AnalystStep`; None if there is none."""
+def calls_of(message: AIMessage, names: Sequence[str]) -> list[dict[str, str]]:
+    """Return the calls of a reply in order, in the form of `AnalystStep`, at most 16."""
     calls = [(call["name"], json.dumps(call["args"], ensure_ascii=False)) for call in message.tool_calls]
     calls += [(call["name"] or "", call["args"] or "") for call in message.invalid_tool_calls]
-    for name, arguments in calls:
-        if name:
-            return {"tool": matching_name(name, names) or name, "arguments": _repair_arguments(arguments)}
-    return None
+    named = [(name, arguments) for name, arguments in calls if name]
+    return [
+        {"tool": matching_name(name, names) or name, "arguments": _repair_arguments(arguments)}
+        for name, arguments in named[:MAX_CALLS]
+    ]
+
+
+def call_texts(text: str) -> list[str]:
+    """Return the parts of a reply that may each hold one call, at most 16: elements of a list, objects, or elements.
+
+    A text that cannot be divided is returned whole.
+
+    >>> call_texts('[{"tool": "plot"}, {"tool": "finish"}]')
+    ['{"tool": "plot"}', '{"tool": "finish"}']
+    >>> call_texts("<tool_call>a</tool_call><tool_call>b</tool_call>")
+    ['<tool_call>a', '<tool_call>b']
+    """
+    start = min((at for at in map(text.find, "[{") if at >= 0), default=0)
+    value = _value(text[start : max(text.rfind("]"), text.rfind("}")) + 1])
+    if isinstance(value, dict):
+        value = next((value[name] for name in _LISTS_OF_CALLS if isinstance(value.get(name), list)), None)
+    if isinstance(value, list):
+        parts = [json.dumps(item, ensure_ascii=False) for item in value if isinstance(item, dict)]
+    else:
+        parts = [part.strip() for part in _END_OF_CALL.split(text) if part.strip()]
+        if len(parts) == 1:
+            parts = [json.dumps(item, ensure_ascii=False) for item in _objects_in_a_row(text)]
+    return parts[:MAX_CALLS] if len(parts) > 1 or isinstance(value, list) and parts else [text]
+
+
+def _objects_in_a_row(text: str) -> list[dict[str, Any]]:
+    """Return the JSON objects of a text that name a tool, without those inside of others."""
+    decoder, objects, at = json.JSONDecoder(strict=False), list[dict[str, Any]](), text.find("{")
+    while at >= 0 and len(objects) < MAX_CALLS:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        objects += [value] if "tool" in value or "function" in value or ("name" in value and len(value) == 2) else []
+        at = text.find("{", end)
+    return objects
 
 
 def matching_name(text: str, names: Sequence[str]) -> str | None:
@@ -61,6 +115,21 @@ def call_in_text(text: str, names: Sequence[str]) -> dict[str, str] | None:
             if arguments is not None:
                 return {"tool": match[0], "arguments": json.dumps(arguments, ensure_ascii=False)}
     return None
+
+
+def answer_in_words(text: str, names: Sequence[str]) -> dict[str, str] | None:
+    """Return the call of `finish` that a reply in plain words stands for; None if it is not an answer.
+
+    A text with braces or markup is a call that was cut off, and one that names a tool or says what comes next is none.
+
+    >>> answer_in_words("Oslo leads.", ["finish"]), answer_in_words("Let me look.", ["finish"])
+    ({'tool': 'finish', 'arguments': '{"answer": "Oslo leads."}'}, None)
+    """
+    text = text.strip()
+    is_call = re.search(r"[{}]|</?\w+[^<>]*>|<[|｜]", text) or any("_" in name and name in text for name in names)
+    if FINISH not in names or not re.search(r"\w", text) or is_call or _ANNOUNCEMENT.match(text):
+        return None
+    return {"tool": FINISH, "arguments": json.dumps({"answer": text}, ensure_ascii=False)}
 
 
 def _xml_arguments(text: str) -> dict[str, Any] | None:

@@ -8,9 +8,9 @@ from typing import Any
 
 _VOLATILE = {
     "node", "source", "latency_ms", "cost_usd", "llm_cost_usd", "prompt_tokens", "completion_tokens", "llm_calls",
-    "notes", "facts", "model", "sql_error_info", "used_stop_words", "refused_format",
+    "notes", "facts", "model", "sql_error_info", "used_stop_words", "refused_format", "reused",
 }  # fmt: skip
-"""Fields that may differ: times, costs, the location of the source, and texts derived from other fields."""
+"""Fields that may differ: times, costs, the location of the source, whether rows were reused, and derived texts."""
 
 _EXCERPT_CHARS = 120
 _CONTEXT_CHARS = 30

@@ -12,6 +12,7 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from agent.core.cancellation import Cancellation
+from agent.core.result_cache import ResultCache
 from agent.errors import BudgetExceeded
 from agent.messages import Message
 from agent.record.events import Kind
@@ -37,6 +38,8 @@ class StatementRun(TypedDict):
     rows: int
     latency_ms: float
     error: str | None
+    reused: NotRequired[bool]
+    """True if the rows are those of an earlier execution of the same statement."""
 
 
 class ToolRun(TypedDict):
@@ -97,6 +100,8 @@ class Step:
     recorder: Recorder | None = None
     cancellation: Cancellation | None = None
     """Cancels the run that the node belongs to."""
+    results: ResultCache | None = None
+    """The results of the statements of the run."""
 
     def event(self, kind: Kind, body: Mapping[str, Any]) -> None:
         """Record an event of this node, if there is a recorder."""

@@ -3,7 +3,7 @@
 Names are quoted for the dialect. Text from the database stays on its line; values are shown whole or not at all.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ForeignKey, Table
 from agent.schema.personal import personal_kind
@@ -43,20 +43,48 @@ def describe(catalog: Catalog, selection: Selection, quote: Quote, *, values: bo
     return "\n\n".join(blocks)
 
 
-def describe_compactly(catalog: Catalog, selection: Selection, quote: Quote) -> str:
-    """Return the tables and columns of `selection`, one table a line, followed by the joins between them."""
-    lines, joins = [], []
+def describe_compactly(catalog: Catalog, selection: Selection, quote: Quote, *, references: bool = True) -> str:
+    """Return the tables and columns of `selection`, one table a line, without types.
+
+    With `references`, that of a column follows it after `->`, or after `~>` if the key was inferred.
+
+    >>> orders = Table("orders", (), foreign_keys=(ForeignKey(("buyer",), "people", ("id",)),))
+    >>> describe_compactly(Catalog("sqlite", {"orders": orders}), {"orders": ["id", "buyer"]}, str)
+    'orders(id, buyer -> people.id)'
+    """
+    lines = []
     for key, names in selection.items():
         table = catalog.tables.get(key)
         if table is None:
             continue
-        own_name = quoted_key(table, quote)
-        lines.append(f"{own_name}({', '.join(quote(name) for name in names)})")
-        for foreign_key in filter(_is_shown, table.foreign_keys):
-            pairs = zip(foreign_key.columns, foreign_key.target_columns, strict=False)
-            target = _target(catalog, foreign_key, quote)
-            joins += [f"{own_name}.{quote(a)} = {target}.{quote(b)}" for a, b in pairs]
-    return "\n".join([*lines, *joins])
+        columns = map(quote, names)
+        if references:
+            columns = (" ".join([quote(name), *_references(catalog, table, name, quote)]) for name in names)
+        lines.append(f"{quoted_key(table, quote)}({', '.join(columns)})")
+    return "\n".join(lines)
+
+
+def _references(catalog: Catalog, table: Table, name: str, quote: Quote) -> Iterator[str]:
+    for foreign_key in filter(_is_shown, table.foreign_keys):
+        for column, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False):
+            if column == name:
+                arrow = "~>" if foreign_key.inferred else "->"
+                yield f"{arrow} {_target(catalog, foreign_key, quote)}.{quote(target)}"
+
+
+def compact_lines(
+    catalog: Catalog, keys: Iterable[str], quote: Quote, budget: int, *, references: bool = True
+) -> dict[str, str]:
+    """Return `describe_compactly` of whole tables by key, until `budget` tokens are used; always for the first one."""
+    lines: dict[str, str] = {}
+    for key in keys:
+        selection = {key: catalog.tables[key].column_names}
+        line = describe_compactly(catalog, selection, quote, references=references)
+        budget -= estimate_tokens(line)
+        if lines and budget < 0:
+            break
+        lines[key] = line
+    return lines
 
 
 def estimate_tokens(text: str) -> int:

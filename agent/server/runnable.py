@@ -56,12 +56,16 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
             async for _, chunk in events:
                 yield chunk
 
-    async def events(self, input: Mapping[str, Any], config: RunnableConfig | None = None) -> AsyncGenerator[Event]:
+    async def events(
+        self, input: Mapping[str, Any], config: RunnableConfig | None = None, *, with_text: bool = False
+    ) -> AsyncGenerator[Event]:
         """Yield the events of `Conversations.astream`; a domain error becomes an output."""
         question, thread_id = _split(input)
         with self._metrics.question(self.graph) as running:
             try:
-                async with aclosing(current_tenant().graphs[self.graph].astream(question, thread_id, config)) as events:
+                conversations = current_tenant().graphs[self.graph]
+                stream = conversations.astream(question, thread_id, config, with_text=with_text)
+                async with aclosing(stream) as events:
                     async for kind, content in events:
                         if kind == "output":
                             running.output = cast(Reply, content)

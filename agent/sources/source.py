@@ -1,12 +1,15 @@
 """A data source: a database with its catalog and indexes."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import time
 from types import MappingProxyType
+from typing import Any, TypeVar
+
+from cachetools import LRUCache
 
 from agent.core.cancellation import Cancellation
 from agent.errors import AccountCanWrite, ConfigurationError
@@ -15,6 +18,7 @@ from agent.retrieval.index import SchemaIndex
 from agent.retrieval.semantic import Embedder
 from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog
+from agent.schema.describe import compact_lines, estimate_tokens
 from agent.schema.secret import unmatched_patterns
 from agent.settings import SourceSettings
 from agent.sources.background import Background
@@ -29,6 +33,9 @@ from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
 _MAX_SHOWN_RIGHTS = 3
+_MAX_MEMOIZED = 64
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,9 @@ class Source:
     instructions: str = ""
     """The operator's text for all prompts about the source."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _memory: LRUCache[Hashable, Any] = field(
+        default_factory=partial(LRUCache, _MAX_MEMOIZED), init=False, repr=False, compare=False
+    )
 
     def execute(
         self,
@@ -82,6 +92,37 @@ class Source:
                 foreign_keys = tuple(foreign for foreign in table.foreign_keys if self.is_readable(foreign.target))
                 tables[key] = replace(table, foreign_keys=foreign_keys)
         return replace(self.catalog, tables=tables)
+
+    def memoized(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what `compute` returned for `key`, which has to depend on the source and `key` alone.
+
+        The last 64 values are kept, so that several model calls about a question render its prompt once.
+        """
+        with self._lock:
+            if key in self._memory:
+                value: T = self._memory[key]
+                return value
+        value = compute()
+        with self._lock:
+            self._memory[key] = value
+        return value
+
+    def table_list(self, max_tokens: int) -> str:
+        """Return a line for each shown table with its name and those of its columns; "" if they exceed `max_tokens`.
+
+        References between tables are included if they fit as well.
+        """
+        catalog = self.shown_catalog
+
+        def render() -> str:
+            for references in (True, False):
+                lines = compact_lines(catalog, catalog.tables, self.database.quote, max_tokens, references=references)
+                text = "\n".join(lines.values())
+                if len(lines) == len(catalog.tables) and estimate_tokens(text) <= max_tokens:
+                    return text
+            return ""
+
+        return self.memoized(("table list", max_tokens), render)
 
     @property
     def values(self) -> ValueIndex:

@@ -14,11 +14,11 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
 from agent.core.redact import without_paths
+from agent.core.result_cache import ResultCache
 from agent.errors import SourceBusy, SourceNotFound, SourceUnreachable
 from agent.messages import Message
 from agent.sql.engines import EngineKind, parse_url
 from agent.sql.read_only import LOCKED_CONFIG, connect_read_only
-from agent.sql.result_cache import ResultCache
 from agent.sql.sessions import reset_on_checkin, set_parser_defaults
 from agent.sql.workers import DatabaseFile
 

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from agent.core.cancellation import Cancellation
 from agent.core.canonical import result_hashes
+from agent.core.result_cache import ResultCache
 from agent.core.text import valid_text
 from agent.errors import (
     DatasphinxError,
@@ -84,6 +85,8 @@ def execute(
     `parameters` are bound to the places that `sql` names as `:name`, in every dialect; their names differ from those of
     row-rule parameters. `cancellation` stops the statement from another thread; it defaults to that of the current run.
 
+    A statement that a run repeats is checked again but not executed again, unless it needs more rows than were read.
+
     Raises:
         StatementRefused: the guard rejects it, or a PIVOT would name columns after values of a secret column. It did
             not run.
@@ -110,7 +113,8 @@ def execute(
         sent_sql, bound = _bind_values(checked_sql, parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        result = _run_cached(sent_sql, bound, database, limits, cancellation)
+        cache = database.result_cache or (step.results if step else None)
+        result, is_reused = _run_cached(sent_sql, bound, database, limits, cancellation, cache)
         secret = secret_outputs(checked_sql, catalog, len(result["columns"]))
         if secret:
             result["secret"] = secret
@@ -123,7 +127,7 @@ def execute(
             _log_database_text(error, database)
         failure = without_database_text(error, sql, sent_sql).with_traceback(None)
     else:
-        _record(sql, checked_sql, database, parameters, started, result)
+        _record(sql, checked_sql, database, parameters, started, result, is_reused=is_reused)
         return result
     _record(sql, checked_sql, database, parameters, started, failure)
     # Raise outside the handler, so that the driver's error is not attached as context.
@@ -139,18 +143,23 @@ def _log_database_text(error: DatasphinxError, database: Database) -> None:
 
 
 def _run_cached(
-    sent_sql: str, bound: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
-) -> Result:
-    """Return the rows, from the result cache if the database has one."""
-    cache = database.result_cache
+    sent_sql: str,
+    bound: _Parameters,
+    database: Database,
+    limits: Limits,
+    cancellation: Cancellation | None,
+    cache: ResultCache | None,
+) -> tuple[Result, bool]:
+    """Return the rows, and whether they are those of an earlier execution in `cache`."""
     if cache is None:
-        return _run(sent_sql, bound, database, limits, cancellation)
-    key = (sent_sql, repr(bound), limits.row_limit, limits.byte_limit)
-    result = cache.get(key)
-    if result is None:
-        result = _run(sent_sql, bound, database, limits, cancellation)
-        cache.put(key, result)
-    return result
+        return _run(sent_sql, bound, database, limits, cancellation), False
+    key = (database.name, sent_sql, repr(bound), limits.byte_limit)
+    result = cache.get(key, limits.row_limit)
+    if result is not None:
+        return result, True
+    result = _run(sent_sql, bound, database, limits, cancellation)
+    cache.put(key, limits.row_limit, result)
+    return result, False
 
 
 def _bind_values(
@@ -180,6 +189,8 @@ def _record(
     parameters: Mapping[str, Value],
     started: float,
     outcome: Result | DatasphinxError,
+    *,
+    is_reused: bool = False,
 ) -> None:
     """Add the statement to the audit and the record; of its rows only their number and hash.
 
@@ -196,7 +207,10 @@ def _record(
         step.event("statement", {**body, "rows": 0, "error": {"code": outcome.code, "facts": outcome.details()}})
         return
     columns, rows = outcome["columns"], masked(outcome)["rows"]
-    step.statements.append(StatementRun(sql=sql, rows=len(rows), latency_ms=latency_ms, error=None))
+    run = StatementRun(sql=sql, rows=len(rows), latency_ms=latency_ms, error=None)
+    reuse: Any = {"reused": True} if is_reused else {}
+    step.statements.append({**run, **reuse})
+    body |= reuse
     body |= {"rows": len(rows), "columns": columns, "truncated": outcome["truncated"], "error": None}
     if step.recorder and step.recorder.is_on:
         body["result_hash"], unordered = result_hashes(columns, rows)

@@ -1,18 +1,13 @@
 """The toolbox of a question: tool schemas for the model, and checked calls within a time limit."""
 
-import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
 from agent.core.cancellation import Cancellation
 from agent.core.redact import without_paths
-from agent.core.text import valid_json
 from agent.errors import (
     ArchiveSuspicious,
     DatasetUnknown,
@@ -32,18 +27,15 @@ from agent.errors import (
     ToolTimeout,
 )
 from agent.llm.formats import function_schema
-from agent.queryspec.spec import path_of
 from agent.record.step import current_step
 from agent.schema import spelling
-from agent.tools import create_dataset, get_schema, plot, resolve_fields, run_query, sample_rows
+from agent.tools import create_dataset, describe_data, get_schema, plot, resolve_fields, run_query, sample_rows
+from agent.tools.arguments import parse_arguments, read_arguments
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
 TOOLS: tuple[Tool, ...] = tuple(
-    module.TOOL for module in (create_dataset, get_schema, sample_rows, run_query, plot, resolve_fields)
+    module.TOOL for module in (create_dataset, get_schema, describe_data, sample_rows, run_query, plot, resolve_fields)
 )
-
-MAX_ARGUMENTS = 20_000
-"""Maximum length of the arguments of a call, in characters."""
 
 _REPORTED_TO_MODEL = (
     Retryable, ArchiveSuspicious, DatasetUnknown, FileEmpty, FileEncrypted, FileTooLarge, FileUnknown, FileUnreadable,
@@ -101,11 +93,10 @@ class Toolbox:
         mapping: Mapping[str, Any] = {}
         try:
             if name not in self._tools:
-                names = spelling.nearest(name, self._tools, _MIN_SIMILARITY) or tuple(self._tools)
-                raise ToolCallInvalid(name[:80], (SpecProblem("tool", "there is no such tool", names),))
+                raise self._unknown_tool(name, arguments)
             tool = self._tools[name]
-            mapping = _parse_arguments(name, arguments)
-            validated = _validate(tool, mapping)
+            mapping = parse_arguments(name, arguments)
+            validated = read_arguments(name, tool.arguments, mapping)
             mapping = validated.model_dump(mode="json", by_alias=True, exclude_none=True)
             if (name, mapping) in self._past_calls:
                 reason = f"call {self._past_calls.index((name, mapping)) + 1} was the same; use its result, or finish"
@@ -113,6 +104,19 @@ class Toolbox:
             return CallResult(name, mapping, self._run(tool, validated), None)
         except _REPORTED_TO_MODEL as error:
             return CallResult(name, mapping, None, error)
+
+    def _unknown_tool(self, name: str, arguments: str | Mapping[str, Any]) -> ToolCallInvalid:
+        """Return the error of a call of no tool; it has the correction if one tool of a similar name fits."""
+        names = spelling.nearest(name, self._tools, _MIN_SIMILARITY)
+        problem = SpecProblem("tool", "there is no such tool", names or tuple(self._tools))
+        for near in names:
+            tool = self._tools[near]
+            try:
+                valid = read_arguments(near, tool.arguments, arguments)
+            except DatasphinxError:
+                continue
+            return ToolCallInvalid(near, (problem,), valid.model_dump(mode="json", by_alias=True, exclude_unset=True))
+        return ToolCallInvalid(name[:80], (problem,))
 
     def _run(self, tool: Tool, arguments: Arguments) -> Outcome:
         cancellation, step = Cancellation(), current_step.get()
@@ -143,7 +147,11 @@ class Toolbox:
 
 
 def error_content(error: DatasphinxError) -> dict[str, Any]:
-    """Return an error in the form that the model sees: code and message, or problems with path, reason and nearest."""
+    """Return an error in the form that the model sees.
+
+    It has a code, and either a message or problems with path, reason and nearest names. A call that is nearly right is
+    followed by its corrected form.
+    """
     problems = getattr(error, "problems", ())
     content: dict[str, Any] = {"code": error.code}
     if problems and isinstance(problems[0], SpecProblem):
@@ -153,37 +161,9 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
         ]
     else:
         content["message"] = without_paths(error.message())
+    if isinstance(error, ToolCallInvalid) and error.correction is not None:
+        content["corrected"] = {"tool": error.tool, "arguments": error.correction}
     return {"error": content}
-
-
-def _parse_arguments(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    if isinstance(arguments, str) and len(arguments) > MAX_ARGUMENTS:
-        reason = f"they have more than {MAX_ARGUMENTS} characters"
-        raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
-    try:
-        value = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError) as error:
-        raise ToolCallInvalid(name, (SpecProblem("arguments", f"they are no JSON: {error}"),)) from None
-    if not isinstance(value, Mapping):
-        raise ToolCallInvalid(name, (SpecProblem("arguments", "a JSON object is expected"),))
-    valid: dict[str, Any] = valid_json(dict(value))
-    return valid
-
-
-def _validate(tool: Tool, arguments: Mapping[str, Any]) -> Arguments:
-    try:
-        return tool.arguments.model_validate(arguments)
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False)
-        raise ToolCallInvalid(tool.name, tuple(_problem(detail, tool) for detail in details)) from None
-
-
-def _problem(error: ErrorDetails, tool: Tool) -> SpecProblem:
-    location, reason = error["loc"], error["msg"].removeprefix("Value error, ")
-    if error["type"] != "extra_forbidden":
-        return SpecProblem(path_of(location), reason)
-    names = list(tool.arguments.model_fields) if len(location) == 1 else []
-    return SpecProblem(path_of(location), "there is no such field", spelling.nearest(str(location[-1]), names, 0))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.analysis.evidence import evidence_of
 from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
@@ -31,6 +32,8 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         charts=[drawing["chart"] for drawing in state["drawn"]],
         draft=conclusion["answer"],
         instructions=services.instructions(state.get("source")),
+        evidence=evidence_of(state, ids),
+        names={kept["dataset_id"]: kept["summary"]["subject"] for kept in state["results"].values()},
     )
     turn = Turn(
         question=state["question"],

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from agent.analysis.description import description_step
 from agent.analysis.embedded import embedded_step
 from agent.analysis.planning import CONTROLS, apply_control, control_schemas, step_messages
 from agent.analysis.start import start_analysis
 from agent.analysis.workbench import rejected_update, workbench
 from agent.core.failure import failure_of
-from agent.errors import BudgetExceeded, InvalidOutputType, Retryable
+from agent.errors import BudgetExceeded, DatasphinxError, InvalidOutputType, Retryable, ToolCallInvalid
 from agent.llm.schemas import AnalystStep
 from agent.messages import Message
 from agent.services import Services
@@ -22,56 +23,83 @@ _UNCOUNTED = ("create_dataset", "get_schema")
 def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return the next tool call: first those that follow from the files, then those that the model chooses.
 
-    The model may also end the analysis or ask the user. Opening files and reading schemas are no steps. A call beyond
-    the limit of steps ends the question with the results so far.
+    A request to describe the data needs no model. The calls of one reply are made in order. The model may also end the
+    analysis or ask the user. Opening files and reading schemas are no steps. A call beyond the limit of steps ends the
+    question with the results so far.
     """
+    settings = services.settings
     if not state.get("heard"):
-        max_chars, any_path = services.settings.max_question_chars, services.any_source
-        open_source = services.source_with_tables
-        return _next_pending(
-            start_analysis(state, services.registry, open_source, any_path=any_path, max_chars=max_chars)
+        any_path, open_source = services.any_source, services.source_with_tables
+        update = start_analysis(
+            state, services.registry, open_source, any_path=any_path, max_chars=settings.max_question_chars
         )
+        return {**update, **_next_pending(update["pending"])}
+    if state["pending"] and state["pending"][0]["is_given"]:
+        return _next_pending(state["pending"])
     if state["pending"]:
-        return _next_pending({"pending": state["pending"]})
+        call, *rest = state["pending"]
+        return {"pending": rest, **_further_call(call, state, settings)}
     bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
+    if description := description_step(state, bench):
+        return description
     if not services.roles.calls_tools:
         return embedded_step(state, bench, services.roles.planner, services.today())
-    tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, services.settings)]
-    step = services.roles.planner.ask(
-        AnalystStep,
-        step_messages(state, services.settings, services.instructions(state.get("source")), services.today()),
-        tools,
-    )
-    if step.tool in CONTROLS:
-        return _control_update(step, state, services.settings)
-    call = ToolCall(tool=step.tool, arguments=step.arguments, is_given=False)
-    if step.tool in _UNCOUNTED:
+    tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, settings)]
+    messages = step_messages(state, settings, services.instructions(state.get("source")), services.today())
+    try:
+        step = services.roles.planner.ask(AnalystStep, messages, tools)
+    except DatasphinxError:
+        if not state["rejected"]:
+            raise
+        return state["rejected"]
+    calls = [ToolCall(tool=each.tool, arguments=each.arguments, is_given=False) for each in (step, *step.further)]
+    return {"pending": calls[1:], **_chosen_call(calls[0], state, settings)}
+
+
+def _next_pending(pending: list[ToolCall]) -> dict[str, Any]:
+    return {"call": pending[0], "pending": pending[1:]}
+
+
+def _further_call(call: ToolCall, state: AnalystState, settings: Settings) -> dict[str, Any]:
+    """Return the state update for a call that is not the first of its reply.
+
+    When the steps are used up, it is left out, and the model is asked to finish.
+    """
+    if state["step_count"] >= settings.max_steps and call["tool"] not in (*CONTROLS, *_UNCOUNTED):
+        return {}
+    return _chosen_call(call, state, settings)
+
+
+def _chosen_call(call: ToolCall, state: AnalystState, settings: Settings) -> dict[str, Any]:
+    if call["tool"] in CONTROLS:
+        return _control_update(call, state, settings)
+    if call["tool"] in _UNCOUNTED:
         return {"call": call}
-    if state["step_count"] >= services.settings.max_steps:
-        return _out_of_steps(services.settings)
+    if state["step_count"] >= settings.max_steps:
+        return _out_of_steps(state, settings)
     return {"call": call, "step_count": state["step_count"] + 1}
 
 
-def _next_pending(update: dict[str, Any]) -> dict[str, Any]:
-    first, *rest = update["pending"]
-    return {**update, "call": first, "pending": rest}
+def _out_of_steps(state: AnalystState, settings: Settings) -> dict[str, Any]:
+    error = BudgetExceeded(Message("limit_steps", count=settings.max_steps), "DATASPHINX_MAX_STEPS")
+    return state["rejected"] or {"failure": failure_of(error)}
 
 
-def _out_of_steps(settings: Settings) -> dict[str, Any]:
-    return {
-        "failure": failure_of(BudgetExceeded(Message("limit_steps", count=settings.max_steps), "DATASPHINX_MAX_STEPS"))
-    }
+def _control_update(call: ToolCall, state: AnalystState, settings: Settings) -> dict[str, Any]:
+    """Return the conclusion or the question to the user; report an invalid one to the model, which costs a step.
 
-
-def _control_update(step: AnalystStep, state: AnalystState, settings: Settings) -> dict[str, Any]:
-    """Return the conclusion or the question to the user; report an invalid one to the model, which costs a step."""
+    A text with claims that nothing supports is reported once, which costs no step.
+    """
     try:
-        return apply_control(step, state, settings)
+        update, unsupported = apply_control(call, state, settings)
     except Retryable as error:
         if state["step_count"] >= settings.max_steps:
-            return _out_of_steps(settings)
-        return {**rejected_update(step, error, state), "step_count": state["step_count"] + 1}
+            return _out_of_steps(state, settings)
+        return {**rejected_update(call, error, state), "step_count": state["step_count"] + 1}
     except InvalidOutputType as error:
         if state["form_was_corrected"]:
             return {"failure": failure_of(error)}
-        return {**rejected_update(step, error, state), "form_was_corrected": True}
+        return {**rejected_update(call, error, state), "form_was_corrected": True}
+    if unsupported and not state["rejected"]:
+        return {**rejected_update(call, ToolCallInvalid(call["tool"], unsupported), state), "rejected": update}
+    return update

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.analysis.planning import CONTROLS
 from agent.analysis.workbench import call_update, denied_update, workbench
 from agent.core.failure import failure_of
 from agent.errors import NotPermitted, PermissionDenied
@@ -22,11 +23,15 @@ def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:
     timeout_s = None if call["is_given"] else services.settings.tool_timeout_s
     past_calls = [(observation["tool"], observation["arguments"]) for observation in state["observations"]]
     bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
+    # An answer that the model wrote in the same reply does not know of an error.
+    pending = [waiting for waiting in state["pending"] if waiting["tool"] not in CONTROLS]
     try:
         result = Toolbox(bench, timeout_s, past_calls=past_calls).call(call["tool"], call["arguments"])
     except (NotPermitted, PermissionDenied) as error:
-        return {**denied_update(call, error, state), "call": None}
+        return {**denied_update(call, error, state), "call": None, "pending": pending}
     update = {**call_update(result, state), "call": None}
+    if result.error:
+        update["pending"] = pending
     if call["is_given"] and result.error:
         update["failure"] = failure_of(result.error)
     return update

@@ -357,13 +357,11 @@ def choose(*columns: str, table: str = "readings") -> dict[str, Any]:
 
 
 WIDE = {"sql": "SELECT measure_321 FROM readings"}
-BOTH = {"tables": ["readings", "sites"]}
 
 
 def test_wide_table_is_shown_with_the_chosen_columns_and_its_keys(scripted: Scripted, tmp_path: Path) -> None:
     agent = scripted(
         {
-            "TableSelection": [BOTH],
             "ColumnSelection": [choose("measure_321", "invented"), choose("readings.Measure_321", '"measure_322"')],
             "GeneratedSQL": [WIDE],
         }
@@ -380,7 +378,9 @@ def test_wide_table_is_shown_with_the_chosen_columns_and_its_keys(scripted: Scri
     ]
     assert "measure_320" in prompts(agent, "ColumnSelection")[0]
     assert "does not exist: readings.invented" in prompts(agent, "ColumnSelection")[1]
-    assert "measure_320" not in prompts(agent, "GeneratedSQL")[0]
+    (prompt,) = prompts(agent, "GeneratedSQL")
+    assert "measure_321 REAL" in prompt and "measure_320 REAL" not in prompt
+    assert "measure_320, measure_321" in prompt, "all columns are in the list of tables"
 
 
 @pytest.mark.parametrize(
@@ -440,6 +440,36 @@ def test_chosen_columns_may_be_in_quotes_as_the_prompt_shows_them(scripted: Scri
     assert columns["relevant_tables_with_rel_columns"] == {"order details": ["id", "unit price 250"]}
 
 
+def test_schema_whose_list_is_short_is_listed_without_a_call(scripted: Scripted, tmp_path: Path) -> None:
+    """The statement is about a table of the list that is not among those in detail."""
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS entries FROM archive_140"}]})
+    steps = walk(agent, "How many moons do the planets have?", source=url(many_tables(tmp_path)))
+
+    assert final(steps)["value"] == 0
+    (retrieved,) = updates_of(steps, "retrieve_tables")
+    assert list(retrieved["relevant_tables"])[0] == "planets" and len(retrieved["relevant_tables"]) <= 10
+    (prompt,) = prompts(agent, "GeneratedSQL")
+    assert "archive_140(entry_id, description_140, amount_140)" in prompt and "table planets" in prompt
+    assert "table archive_140" not in prompt
+    assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 1}
+
+
+def test_columns_of_a_listed_table_are_checked_and_repaired(scripted: Scripted, tmp_path: Path) -> None:
+    agent = scripted(
+        {
+            "GeneratedSQL": [
+                {"sql": "SELECT SUM(weight) AS weight FROM archive_140"},
+                {"sql": "SELECT COUNT(amount140) AS amounts FROM archive_140"},
+            ]
+        }
+    )
+    output = agent.ask("How many moons do the planets have?", source=url(many_tables(tmp_path)))
+
+    assert output["value"] == 0 and '"amount_140"' in output["sql"]
+    _, again = prompts(agent, "GeneratedSQL")
+    assert "weight" in again and "archive_140(" in again
+
+
 def test_large_schema_is_chosen_from_and_invented_names_are_ignored(scripted: Scripted, tmp_path: Path) -> None:
     agent = scripted(
         {
@@ -450,7 +480,7 @@ def test_large_schema_is_chosen_from_and_invented_names_are_ignored(scripted: Sc
             "GeneratedSQL": [{"sql": "SELECT SUM(moons) AS moons FROM planets"}],
         }
     )
-    steps = walk(agent, "How many moons do the planets have?", source=url(many_tables(tmp_path)))
+    steps = walk(agent, "How many moons do the planets have?", source=url(many_tables(tmp_path, 400)))
 
     assert final(steps)["value"] == 97
     assert updates_of(steps, "retrieve_tables")[0]["relevant_tables"] == {"planets": ["planet", "moons"]}
@@ -534,14 +564,14 @@ def test_off_topic_after_every_choice_retrieves_three_times_at_most(scripted: Sc
     assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2, 3]
 
 
-def test_the_choice_is_among_all_tables_where_their_list_is_short(scripted: Scripted, tmp_path: Path) -> None:
-    agent = scripted({"TableSelection": [{"tables": [], "reason": "no jokes"}]}, **SMALL_BUDGET)
-    steps = walk(agent, "jokes", source=url(many_tables(tmp_path, 25)))
+def test_off_topic_is_final_where_all_tables_are_listed(scripted: Scripted, tmp_path: Path) -> None:
+    agent = scripted({"GeneratedSQL": [{**OFF_TOPIC, "reason": "no jokes"}]}, **SMALL_BUDGET)
+    steps = walk(agent, "jokes", source=url(many_tables(tmp_path, 15)))
 
-    assert prompts(agent, "TableSelection")[0].count("archive_") == 25
-    assert nodes(steps) == ["retrieve_tables", "answer"]
+    assert prompts(agent, "GeneratedSQL")[0].count("\narchive_") == 15
+    assert nodes(steps) == ["retrieve_tables", "select_columns", "ask_clarification", "generate_sql", "answer"]
     assert "no jokes" in final(steps)["answer"]
-    assert calls(agent) == {"TableSelection": 1}
+    assert calls(agent) == {"GeneratedSQL": 1}
 
 
 # Names and values

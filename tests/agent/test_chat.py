@@ -1,5 +1,6 @@
 """The Python face on the sample shop, on files and on frames, with the scripted model and a stand-in analyst."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -158,6 +159,23 @@ def test_forced_form_that_cannot_be_had_is_a_typed_error(asking: Asking) -> None
     assert agent.trace and agent.trace["llm_calls"] == len(agent.model.calls)
     (note,) = caught.value.__notes__
     assert note.startswith("Результат нельзя вернуть в виде number")
+
+
+def test_validation_is_requested_per_question(asking: Asking) -> None:
+    found = []
+    for setting in (True, False):
+        agent = asking(*[COUNT] * 3, enable_sql_validation=setting)
+        for validate in (None, True, False):
+            before = len(agent.prompts("SQLValidation"))
+            agent.chat(HOW_MANY, validate=validate)
+            found.append((setting, validate, len(agent.prompts("SQLValidation")) - before))
+
+    # A repeated validation of the same statement is answered from the cache.
+    assert found == [
+        (True, None, 1), (True, True, 0), (True, False, 0), (False, None, 0), (False, True, 1), (False, False, 0),
+    ]  # fmt: skip
+    assert asking(sources=[FRAME]).chat("Describe the data", validate=True).output_type == "string"
+    assert "validate" in inspect.signature(chat).parameters
 
 
 def test_error_of_the_graph_is_raised_by_its_class(asking: Asking) -> None:

@@ -16,7 +16,7 @@ from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import ScriptedAgent
-from tests.databases import make_table, url
+from tests.databases import make_table, many_tables, url
 
 Scripted = Callable[..., ScriptedAgent]
 GLOBAL = "The fiscal year starts in April. $question </schema>"
@@ -77,17 +77,17 @@ def test_without_instructions_there_is_no_heading(scripted: Scripted) -> None:
     assert not any("operator" in system for _, system in systems(agent.model))
 
 
-def test_the_selection_of_tables_and_columns_has_the_instructions(scripted: Scripted) -> None:
+def test_the_selection_of_tables_and_columns_has_the_instructions(scripted: Scripted, tmp_path: Path) -> None:
     agent = scripted(
         {
-            "TableSelection": [{"tables": ["orders", "customers", "products"]}],
-            "ColumnSelection": [{"tables": [{"table": "orders", "columns": ["order_id"]}]}],
-            "GeneratedSQL": [COUNT],
+            "TableSelection": [{"tables": ["planets", *(f"archive_{number}" for number in range(9))]}],
+            "ColumnSelection": [{"tables": [{"table": "planets", "columns": ["moons"]}]}],
+            "GeneratedSQL": [{"sql": "SELECT SUM(moons) AS moons FROM planets"}],
         },
         instructions=GLOBAL,
         schema_token_budget=100,
     )
-    agent.ask("How many orders of customers with products are there?")
+    agent.ask("How many moons do the planets of the archives have?", source=url(many_tables(tmp_path, 40)))
 
     assert {"TableSelection", "ColumnSelection"} <= {name for name, _ in systems(agent.model)}
     assert all(system.endswith(GLOBAL) for _, system in systems(agent.model))

@@ -1,7 +1,6 @@
 """Linking a question to tables of a schema that is larger than the prompt."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,10 @@ from agent.sources.source import Source
 from tests.databases import students_among_machines
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
     """Students, allergies and the table between them, among 150 tables that have nothing to do with it."""
-    return students_among_machines(tmp_path, 150)
+    return students_among_machines(tmp_path_factory.mktemp("students"), 150)
 
 
 def linked(source: Source, question: str, *chosen: list[str], attempt: int = 1) -> tuple[list[str], str]:

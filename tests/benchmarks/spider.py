@@ -5,6 +5,7 @@ import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,6 +96,27 @@ def with_distractors(tables: Mapping[str, Table], size: int) -> dict[str, Table]
     return dict(list(found.items())[:size])
 
 
+def combined(tables: Mapping[str, Table], size: int) -> list[dict[str, Table]]:
+    """Return groups of whole databases with at most `size` tables each, drawn at random but the same each time.
+
+    Each group is one schema by old key: a table whose name occurs twice in it has the name of its database before it.
+    """
+    databases = list(dict.fromkeys(key.split(".")[0] for key in tables))
+    random.Random(_SEED).shuffle(databases)
+    groups: list[dict[str, Table]] = [{}]
+    for database in databases:
+        added = one_database(tables, database)
+        if len(groups[-1]) + len(added) > size:
+            groups.append({})
+        groups[-1] |= added
+    return [dict(_with_own_names(group)) for group in groups]
+
+
+def create_statements(tables: Iterable[Table]) -> list[str]:
+    """Return the statements that create `tables` in a SQLite database; the targets of foreign keys are their names."""
+    return [_create_statement(table) for table in tables]
+
+
 def with_joined_names(tables: Mapping[str, Table], *, prefixed: bool) -> dict[str, Table]:
     """Return `tables` with all names of every second database in lower case and without separators.
 
@@ -124,6 +146,30 @@ def with_joined_names(tables: Mapping[str, Table], *, prefixed: bool) -> dict[st
         )
 
     return {key: renamed(key, table) for key, table in tables.items()}
+
+
+def _with_own_names(group: Mapping[str, Table]) -> Iterator[tuple[str, Table]]:
+    names: dict[str, str] = {}
+    for key, table in group.items():
+        # SQLite reserves names that begin with its own.
+        is_taken = table.name.lower() in {name.lower() for name in names.values()} | {"sqlite_sequence"}
+        names[key] = key.replace(".", "_") if is_taken else table.name
+    for key, table in group.items():
+        foreign_keys = tuple(replace(each, target=names[each.target]) for each in table.foreign_keys)
+        yield key, replace(table, name=names[key], foreign_keys=foreign_keys)
+
+
+def _create_statement(table: Table) -> str:
+    def quoted(names: Iterable[str]) -> str:
+        return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+
+    parts = [f"{quoted([column.name])} {column.type}" for column in table.columns]
+    parts += [f"PRIMARY KEY ({quoted(table.primary_key)})"] if table.primary_key else []
+    parts += [
+        f"FOREIGN KEY ({quoted(each.columns)}) REFERENCES {quoted([each.target])} ({quoted(each.target_columns)})"
+        for each in table.foreign_keys
+    ]
+    return f"CREATE TABLE {quoted([table.name])} ({', '.join(parts)})"
 
 
 def _disguised(

@@ -40,12 +40,6 @@ INSERT INTO exam VALUES (1, 1, '2024-01-20'), (2, 2, '2024-06-30'), (3, 4, '2024
 _SHOP = Path(__file__).resolve().parents[1] / "fixtures" / "shop_questions.jsonl"
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the tests that import torch where heavy tests are deselected: the import takes seconds."""
-    left_out = config.option.markexpr.startswith(("not heavy", "not (heavy"))
-    return True if left_out and collection_path.name == "test_training.py" else None
-
-
 @pytest.fixture
 def measured() -> set[str]:
     """The questions on the sample shop and of the demo, normalised."""

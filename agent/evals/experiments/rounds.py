@@ -1,8 +1,9 @@
 """The methods: the procedure of each round, until an answer is right or the rounds are exhausted.
 
-They follow Sphinteract (Zhao et al., VLDB 2025). `simple_feedback` is the paper's self-debugging, in which the model
-sees only its wrong statements; `clarify` is its Summarize, Review, Ask; `clarify_early_stop` stops at NO AMBIGUITY. The
-published program then stops immediately; here one more statement is generated.
+They follow Sphinteract (Zhao et al., VLDB 2025). `baseline` writes one statement and, if it fails, another one from the
+text of the error. `simple_feedback` is the paper's self-debugging: the model sees only its wrong statements, of which
+those that fail are repaired once in the same way. `clarify` is its Summarize, Review, Ask; `clarify_early_stop` stops
+at NO AMBIGUITY. The published program then stops immediately; here one more statement is generated.
 """
 
 import time
@@ -33,6 +34,7 @@ from agent.record.events import Event
 from agent.services import Services
 from agent.state import Output
 from agent.types import Clarify
+from agent.types import Turn as Answered
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class GraphSession:
         self._graph = build_graph(services, InMemorySaver())
         self._question, self._source = question, source
         self._thread = {"configurable": {"thread_id": uuid.uuid4().hex}}
+        self._last: Output | None = None
         self._was_answered = False
 
     def ask(self, clarify: Clarify = "never") -> Turn:
@@ -72,7 +75,13 @@ class GraphSession:
         return self._run({"question": self._question, "source": self._source, "clarify": clarify})
 
     def reject(self, clarify: Clarify = "never") -> Turn:
-        """Reject the last answer; if there was none yet, send the question again."""
+        """Reject the last answer, or the last statement if it failed; without one, send the question again."""
+        failed_sql = self._last.get("sql") if self._last and self._last.get("error") else None
+        if failed_sql:
+            # As in the published program, a statement that fails is one of the wrong statements that the model sees.
+            turn = Answered(question=self._question, sql=failed_sql, answer="", clarifications=[])
+            self._graph.update_state(cast(Any, self._thread), {"turns": [turn]}, as_node="answer")
+            self._was_answered = True
         if not self._was_answered:
             return self.ask(clarify)
         return self._run({"feedback": {"accepted": False, "comment": ""}, "clarify": clarify})
@@ -85,6 +94,7 @@ class GraphSession:
         started = time.perf_counter()
         with capture_events() as events:
             output = cast(Output, self._graph.invoke(cast(Any, graph_input), cast(Any, self._thread)))
+        self._last = output
         self._was_answered = self._was_answered or not (output.get("error") or output.get("clarification"))
         return Turn(output, events, time.perf_counter() - started)
 

@@ -178,6 +178,11 @@ class Experiment:
         return candidate
 
 
+SELF_DEBUGGING: dict[str, Any] = {"effort": "low", "enable_sql_validation": False, "max_sql_generations": 1}
+"""Settings under which the agent works as the published program: a failing statement is repaired once by the model from
+the text of its error, and nothing else is checked by the model."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """How to run an experiment. By default the oracle is the model, or the rule for the embedded model."""
@@ -195,10 +200,14 @@ def run_method(
 ) -> tuple[dict[str, Any], str]:
     """Run `plan.method` on `dataset`; return the report and its table, and write the logs to `plan.out`.
 
+    The baseline and the simple feedback run with `SELF_DEBUGGING`.
+
     Raises:
         DatasetInvalid: A database is missing, or `plan.out` has another experiment.
         ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
     """
+    if plan.method in (Method.BASELINE, Method.SIMPLE_FEEDBACK):
+        settings = settings.model_copy(update=SELF_DEBUGGING)
     services = services_for(settings, embedded)
     method = METHODS[plan.method]
     folder, logs = run_with(services, dataset, plan, plan.method.value, method, on_progress)

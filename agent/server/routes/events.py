@@ -1,4 +1,4 @@
-"""Routes: questions with server-sent events for each completed step."""
+"""Routes: questions with server-sent events for each completed step, and for the text that the model writes."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ _KEEP_ALIVE = b": keep-alive\n\n"
 _EVENT = {
     "type": "object",
     "required": ["event", "data"],
-    "properties": {"event": {"enum": ["step", "output", "problem"]}, "data": {"type": "string"}},
+    "properties": {"event": {"enum": ["step", "text", "output", "problem"]}, "data": {"type": "string"}},
 }
 ANY_EVENT = {
     "type": "object",
@@ -51,7 +51,10 @@ def stream_of(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
-    """Return the event routes of `graphs`: the body is an input, the response a stream of `step`s and one `output`."""
+    """Return the event routes of `graphs`: the body is an input, the response a stream that ends with an `output`.
+
+    Before it come `step`s and the pieces of the model's `text`, which is not checked until its step ends.
+    """
     router = APIRouter(tags=["questions"])
     for served in graphs:
         router.post(
@@ -69,7 +72,7 @@ def _endpoint(served: ServedGraph) -> Any:
         await current_tenant().admit(1)
         seconds = current_tenant().services.settings.request_timeout_s
         body = question.model_dump(exclude_none=True)
-        lines = _keep_alive(_lines(served.events(body), request.scope, seconds))
+        lines = _keep_alive(_lines(served.events(body, with_text=True), request.scope, seconds))
         return EventStream(lines, headers={"X-Accel-Buffering": "no"})
 
     schema: type[BaseModel] = served.get_input_schema()

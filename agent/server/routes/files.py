@@ -5,11 +5,11 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Path, UploadFile
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from agent.core.cancellation import Cancellation
-from agent.datasets.options import LoadOptions, problem_of
+from agent.datasets.options import DETECT, LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
 from agent.messages import Message
@@ -54,6 +54,23 @@ async def datasets() -> dict[str, list[dict[str, Any]]]:
     """All datasets, in the order of their file names."""
     registry = current_tenant().services.registry
     return {"datasets": [dataset.to_json() for dataset in await run_in_threadpool(registry.datasets)]}
+
+
+class NewDataset(BaseModel):
+    """A stored file, and how to read it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file_id: str = Field(pattern=r"^file_[0-9a-f]{16}$", description="Id of an uploaded file.")
+    options: LoadOptions = Field(DETECT, description="How to read it.")
+
+
+@router.post("/datasets", status_code=201)
+async def create(new: NewDataset) -> dict[str, Any]:
+    """Create a dataset from an uploaded file with other options. What is left out is detected."""
+    registry = current_tenant().services.registry
+    dataset = await cancellable(lambda stop: registry.create(new.file_id, new.options, cancellation=stop))
+    return dataset.to_json()
 
 
 @router.delete("/datasets/{dataset_id}", status_code=204)

@@ -1,9 +1,11 @@
 /** What is asked: a database, or the files that were chosen in its place. */
 
+import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
+import { askOptions } from "./loading.js";
 
 /** Those that are asked, and those that the server keeps. */
 const datasets = new Map();
@@ -67,8 +69,25 @@ function chip(dataset) {
     show();
     byId("question").focus();
   });
-  return make("li", { class: "chip" }, make("bdi", {}, name),
-    say(make("span", { class: "shape" }), "file_shape", shape), say(remove, "leave_out", { name }, "aria-label"));
+  return make("li", { class: "chip" }, make("bdi", {}, name), say(make("span", { class: "shape" }), "file_shape", shape),
+    optionsButton(dataset, name), say(remove, "leave_out", { name }, "aria-label"));
+}
+
+/** Return the button that reads the file of `dataset` again with other options; its dataset takes this one's place. */
+function optionsButton(dataset, name) {
+  if (!dataset.file_id) return null;
+  const button = say(make("button", { type: "button", class: "remove" }, "⚙"), "load_options", { name }, "aria-label");
+  say(button, "load_options", { name }, "title");
+  button.addEventListener("click", async () => {
+    const made = await askOptions(dataset, name);
+    if (!made) return;
+    const others = [...datasets.values()].map((each) => (each === dataset ? made : each));
+    datasets.clear();
+    for (const each of others) datasets.set(each.dataset_id, each);
+    show();
+    announce(readyText(made));
+  });
+  return button;
 }
 
 function nameOf(dataset) {

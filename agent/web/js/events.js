@@ -7,7 +7,7 @@ import { lost, problemFrom } from "./problem.js";
 const SILENCE_MS = 45_000;
 
 /**
- * Yield `{event, data}` for each ended step and at last the output of a run.
+ * Yield `{event, data}` for each ended step, for the pieces of the text that the model writes, and at last the output of a run.
  * A server without events is asked for the output alone. Throws a Problem, or what the signal's abort throws.
  */
 export async function* run(graph, input, signal) {

@@ -3,6 +3,7 @@
 import { announce } from "./announce.js";
 import { wordsOf } from "./answer.js";
 import { byId, make } from "./dom.js";
+import { draftView, replacedNote } from "./draft.js";
 import { run } from "./events.js";
 import { say, text } from "./language.js";
 import { progressView } from "./progress.js";
@@ -20,13 +21,17 @@ export class Turn {
   /** Run it, and return its output, or null where none came. */
   async run() {
     const steps = stepList();
+    const draft = draftView();
     this.controller = new AbortController();
     const progress = progressView(steps.element, () => this.stop());
+    progress.element.append(draft.element);
     this.body.replaceChildren(progress.element);
     this.element.scrollIntoView({ block: "start" });
     try {
-      const output = await this.output(steps);
-      this.show(this.view(output, steps.element), wordsOf(output));
+      const output = await this.output(steps, draft);
+      const view = this.view(output, steps.element);
+      if (draft.replaced(output.answer)) view.querySelector(".focus")?.after(replacedNote());
+      this.show(view, wordsOf(output));
       return output;
     } catch (error) {
       this.show(failureView(error, () => this.again()), "");
@@ -41,10 +46,11 @@ export class Turn {
     this.controller.abort();
   }
 
-  async output(steps) {
+  async output(steps, draft) {
     let output = null;
     for await (const { event, data } of run(this.graph, this.input, this.controller.signal)) {
       if (event === "step") steps.add(data);
+      if (event === "text") draft.add(data);
       if (event === "output") output = data;
     }
     return output;

@@ -15,6 +15,8 @@ from agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
 
 Analyst = Callable[..., ScriptedAnalyst]
+SENTENCE = "Returns: alpha (30) and beta (70)."
+"""The sentence about the result of `query`."""
 NOT_AN_ANSWER = {"output_type": None, "value": None}
 
 
@@ -27,7 +29,7 @@ def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, data
     output = agent.ask(files=[returns])
 
     assert output["error"] is None
-    assert output["answer"] == "beta has 70 returns, alpha 30."
+    assert output["answer"] == SENTENCE
     assert output["output_type"] == "dataframe"
     assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": [["alpha", 30], ["beta", 70]]}]
     assert output["value"] == output["tables"][0]
@@ -162,6 +164,80 @@ def test_a_call_is_not_made_twice(analyst: Analyst, dataset: str) -> None:
     assert "call 2 was the same" in agent.prompts()[2]
 
 
+def several(*steps: dict[str, Any]) -> str:
+    """A reply with several calls, as the client hands them on."""
+    return json.dumps(steps)
+
+
+def test_the_calls_of_one_reply_are_made_in_order(analyst: Analyst, dataset: str) -> None:
+    plot = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
+    done = step("finish", answer="Of 100 returns, 70 are of beta.", result_ids=["r1", "r2"])
+    agent = analyst([several(query(dataset), plot, query(dataset, TOTAL), done)])
+    output = agent.ask(datasets=[dataset])
+
+    assert output["error"] is None
+    assert tools(output) == ["get_schema", "run_query", "plot", "run_query"]
+    assert output["audit"]["llm_calls"] == 1
+    assert len(output["charts"]) == 1
+
+
+def test_a_failed_call_keeps_the_reply_from_ending(analyst: Analyst, dataset: str) -> None:
+    wrong = query(dataset, {**BY_ACCOUNT, "group_by": ["帐号"]})
+    first = several(query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="70"))
+    agent = analyst([first, step("finish", answer="There are 100 returns.", result_ids=["r2"])])
+    output = agent.ask(datasets=[dataset])
+
+    assert output["answer"] == "There are 100 returns."
+    assert [bool(made["error"]) for made in calls(output, "run_query")] == [False, True, False]
+    assert "Calls left before you have to finish: 5" in agent.prompts()[1]
+
+
+def test_calls_beyond_the_limit_are_left_out_and_the_model_may_finish(analyst: Analyst, dataset: str) -> None:
+    queries = [query(dataset, {**BY_ACCOUNT, "limit": at + 1}) for at in range(5)]
+    agent = analyst([several(*queries), step("finish", answer="beta has 70.", result_ids=["r2"])], max_steps=2)
+    output = agent.ask(datasets=[dataset])
+
+    assert (output["error"], len(calls(output, "run_query"))) == (None, 2)
+    assert "Calls left before you have to finish: 0" in agent.prompts()[1]
+
+
+def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: Analyst, dataset: str) -> None:
+    agent = analyst(["It is 70.", query(dataset), "beta has 71 returns.", "beta has 70 returns."])
+    output = agent.ask(datasets=[dataset])
+
+    assert output["answer"] == "beta has 70 returns."
+    assert "there is no result yet" in agent.prompts()[1]
+    assert "71: " in agent.prompts()[3]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"tool": "query", "arguments": {"dataset_id": "{id}", "query": TOTAL}},
+        {"tool": "run_query", "arguments": {"dataset": "{id}", "spec": TOTAL}},
+        {"tool": "run_query", "arguments": {"dataset_id": "{id}", **TOTAL}},
+    ],
+)
+def test_a_call_that_is_nearly_right_is_told_in_its_right_form(
+    analyst: Analyst, dataset: str, said: dict[str, Any]
+) -> None:
+    wrong = json.loads(json.dumps(said).replace("{id}", dataset))
+    agent = analyst([json.dumps(wrong), query(dataset, TOTAL), step("finish", answer="100")])
+    output = agent.ask(datasets=[dataset])
+    right = {"tool": "run_query", "arguments": {"dataset_id": dataset, "query": TOTAL}}
+
+    assert output["value"] == 100
+    assert f'"corrected": {json.dumps(right, ensure_ascii=False)}' in agent.prompts()[1]
+
+
+def test_objects_may_be_json_texts(analyst: Analyst, dataset: str) -> None:
+    text = step("run_query", dataset_id=dataset, query=json.dumps(TOTAL))
+    drawn = step("plot", result_id="r2", plot=json.dumps({"chart_type": "bar", "x": "账号", "y": "returns"}))
+    output = analyst([text, query(dataset), drawn, step("finish", result_ids=["r1"])]).ask(datasets=[dataset])
+
+    assert (output["value"], len(output["charts"])) == (100, 1)
+
+
 @pytest.mark.parametrize("limit", [1, 3, 8])
 def test_steps_are_limited_and_what_was_found_comes_out(analyst: Analyst, dataset: str, limit: int) -> None:
     steps = [query(dataset, {**BY_ACCOUNT, "limit": at + 1}) for at in range(20)]
@@ -252,7 +328,7 @@ def test_a_slow_tool_is_told(analyst: Analyst, dataset: str, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("answers", "code"),
     [
-        (["no JSON", "nor here"], "model_answer_unreadable"),
+        (['{"tool": ', "Let me see."], "model_answer_unreadable"),
         ([], "model_unreachable"),
         ([ZeroDivisionError("a defect")], "internal_error"),
     ],
@@ -295,7 +371,7 @@ def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wr
 def test_there_is_no_end_without_a_result(analyst: Analyst, dataset: str) -> None:
     agent = analyst([step("finish", answer="70"), query(dataset), step("finish", answer="70")])
 
-    assert agent.ask(datasets=[dataset])["answer"] == "70"
+    assert agent.ask(datasets=[dataset])["answer"] == SENTENCE
     assert "there is no result yet" in agent.prompts()[1]
 
 
@@ -306,11 +382,41 @@ def test_wrong_ends_without_end_are_limited(analyst: Analyst, dataset: str) -> N
     assert output["audit"]["llm_calls"] == 9
 
 
-def test_what_the_data_cannot_answer_is_off_topic(analyst: Analyst, dataset: str) -> None:
-    output = analyst([step("finish", cannot_answer="there is no weather in it")]).ask(datasets=[dataset])
+@pytest.mark.parametrize(
+    ("question", "reason", "text"),
+    [
+        (QUESTION, "There is no weather in the file, only 4 rows of returns.", "The data cannot answer this question"),
+        ("Какая погода была в мае?", "В файле нет погоды.", "По этим данным ответить на вопрос нельзя"),
+        ("五月的天气怎么样？", "文件中没有天气数据。", "这些数据无法回答该问题"),
+    ],
+)
+def test_why_the_data_cannot_answer_is_the_answer(
+    analyst: Analyst, dataset: str, question: str, reason: str, text: str
+) -> None:
+    output = analyst([step("finish", cannot_answer=reason)]).ask(question, datasets=[dataset])
 
-    assert output["error"]["code"] == "off_topic"
-    assert any("there is no weather in it" in note for note in output["audit"]["notes"])
+    assert output["error"] == {"code": "cannot_answer", "message": text}
+    assert output["answer"] == reason
+    assert any(reason in note for note in output["audit"]["notes"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("The highest returns were 9,871, but there is no weather.", "9,871"),
+        ("В файле нет погоды.", "write it in English"),
+    ],
+)
+def test_a_reason_with_unknown_figures_or_in_another_language_is_returned_once(
+    analyst: Analyst, dataset: str, reason: str, told: str
+) -> None:
+    wrong, right = step("finish", cannot_answer=reason), step("finish", cannot_answer="There is no weather.")
+    agent = analyst([wrong, right])
+
+    assert agent.ask(datasets=[dataset])["answer"] == "There is no weather."
+    assert told in agent.prompts()[1]
+    for output in (analyst([wrong, wrong]).ask(datasets=[dataset]), analyst([wrong]).ask(datasets=[dataset])):
+        assert (output["error"]["code"], output["answer"]) == ("cannot_answer", "The data cannot answer this question")
 
 
 def test_a_form_that_cannot_be_is_corrected_once(analyst: Analyst, dataset: str) -> None:
@@ -355,7 +461,7 @@ def test_the_user_is_asked_and_the_answer_goes_on(analyst: Analyst, returns: str
     assert "Which account?" in first["answer"]
 
     second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
-    assert (second["answer"], second["clarification"]) == ("70", None)
+    assert (second["answer"], second["clarification"]) == (SENTENCE, None)
     assert "Clarified: Which account? - beta" in agent.prompts()[1]
 
 
@@ -365,7 +471,7 @@ def test_the_same_is_not_asked_twice(analyst: Analyst, returns: str, dataset: st
     agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
     second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
 
-    assert (second["answer"], second["clarification"]) == ("70", None)
+    assert (second["answer"], second["clarification"]) == (SENTENCE, None)
     assert "the user is not asked" in agent.prompts()[2]
 
 
@@ -373,7 +479,7 @@ def test_nobody_is_asked_where_that_is_not_wanted(analyst: Analyst, dataset: str
     agent = analyst([ASKED, query(dataset), step("finish", answer="70")])
     output = agent.ask(datasets=[dataset], clarify="never")
 
-    assert (output["answer"], output["clarification"]) == ("70", None)
+    assert (output["answer"], output["clarification"]) == (SENTENCE, None)
     assert "Do not ask the user" in agent.prompts()[0]
 
 
@@ -385,7 +491,7 @@ def test_a_new_question_on_a_thread_begins_anew(analyst: Analyst, returns: str, 
     agent.graph.invoke({"clarification_answer": "beta"}, thread)
     third = agent.graph.invoke({"question": "What is the weather like in Oslo?", "files": [returns]}, thread)
 
-    assert third["error"]["code"] == "off_topic"
+    assert third["error"]["code"] == "cannot_answer"
     assert third["tables"] == []
     assert "Clarified" not in agent.prompts()[3]
 
@@ -393,19 +499,49 @@ def test_a_new_question_on_a_thread_begins_anew(analyst: Analyst, returns: str, 
 # Narration
 
 
-def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> None:
+def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: Analyst, dataset: str) -> None:
+    wrong = step("finish", answer="beta has 70 of 100 returns, gamma 12.")
+    agent = analyst([query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="There are 100 returns.")])
+    output = agent.ask(datasets=[dataset])
+
+    assert output["answer"] == "There are 100 returns."
+    assert [table["name"] for table in output["tables"]] == ["r2"]
+    assert "12: it does not follow from the rows" in agent.prompts()[2]
+    assert "compute what is missing with run_query" in agent.prompts()[2]
+    assert "Calls left before you have to finish: 7" in agent.prompts()[2]
+
+
+def test_a_rejected_answer_is_the_last_resort(analyst: Analyst, dataset: str) -> None:
     steps = [query(dataset), step("finish", answer="beta has 71 returns.")]
+    for more in ([], [query(dataset, TOTAL)], ["Let me see."] * 2):
+        output = analyst([*steps, *more], max_steps=1).ask(datasets=[dataset])
+
+        assert output["error"] is None
+        assert output["answer"].startswith("Returns: alpha (30) and beta (70).")
+
+
+def test_results_that_the_answer_needs_are_added(analyst: Analyst, dataset: str) -> None:
+    rows = {"aggregations": [{"as": "highest", "agg": "max", "col": "退货数量"}]}
+    ends = step("finish", answer="The highest number is 40, of beta with 70 in all.", result_ids=["r1"])
+    output = analyst([query(dataset), query(dataset, TOTAL), query(dataset, rows), ends]).ask(datasets=[dataset])
+
+    assert output["error"] is None
+    assert [table["name"] for table in output["tables"]] == ["r1", "r3"]
+
+
+def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> None:
+    steps = [query(dataset), *[step("finish", answer="beta has 71 returns.")] * 2]
     agent = analyst(steps, [{"answer": "beta has 70 returns.", "output_type": "dataframe"}])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"] == "beta has 70 returns."
+    assert output["answer"] == SENTENCE, "the narration says no more"
     assert any("unsupported claims: 71" in note for note in output["audit"]["notes"])
     (prompt,) = agent.prompts("NarratedAnswer")
     assert "- 71: " in prompt and "<data>" in prompt
 
 
 def test_a_figure_invented_twice_leaves_the_rows(analyst: Analyst, dataset: str) -> None:
-    steps = [query(dataset), step("finish", answer="beta has 71 returns.")]
+    steps = [query(dataset), *[step("finish", answer="beta has 71 returns.")] * 2]
     output = analyst(steps, [{"answer": "It has 72.", "output_type": "string"}]).ask(datasets=[dataset])
 
     assert output["answer"].startswith("Returns: alpha (30) and beta (70).\n\n| 账号 | returns |")
@@ -418,9 +554,9 @@ def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, data
     output = analyst([*steps, both]).ask(datasets=[dataset])
     only = analyst([*steps, step("finish", answer="beta has 70 of 100.", result_ids=["r1"])]).ask(datasets=[dataset])
 
-    assert output["answer"] == "beta has 70 of 100."
+    assert output["answer"] == f"{SENTENCE}\n\nbeta has 70 of 100."
     assert [table["name"] for table in output["tables"]] == ["r1", "r2"]
-    assert only["answer"] == "beta has 70 of 100.", "the total follows from the first result alone"
+    assert only["answer"] == output["answer"], "the total follows from the first result alone"
 
 
 @pytest.mark.parametrize(
@@ -431,4 +567,4 @@ def test_the_answer_is_asked_for_in_the_language(analyst: Analyst, dataset: str,
     output = agent.ask(question, datasets=[dataset])
 
     assert f"in {language}" in agent.prompts()[0]
-    assert output["answer"] != "The question is not about this data"
+    assert output["answer"] in {"По этим данным ответить на вопрос нельзя", "这些数据无法回答该问题"}

@@ -12,6 +12,7 @@ from agent.answers.filters import condition_words
 from agent.answers.restatement import restated
 from agent.answers.sentences import sentence_of
 from agent.grounding.claims import unsupported_claims
+from agent.grounding.evidence import Evidence
 from agent.messages import LANGUAGES, Language, language_of
 from agent.schema.catalog import Catalog, Column, Table
 from agent.services import Services
@@ -58,7 +59,9 @@ def result_of(columns: list[str], rows: list[list[Any]], *, truncated: bool = Fa
 
 def objections(text: str, result: Result, question: str, summary: QuerySummary, language: Language) -> list[str]:
     filters = condition_words(summary["conditions"], language)
-    return [f"{each.claim}: {each.reason}" for each in unsupported_claims(text, result, question, filters)]
+    return [
+        f"{each.claim}: {each.reason}" for each in unsupported_claims(text, result, question, Evidence(tuple(filters)))
+    ]
 
 
 @all_cases("case", CASES, ids=lambda case: f"{case['question']} {case['sql']}")

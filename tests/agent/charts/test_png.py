@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.image import imread
 
@@ -51,6 +50,8 @@ def test_style_of_the_process_changes_nothing_and_is_left_as_it_was() -> None:
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black", "font.family": "serif"}):
         assert (pixels(title="Orders") == plain).all()
         assert matplotlib.rcParams["font.size"] == 30
+    from matplotlib import pyplot
+
     assert pyplot.get_fignums() == []
 
 

@@ -1,6 +1,7 @@
 """The messages of the calls about one question: what they share, and where the task stands."""
 
 from collections.abc import Callable
+from os.path import commonprefix
 from pathlib import Path
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -9,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
-from tests.databases import make_table, url
+from tests.databases import make_database, make_table, many_tables, url
 
 Scripted = Callable[..., ScriptedAgent]
 
@@ -52,6 +53,35 @@ def test_questions_on_a_source_share_the_system_message_of_a_small_schema(script
     agent.ask("Which customers are from Berlin?", output_type="number")
 
     assert len(set(systems(agent))) == 1 and len(systems(agent, count)) >= 2
+
+
+def test_all_calls_of_a_question_have_the_list_of_tables_first(scripted: Scripted, tmp_path: Path) -> None:
+    """The list is the same for all questions on a source, the tables in detail for all calls of a question."""
+    rejected = {"is_valid": False, "reason": "counts nothing", "corrected_sql": "SELECT SUM(moons) FROM planets"}
+    answers = {"GeneratedSQL": ["not JSON", {"sql": "SELECT moons FROM planets"}], "SQLValidation": [rejected]}
+    agent = scripted(
+        {**answers, "GeneratedSQL": [*answers["GeneratedSQL"], {"sql": "SELECT COUNT(*) FROM archive_7"}]},
+        enable_sql_validation=True,
+    )
+    source = url(many_tables(tmp_path))
+    agent.ask("How many moons do the planets have?", source=source)
+    (first,) = set(systems(agent))
+    count = len(agent.model.calls)
+    agent.ask("How many entries has archive 7?", source=source)
+    (second,) = set(systems(agent, count))
+
+    assert first != second
+    assert "\narchive_149(" in commonprefix([first, second]) and "table planets" not in commonprefix([first, second])
+
+
+def test_stored_values_of_listed_tables_are_found(scripted: Scripted, tmp_path: Path) -> None:
+    tables = [f"CREATE TABLE machine_{number} (voltage_{number} REAL, weight_{number} REAL)" for number in range(200)]
+    rows = "INSERT INTO places VALUES ('Vladivostok')"
+    path = make_database(tmp_path, *tables, "CREATE TABLE places (label TEXT)", rows)
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM machine_7"}]})
+    agent.ask("What is the voltage of machine 7 in Vladivostok?", source=url(path))
+
+    assert "mentions: places.label = 'Vladivostok'" in agent.model.calls[-1].prompt
 
 
 def test_the_task_is_in_the_last_message(scripted: Scripted) -> None:

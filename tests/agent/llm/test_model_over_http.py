@@ -1,5 +1,6 @@
 """The whole graph over a model that is reached by HTTP."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from tests.fake_openai import USAGE, FakeOpenAI, Reply
 HOW_MANY = "How many orders are there?"
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 VALID = {"is_valid": True, "reason": "it counts", "issues": [], "corrected_sql": None}
+DESCRIBE = "Describe the orders by status"
+BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status", "assumptions": []}
+NARRATED = {"answer": "delivered dominates with 9,488 orders.", "output_type": "dataframe"}
 KEY = "sk-very-secret-0123456789"
 
 Make = Callable[..., Graph]
@@ -53,11 +57,38 @@ def test_without_validation_it_is_one_call(server: FakeOpenAI, graph: Make) -> N
     assert len(server.requests) == 1
 
 
-def test_streaming_the_graph_streams_no_call(server: FakeOpenAI, graph: Make) -> None:
-    server.answers = [COUNT, VALID]
-    chunks = list(graph().stream({"question": HOW_MANY}, stream_mode=["updates", "messages"]))
-    assert chunks
-    assert not any(request.get("stream") for request in server.requests)
+def test_streaming_the_graph_streams_narrations_only(server: FakeOpenAI, graph: Make) -> None:
+    server.answers = [BY_STATUS, VALID, NARRATED]
+    *chunks, (_, last) = graph().stream({"question": DESCRIBE}, stream_mode=["messages", "updates"])
+    messages = [content for mode, content in chunks if mode == "messages"]
+
+    assert [bool(request.get("stream")) for request in server.requests] == [False, False, True]
+    assert {metadata["langgraph_node"] for _, metadata in messages} == {"answer"} and len(messages) > 5
+    assert json.loads("".join(message.text for message, _ in messages)) == NARRATED
+    assert last["answer"]["answer"].endswith(NARRATED["answer"])
+    assert last["answer"]["audit"]["completion_tokens"] == USAGE["completion_tokens"]
+
+
+def test_an_endpoint_that_does_not_stream_is_asked_as_usual(server: FakeOpenAI, graph: Make) -> None:
+    whole = Reply(body=Reply(NARRATED).as_bytes().decode())
+    refusal = Reply(status=400, body=json.dumps({"error": {"message": "stream is not supported"}}))
+    for unstreamed in (whole, refusal):
+        server.requests.clear()
+        server.answers = [BY_STATUS, unstreamed, whole, BY_STATUS, whole]
+        asked = graph(enable_sql_validation=False)
+        for _ in range(2):
+            *_, last = asked.stream({"question": DESCRIBE}, stream_mode=["messages", "values"])
+            assert last[1]["answer"].endswith(NARRATED["answer"])
+        streamed = [bool(request.get("stream")) for request in server.requests]
+        assert streamed == [False, True, False, False, False], "the second time, it is not asked to stream"
+
+
+def test_a_stream_that_breaks_off_is_no_answer(server: FakeOpenAI, graph: Make) -> None:
+    cut = Reply(body="".join(piece.decode() for piece in Reply(NARRATED).pieces()[:4]))
+    server.answers = [BY_STATUS, VALID, cut, NARRATED]
+    *_, last = graph().stream({"question": DESCRIBE}, stream_mode=["messages", "values"])
+
+    assert last[1]["answer"].endswith(NARRATED["answer"])
 
 
 def test_an_endpoint_without_schemas_answers_too(server: FakeOpenAI, graph: Make) -> None:

@@ -7,8 +7,10 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from agent.errors import ModelAnswerUnreadable, ModelRejected
+from agent.llm.parse import read_answer
 from agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.agent.llm.conftest import Connect
+from tests.cases import all_cases
 from tests.fake_openai import USAGE, FakeOpenAI, Reply
 
 QUESTION = [HumanMessage("What next?")]
@@ -50,9 +52,64 @@ def test_an_endpoint_calls_in_its_own_way(server: FakeOpenAI, connect: Connect) 
     assert len(request["messages"]) == 1
 
 
-def test_of_several_calls_the_first_counts(server: FakeOpenAI, connect: Connect) -> None:
-    server.answers = [calling(("get_schema", "{}"), ("run_query", "{}"))]
-    assert connect().ask(AnalystStep, QUESTION, TOOLS).tool == "get_schema"
+NAMES = ("get_schema", "run_query", "finish")
+SEVERAL = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in NAMES]
+
+
+def test_all_calls_of_a_reply_are_read_in_order(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = [calling(("get_schema", "{}"), ("functions.run_query", '{"n": 1}'), ("look", "{}"))]
+    step = connect().ask(AnalystStep, QUESTION, SEVERAL)
+
+    assert [(call.tool, call.arguments) for call in (step, *step.further)] == [
+        ("get_schema", "{}"), ("run_query", '{"n": 1}'), ("look", "{}")
+    ]  # fmt: skip
+
+
+@all_cases(
+    "said",
+    [
+        '[{"name": "get_schema", "arguments": {"a": 1}}, {"name": "run_query", "arguments": {"b": 2}}]',
+        '{"tool_calls": [{"function": {"name": "get_schema", "arguments": "{\\"a\\": 1}"}},'
+        ' {"function": {"name": "run_query", "arguments": "{\\"b\\": 2}"}}]}',
+        '<tool_call>\n{"name": "get_schema", "arguments": {"a": 1}}\n</tool_call>\n'
+        '<tool_call>\n{"name": "run_query", "arguments": {"b": 2}}\n</tool_call>',
+        "<tool_call><function=get_schema><parameter=a>1</parameter></function></tool_call>"
+        "<tool_call><function=run_query><parameter=b>2</parameter></function></tool_call>",
+        'First\n```json\n{"tool": "get_schema", "arguments": {"a": 1}}\n```\nthen\n'
+        '```json\n{"tool": "run_query", "arguments": {"b": 2}}\n```',
+    ],
+)
+def test_calls_in_the_text_are_read_in_order(said: str) -> None:
+    step = read_answer(said, AnalystStep, NAMES)
+
+    assert [(call.tool, json.loads(call.arguments)) for call in (step, *step.further)] == [
+        ("get_schema", {"a": 1}), ("run_query", {"b": 2})
+    ]  # fmt: skip
+
+
+def test_a_reply_in_words_is_the_end(server: FakeOpenAI, connect: Connect) -> None:
+    server.answers = ["<think>Done.</think>beta has 70 returns."]
+    step = connect().ask(AnalystStep, QUESTION, SEVERAL)
+
+    assert (step.tool, json.loads(step.arguments)) == ("finish", {"answer": "beta has 70 returns."})
+
+
+@all_cases(
+    "said",
+    [
+        "Let me look at the data first.",
+        "Okay, I'll group the rows by account.",
+        "Сейчас посчитаю возвраты.",
+        "让我先查看数据。",
+        "run_query with group_by account",
+        '{"tool": "run_query", "argum',
+        "<tool_call>",
+        "...",
+    ],
+)
+def test_what_is_no_answer_is_not_the_end(said: str) -> None:
+    with pytest.raises(ValueError):
+        read_answer(said, AnalystStep, NAMES)
 
 
 def test_arguments_that_are_no_json_reach_the_toolbox(server: FakeOpenAI, connect: Connect) -> None:

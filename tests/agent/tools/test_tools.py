@@ -1,4 +1,4 @@
-"""What each of the six tools gives, and how a wrong call of it is told."""
+"""What each of the tools gives, and how a wrong call of it is told."""
 
 import io
 import json
@@ -13,11 +13,12 @@ from agent.errors import SourceUnreachable, StatementCancelled
 from agent.queryspec.schema import json_schema
 from agent.queryspec.spec import QuerySpec
 from agent.tools import run_query
+from agent.tools.arguments import MAX_ARGUMENTS
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
-from agent.tools.toolbox import MAX_ARGUMENTS, TOOLS, Toolbox
+from agent.tools.toolbox import TOOLS, Toolbox
 from tests.agent.tools.conftest import Bench
 
-NAMES = ["create_dataset", "get_schema", "sample_rows", "run_query", "plot", "resolve_fields"]
+NAMES = ["create_dataset", "get_schema", "describe_data", "sample_rows", "run_query", "plot", "resolve_fields"]
 BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
 
 
@@ -361,7 +362,7 @@ def test_wrong_terms_are_told(bench: Bench, sales: str, terms: object) -> None:
 # The toolbox
 
 
-def test_the_model_sees_six_strict_schemas_with_the_ids_of_the_question(bench: Bench, returns: str) -> None:
+def test_the_model_sees_strict_schemas_with_the_ids_of_the_question(bench: Bench, returns: str) -> None:
     bench.call("run_query", dataset_id=returns, query=BY_ACCOUNT)
     schemas = {each["function"]["name"]: each["function"]["parameters"] for each in Toolbox(bench.bench, 1).schemas()}
 
@@ -451,5 +452,5 @@ def test_a_defect_and_a_dead_store_are_raised(bench: Bench) -> None:
             breaks(error).call("slow", {})
 
 
-def test_there_are_six_tools() -> None:
+def test_the_tools_in_order() -> None:
     assert [tool.name for tool in TOOLS] == NAMES

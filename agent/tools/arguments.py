@@ -1,0 +1,109 @@
+"""Validation of the arguments of a call, with the corrected form of calls that are nearly right."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from agent.core.text import valid_json
+from agent.errors import DatasphinxError, SpecProblem, ToolCallInvalid
+from agent.llm.json_text import parse_or_none
+from agent.queryspec.spec import path_of
+from agent.schema import spelling
+from agent.tools.tool import Arguments
+
+Kind = TypeVar("Kind", bound=Arguments)
+
+MAX_ARGUMENTS = 20_000
+"""Maximum length of the arguments of a call, in characters."""
+
+_MIN_SIMILARITY = 60.0
+
+
+def read_arguments(tool: str, kind: type[Kind], arguments: str | Mapping[str, Any]) -> Kind:
+    """Return the arguments of a call, a JSON text or a mapping, as `kind`.
+
+    Objects and lists may be JSON texts. If fields are misnamed or in the wrong place, the error has the `correction`.
+
+    Raises:
+        ToolCallInvalid: the arguments do not match `kind`; lists every problem.
+        QuerySpecInvalid: the query of the call does not match its schema.
+    """
+    mapping = _with_decoded_texts(parse_arguments(tool, arguments), kind)
+    try:
+        return kind.model_validate(mapping)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False)
+        problems = tuple(_problem(detail, kind) for detail in details)
+        raise ToolCallInvalid(tool, problems, _correction(mapping, kind)) from None
+
+
+def parse_arguments(tool: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call as a mapping.
+
+    Raises:
+        ToolCallInvalid: they are no JSON object, or too long.
+    """
+    if isinstance(arguments, str) and len(arguments) > MAX_ARGUMENTS:
+        reason = f"they have more than {MAX_ARGUMENTS} characters"
+        raise ToolCallInvalid(tool, (SpecProblem("arguments", reason),))
+    try:
+        value = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError) as error:
+        raise ToolCallInvalid(tool, (SpecProblem("arguments", f"they are no JSON: {error}"),)) from None
+    if not isinstance(value, Mapping):
+        raise ToolCallInvalid(tool, (SpecProblem("arguments", "a JSON object is expected"),))
+    valid: dict[str, Any] = valid_json(dict(value))
+    return valid
+
+
+def _fields(kind: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield the name in JSON and the definition of each field."""
+    for name, field in kind.model_fields.items():
+        yield field.alias or name, field
+
+
+def _with_decoded_texts(mapping: dict[str, Any], kind: type[Arguments]) -> dict[str, Any]:
+    """Return `mapping` with JSON texts decoded in fields that hold objects or lists."""
+    decoded = dict(mapping)
+    for name, field in _fields(kind):
+        value = decoded.get(name)
+        is_text = field.annotation is str or str in get_args(field.annotation)
+        if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} and not is_text:
+            decoded[name] = parse_or_none(value) or value
+    return decoded
+
+
+def _problem(error: ErrorDetails, kind: type[Arguments]) -> SpecProblem:
+    location, reason = error["loc"], error["msg"].removeprefix("Value error, ")
+    if error["type"] != "extra_forbidden":
+        return SpecProblem(path_of(location) or "arguments", reason)
+    names = [name for name, _ in _fields(kind)] if len(location) == 1 else []
+    return SpecProblem(path_of(location), "there is no such field", spelling.nearest(str(location[-1]), names, 0))
+
+
+def _correction(mapping: Mapping[str, Any], kind: type[Arguments]) -> dict[str, Any] | None:
+    """Return `mapping` with misnamed and misplaced fields corrected; None if it is not valid then."""
+    fields = dict(_fields(kind))
+    corrected = {name: value for name, value in mapping.items() if name in fields}
+    others = {name: value for name, value in mapping.items() if name not in fields}
+    for name, field in fields.items():
+        part = field.annotation
+        if isinstance(part, type) and issubclass(part, BaseModel) and isinstance(corrected.get(name, {}), dict):
+            inner = {key: others.pop(key) for key, _ in _fields(part) if key in others}
+            corrected |= {name: {**inner, **corrected.get(name, {})}} if inner else {}
+    for name, value in others.items():
+        missing = [field for field in fields if field not in corrected]
+        required = [field for field in missing if fields[field].is_required()]
+        match = spelling.nearest(name, missing, _MIN_SIMILARITY) or (required if len(required) == 1 else ())
+        corrected |= {match[0]: value} if match else {}
+    try:
+        validated = kind.model_validate(_with_decoded_texts(corrected, kind))
+    except (ValidationError, DatasphinxError):
+        return None
+    return (
+        validated.model_dump(mode="json", by_alias=True, exclude_unset=True) if others or corrected != mapping else None
+    )

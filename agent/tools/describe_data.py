@@ -1,0 +1,45 @@
+"""Tool: compute statistics of the columns of a dataset; the answer describes them in words without the model."""
+
+from pydantic import Field
+
+from agent.core.cancellation import Cancellation
+from agent.errors import SpecProblem, ToolCallInvalid
+from agent.sql.column_statistics import column_statistics
+from agent.sql.summary import EMPTY_SUMMARY
+from agent.tools.run_query import result_content
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench
+from agent.types import KeptResult
+
+
+class DescribeData(Arguments):
+    """A dataset."""
+
+    dataset_id: str = Field(description="The id of a dataset of this question.")
+
+
+def describe_data(arguments: DescribeData, bench: Workbench, cancellation: Cancellation) -> Outcome:
+    """Return counts, ranges, gaps and outliers of each column, and the `result_id` under which they are kept.
+
+    Raises:
+        ToolCallInvalid: the dataset is not among those of the question, or all its columns are secret.
+        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
+    """
+    source, table = bench.table(TOOL.name, arguments.dataset_id)
+    if all(column.secret for column in table.columns):
+        raise ToolCallInvalid(TOOL.name, (SpecProblem("dataset_id", "the values of all its columns are secret"),))
+    sql = column_statistics(table, source.catalog.dialect)
+    result = source.execute(sql, cancellation)
+    name = table.key if bench.asks_database else bench.registry.dataset(arguments.dataset_id).name
+    summary = {**EMPTY_SUMMARY, "subject": name}
+    kept = KeptResult(dataset_id=arguments.dataset_id, sql=sql, result=result, summary=summary)
+    result_id = f"r{len(bench.results) + 1}"
+    return Outcome(result_content(result_id, result), len(result["rows"]), kept=kept)
+
+
+TOOL = Tool(
+    "describe_data",
+    "Describe a whole dataset: rows, range, gaps, outliers and frequent values of each column. The answer puts the "
+    "result into words; finish with its result_id and an empty answer.",
+    DescribeData,
+    describe_data,
+)

@@ -1,0 +1,146 @@
+/** How a file is read: the options of the loader as a form. */
+
+import { postJson } from "./api.js";
+import { byId, make } from "./dom.js";
+import { say, text } from "./language.js";
+
+const KINDS = ["text", "number", "number_point", "number_comma", "currency", "boolean", "date", "date_day_first",
+  "date_month_first", "timestamp", "time"];
+const MAX_COLUMNS = 200;
+const ALL = "*";
+
+/** Let the user change the options of `dataset`, called `name`; return its new dataset, or null if nothing was changed. */
+export function askOptions(dataset, name) {
+  const dialog = byId("load-dialog");
+  const fields = fieldsOf(dataset);
+  const state = make("p", { role: "status", class: "hint" });
+  const apply = say(make("button", { type: "submit" }), "load_apply");
+  const cancel = say(make("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }), "load_cancel");
+  const form = make("form", {}, say(make("h2", { id: "load-title" }), "load_options", { name }),
+    ...fields.map(({ element }) => element), state, make("div", { class: "buttons" }, apply, cancel));
+  dialog.replaceChildren(form);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    let made = null;
+    const stop = new AbortController();
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      apply.disabled = true;
+      say(state, "reading_file", { name });
+      try {
+        const body = { file_id: dataset.file_id, options: optionsOf(fields) };
+        made = await (await postJson("datasets", body, stop.signal)).json();
+        dialog.close();
+      } catch (error) {
+        if (error.name === "AbortError") return;
+        apply.disabled = false;
+        state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
+      }
+    });
+    dialog.addEventListener("close", () => {
+      stop.abort();
+      resolve(made);
+    }, { once: true });
+  });
+}
+
+function optionsOf(fields) {
+  const options = {};
+  for (const { read } of fields) Object.assign(options, read());
+  return options;
+}
+
+/** Return the fields of the form: each an element, and a function that reads its options. */
+function fieldsOf({ report = {}, schema = [], source_type: type }) {
+  const set = report.options ?? {};
+  const columns = [...new Set([...schema.map((each) => each.name), ...Object.keys(set.types ?? {}),
+    ...(set.fill_down ?? []), ...Object.keys(set.split ?? {}), ...(set.unpivot?.columns ?? [])])].slice(0, MAX_COLUMNS);
+  const hasCells = type === "excel" || type === "csv";
+  const found = [];
+  if (report.sheets?.length > 1) {
+    const names = [[ALL, "load_sheets"], ...report.sheets.map((name) => [name, () => name])];
+    const [element, select] = choice("load_sheet", names, set.sheets ? ALL : set.sheet ?? report.sheet);
+    found.push({ element, read: () => (select.value === ALL ? { sheets: [ALL] } : { sheet: select.value }) });
+  }
+  if (report.tables?.length > 1) {
+    const all = report.tables.map((_, at) => at + 1);
+    const names = [["", "load_detected"], [ALL, "load_tables"], ...all.map((number, at) => [number, () => report.tables[at]])];
+    const [element, select] = choice("load_table", names, set.tables?.length > 1 ? ALL : set.tables?.[0] ?? "");
+    const chosen = () => (select.value === ALL ? all : [Number(select.value)]);
+    found.push({ element, read: () => (select.value ? { tables: chosen() } : {}) });
+  }
+  if (hasCells) {
+    for (const [name, least] of [["header_row", 0], ["header_rows", 1]]) {
+      const input = make("input", { type: "number", min: least, value: set[name] });
+      found.push({ element: labelled(`load_${name}`, input), read: () => (input.value ? { [name]: Number(input.value) } : {}) });
+    }
+    for (const name of ["drop_totals", "sections"]) {
+      const input = make("input", { type: "checkbox", checked: set[name] !== false });
+      const element = make("label", { class: "check" }, input, say(make("span"), `load_${name}`));
+      found.push({ element, read: () => (input.checked ? {} : { [name]: false }) });
+    }
+  }
+  if (columns.length) found.push(columnFields(columns, set, hasCells));
+  return found;
+}
+
+/** Return a table with a row for each column, and the options that name columns. */
+function columnFields(columns, set, hasCells) {
+  const heads = ["load_column", ...(hasCells ? ["load_type", "load_fill_down"] : []), "load_split", "load_unpivot"];
+  const rows = columns.map((column) => {
+    const boxes = { split: box(column, "load_split", column in (set.split ?? {})),
+      unpivot: box(column, "load_unpivot", set.unpivot?.columns?.includes(column)) };
+    if (hasCells) {
+      boxes.types = options([["", "load_detected"], ...kindNames(set.types?.[column])], set.types?.[column] ?? "");
+      say(boxes.types, () => `${column}: ${text("load_type")}`, {}, "aria-label");
+      boxes.fill_down = box(column, "load_fill_down", set.fill_down?.includes(column));
+    }
+    return { column, boxes };
+  });
+  const body = rows.map(({ column, boxes }) => make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, column)),
+    ...["types", "fill_down", "split", "unpivot"].filter((name) => boxes[name]).map((name) => make("td", {}, boxes[name]))));
+  const head = make("tr", {}, ...heads.map((key) => say(make("th", { scope: "col" }), key)));
+  const name = make("input", { value: set.unpivot?.name ?? "name", maxlength: 300, required: true });
+  const value = make("input", { value: set.unpivot?.value ?? "value", maxlength: 300, required: true });
+  const element = make("div", { class: "columns" },
+    make("div", { class: "scroll", tabindex: 0 }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body))),
+    labelled("load_unpivot_name", name), labelled("load_unpivot_value", value));
+  const chosen = (option) => rows.filter(({ boxes }) => boxes[option]?.checked).map(({ column }) => column);
+  const read = () => {
+    const types = rows.filter(({ boxes }) => boxes.types?.value).map(({ column, boxes }) => [column, boxes.types.value]);
+    const [filled, split, tall] = ["fill_down", "split", "unpivot"].map(chosen);
+    return {
+      ...(types.length && { types: Object.fromEntries(types) }),
+      ...(filled.length && { fill_down: filled }),
+      ...(split.length && { split: Object.fromEntries(split.map((column) => [column, set.split?.[column] ?? ""])) }),
+      ...(tall.length && { unpivot: { columns: tall, name: name.value, value: value.value } }),
+    };
+  };
+  return { element, read };
+}
+
+/** Return the names of the types, with `given` if it is another, such as a time with a zone. */
+function kindNames(given) {
+  const names = KINDS.map((kind) => [kind, `kind_${kind}`]);
+  return given && !KINDS.includes(given) ? [...names, [given, () => given]] : names;
+}
+
+function box(column, key, checked) {
+  const input = make("input", { type: "checkbox", checked: Boolean(checked) });
+  return say(input, () => `${column}: ${text(key)}`, {}, "aria-label");
+}
+
+function choice(key, names, value) {
+  const select = options(names, value);
+  return [labelled(key, select), select];
+}
+
+function options(names, value) {
+  const select = make("select", {}, ...names.map(([each, key]) => say(make("option", { value: each }), key)));
+  select.value = String(value);
+  return select;
+}
+
+function labelled(key, field) {
+  return make("label", { class: "field" }, say(make("span"), key), field);
+}
