@@ -60,10 +60,12 @@ function cellsText(value) {
   return Array.isArray(value) ? value.map(cellsText).join(", ") : typeof value === "number" ? numberText(value) : cellText(value);
 }
 
-/** One series has the page's own colour, and no legend, since the axis names it. */
+/** One series has the page's own colour, and no legend where the axis names it; the labels of a pie name its parts. */
 function plain(option, box) {
   const known = option.legend?.data ?? [];
-  if (known.length !== 1) return option;
+  if (option.series?.[0]?.type === "pie") return { ...option, legend: { ...option.legend, show: false } };
+  const named = [option.yAxis, option.xAxis].some((axis) => axis?.name === known[0]);
+  if (known.length !== 1 || !named) return option;
   const accent = getComputedStyle(box).outlineColor;
   return { ...option, color: [accent], legend: { ...option.legend, show: false }, grid: { ...option.grid, bottom: 36 } };
 }
