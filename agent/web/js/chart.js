@@ -76,7 +76,8 @@ function onScreen(option) {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   // Below a heatmap stand the name of its axis and its scale.
   const bottom = option.visualMap ? 90 : option.grid?.bottom;
-  const grid = option.grid && { ...option.grid, top: 36, left: 8, right: 24, bottom };
+  const right = option.xAxis?.type === "time" ? 48 : 24;
+  const grid = option.grid && { ...option.grid, top: 36, left: 8, right, bottom };
   const tooltip = option.tooltip && { ...option.tooltip, renderMode: "richText", confine: true };
   const xAxis = option.xAxis && { ...option.xAxis, nameLocation: "middle", nameGap: 28 };
   const yAxis = option.yAxis && { ...option.yAxis, nameLocation: option.yAxis.inverse ? "start" : "end" };
