@@ -1,7 +1,7 @@
 """States of both graphs. The keys are a public contract: users' code, HTTP clients and recorded traces use them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
@@ -138,6 +138,8 @@ class State(Input, total=False):
     """Number of those attempts that followed an error, including an objection of validation."""
     assumptions: list[str]
     """Assumptions of generation about the question."""
+    proposed_output_type: OutputType | None
+    """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
     tried_sql: list[str]
     """Statements refused by the guard or the database, in the form of `agent.sql.compare.canonical_sql`."""
     sql_was_repaired: bool
@@ -204,6 +206,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "sql_generate_count": 0,
         "sql_retry_count": 0,
         "assumptions": [],
+        "proposed_output_type": None,
         "tried_sql": [],
         "sql_was_repaired": False,
         "schema_was_read_again": False,
@@ -254,6 +257,8 @@ class Conclusion(TypedDict):
 
     answer: str
     result_ids: list[str]
+    output_type: NotRequired[OutputType | None]
+    """The output type that the model proposes."""
 
 
 class AnalystInput(TypedDict, total=False):

@@ -40,6 +40,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         None if is_low else roles.text_writer,
         max_rows=max_rows,
         requested=requested,
+        proposed=state.get("proposed_output_type"),
         sql=sql,
         summary=summarize_query(sql, source.catalog),
         charts=[chart] if chart else [],

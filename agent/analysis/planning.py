@@ -18,7 +18,7 @@ from agent.errors import CannotAnswer, SpecProblem, ToolCallInvalid
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
 from agent.llm.formats import function_schema
-from agent.llm.schemas import FINISH
+from agent.llm.schemas import FINISH, ProposedOutputType
 from agent.messages import language_of
 from agent.record.step import note
 from agent.schema.describe import one_line
@@ -40,6 +40,7 @@ class Finish(Arguments):
     result_ids: Annotated[list[str], Field(max_length=8)] = Field(
         [], description="The results that hold the answer, the main one first; left out: the last."
     )
+    output_type: ProposedOutputType = None
     cannot_answer: Annotated[str, Field(max_length=_MAX_REASON)] | None = Field(
         None, description="Why the data cannot answer the question."
     )
@@ -126,8 +127,9 @@ def _finish(arguments: Finish, state: AnalystState) -> ControlOutcome:
     claims = dict.fromkeys(f"{objection.claim}: {objection.reason}" for objection in objections)
     if claims:
         note(f"answer rejected, unsupported claims: {', '.join(dict.fromkeys(each.claim for each in objections))}")
+    conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type)
     problems = [SpecProblem("answer", text) for text in (*claims, *([_REMEDY] if claims else []))]
-    return ControlOutcome({"conclusion": Conclusion(answer=answer, result_ids=ids)}, tuple(problems))
+    return ControlOutcome({"conclusion": conclusion}, tuple(problems))
 
 
 _REMEDY = (

@@ -10,6 +10,7 @@ from agent.answers.narration import narrate
 from agent.answers.sentences import sentence_of
 from agent.answers.text import format_cell, format_value, markdown_table, without_tables
 from agent.charts.echarts import chart_of
+from agent.charts.wording import requested_form
 from agent.core.failure import error_info, full_text
 from agent.errors import CannotAnswer, InvalidOutputType
 from agent.grounding.evidence import NO_EVIDENCE, Evidence
@@ -43,6 +44,7 @@ def compose_answer(
     *,
     max_rows: int,
     requested: OutputType | None,
+    proposed: OutputType | None = None,
     sql: str,
     summary: QuerySummary,
     charts: Sequence[AnswerChart] = (),
@@ -59,9 +61,9 @@ def compose_answer(
     description of several values; its prompt contains the `instructions` of the operator. `draft` is a text already
     written by a model, which replaces that text, and `evidence` what a text may state besides the rows. Statistics of
     data are described in words without the model; `names` has the words for their tables. `requested` is the output
-    type the user asked for. `charts` are existing charts; without them a chart is derived from the main result. The
-    output contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER`, for the record and
-    the thread, do not.
+    type the user asked for, and `proposed` the one that the model of the statement returned. `charts` are existing
+    charts; without them a chart is derived from the main result. The output contains values of secret columns; the
+    model's prompt and the text under `LOGGED_ANSWER`, for the record and the thread, do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
@@ -69,8 +71,8 @@ def compose_answer(
     language = language_of(question)
     main = next(iter(results.values()))
     tables = [answer_table(name, result) for name, result in results.items()]
-    chart = charts[0] if charts else chart_of(main, question)
-    output_type = choose_output_type(question, main, requested, chart)
+    chart = charts[0] if charts else chart_of(main, question, keys=summary["keys"])
+    output_type = choose_output_type(question, main, requested, chart, proposed)
     if is_statistics(main):
         text = logged = description_of(results.values(), names or {}, language)
     else:
@@ -241,15 +243,6 @@ def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
     return f"{option['label']} ({render('preview_first', language, count=count, first=first)})"
 
 
-_ASKS_FOR_CHART = re.compile(
-    r"\b(chart|plot|graph|diagram|visuali[sz]e)\b|график|диаграмм|гистограмм|визуализ|图表|折线|柱状|饼图|画图|绘制",
-    re.IGNORECASE,
-)
-_ASKS_FOR_OTHER = re.compile(
-    r"\b(?:as|in) an? (?:table|list|number|text)\b|\bas (?:table|list|number|text)\b|"
-    r"\b(?:таблицей|списком|числом|текстом)\b|\bв виде (?:таблицы|списка|числа|текста)\b|表格|列表",
-    re.IGNORECASE,
-)
 _ASKS_FOR_WORDS = re.compile(
     r"\b(?:describe|explain|why|summari[sz]e|summary|in words)\b|"
     r"(?<!\w)(?:опиши|опишите|объясни\w*|поясни\w*|почему|расскажи\w*|словами)(?!\w)|描述|解释|说明|为什么|为何|总结|概述",
@@ -264,7 +257,7 @@ _ASKS_WHO = re.compile(
 _MAX_TEXT_ROWS = 20
 _REQUIREMENTS: dict[OutputType | None, str] = {
     "number": "the answer has to be one number: one row with one column of numbers",
-    "plot": "the answer has to be a chart: two rows at least, a column for the x axis and a column of numbers",
+    "plot": "the answer has to be a chart: two rows at least, and a column of numbers",
 }
 """Requirement of each output type on a result, as the model reads it; the other types accept any result."""
 
@@ -282,27 +275,31 @@ def output_type_problem(question: str, result: Result, requested: OutputType | N
 
 
 def choose_output_type(
-    question: str, result: Result, requested: OutputType | None, chart: AnswerChart | None
+    question: str,
+    result: Result,
+    requested: OutputType | None,
+    chart: AnswerChart | None,
+    proposed: OutputType | None = None,
 ) -> OutputType:
-    """Return `requested` if set; else `plot` if the question asks for a chart and there is one; else the natural type.
+    """Return `requested` if set; else `proposed`, the type that a model returned, if the rows allow it.
 
-    That of statistics of data, and of few rows that answer a question for persons, is a text.
+    Otherwise the type is `plot` if the question asks for a chart and there is one, and else the natural type. That of
+    statistics of data, and of few rows that answer a question for persons, is a text.
 
     Raises:
         InvalidOutputType: the result cannot have the requested type.
     """
-    if requested and requested not in _possible_types(result, chart):
+    possible = _possible_types(result, chart)
+    if requested and requested not in possible:
         raise InvalidOutputType(requested, _shape(result))
     if requested:
         return requested
-    # The last type named in the question counts: a rewritten follow-up may name an earlier one first.
-    chart_end, other_end = (
-        max((match.end() for match in pattern.finditer(question)), default=-1)
-        for pattern in (_ASKS_FOR_CHART, _ASKS_FOR_OTHER)
-    )
-    if chart and chart_end > other_end:
+    if proposed in possible:
+        return proposed
+    form = requested_form(question)
+    if chart and form == "chart":
         return "plot"
-    asks_who = other_end < 0 and _ASKS_WHO.search(question) and 0 < len(result["rows"]) <= _MAX_TEXT_ROWS
+    asks_who = form in {None, "chart"} and _ASKS_WHO.search(question) and 0 < len(result["rows"]) <= _MAX_TEXT_ROWS
     natural = _natural_type(result)
     return "string" if is_statistics(result) or (asks_who and natural == "dataframe") else natural
 
@@ -315,8 +312,9 @@ def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTa
     return chart if output_type == "plot" else table
 
 
-def _possible_types(result: Result, chart: AnswerChart | None) -> set[str]:
-    return {"string", "dataframe", _natural_type(result), *(["plot"] if chart else [])}
+def _possible_types(result: Result, chart: AnswerChart | None) -> set[OutputType]:
+    others: set[OutputType] = {"plot"} if chart else set()
+    return {"string", "dataframe", _natural_type(result)} | others
 
 
 def _natural_type(result: Result) -> OutputType:

@@ -496,8 +496,8 @@ def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     """Return the bins of the numbers in x as categories, and the number of rows in each as one series.
 
     Bins have equal widths of 1, 2 or 5 times a power of ten, about as many as the rules of Freedman and Diaconis
-    (1981) and Sturges (1926) give. A bin holds its lower bound, and the last one also its upper bound. Few different integers have
-    a bin each.
+    (1981) and Sturges (1926) give. A bin holds its lower bound, and the last one also its upper bound. Few different
+    integers have a bin each.
     """
     values = sorted(value for value in notes.numbers(result, spec, spec.x) if value is not None)
     without = len(result["rows"]) - len(values) - notes.left_out

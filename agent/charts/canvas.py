@@ -314,8 +314,8 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         _tick(axes, along, figure.data.categories, lettering)
     elif figure.data.axis == "time":
         positions = [at for series in figure.data.series for at in series.at]
-        axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))
-        axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))
+        axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))  # type: ignore[no-untyped-call]
     else:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain_value(value)))
     getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))

@@ -60,7 +60,12 @@ def option_of(figure: Figure) -> Option:
     title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}
     # Periods have no time zone; without this, ECharts shows them in that of the reader.
     clock = {"useUTC": True} if figure.data.axis == "time" else {}
-    return {"title": title, "color": list(COLOURS), **clock, **_WRITERS.get(figure.spec.chart_type, _lines)(figure)}
+    option = {"title": title, "color": list(COLOURS), **clock, **_WRITERS.get(figure.spec.chart_type, _lines)(figure)}
+    if "xAxis" in option:
+        # The defaults of ECharts cut long names off: at the right end of x, and centred above y.
+        option["xAxis"] |= {"nameLocation": "middle", "nameGap": 30}
+        option["yAxis"] |= {"nameTextStyle": {"align": "left"}}
+    return option
 
 
 def _tooltip(trigger: str) -> Option:

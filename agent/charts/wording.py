@@ -84,29 +84,31 @@ _SPLIT = r"(?:by|per|over|vs\.?|versus|against|across|for|in|from|of|since|betwe
 _START = r"(?:^|[.,;:!?—–-]\s*|\b(?:please|and|then|you|now|also|let's|to|just|me|kindly|i want to|help)\s+)"
 
 _NOT_CHARTS = _pattern(
-    # plots and graphs that are data
-    r"\bplots?\s+(?:of\s+)?(?:(?:the|this|each|every|a|any|which|vacant|empty|arable|agricultural)\s+)?(?:land|ground|soil|"
-    r"cemetery|movies?|films?|books?|novels?|stor(?:y|ies)|series|episodes?|garden|field)\b",
-    r"\b(?:land|building|burial|garden|grave|cemetery|test|trial|field|experimental|sample|movie|film|main|sub)[- ]?plots?\b",
-    r"\bplots?\s+(?:sizes?|numbers?|owners?|holders?|boundar\w+|ids?|codes?|types?|twists?|summar\w+|lines?|areas?\b(?! (?:by|per|over|vs)))\b",
+    # Plots, graphs and charts that are data
+    r"\bplots?\s+(?:of\s+)?(?:(?:the|this|each|every|a|any|which|vacant|empty|arable|agricultural)\s+)?"
+    r"(?:land|ground|soil|cemetery|movies?|films?|books?|novels?|stor(?:y|ies)|series|episodes?|garden|field)\b",
+    r"\b(?:land|building|burial|garden|grave|cemetery|test|trial|field|experimental|sample|movie|film|main|sub)"
+    r"[- ]?plots?\b",
+    r"\bplots?\s+(?:sizes?|numbers?|owners?|holders?|boundar\w+|ids?|codes?|types?|twists?|summar\w+|lines?)\b",
+    r"\bplots?\s+areas?\b(?! (?:by|per|over|vs))",
     r"\b(?:knowledge|social|property|directed|undirected|dependency|call|scene|citation)\s+graphs?\b",
-    r"\bgraph\s+(?:data ?bases?|dbs?|db|stores?|theory|nodes?|edges?|neural|apis?|networks?|algorithms?|quer(?:y|ies)|engines?|"
-    r"vendors?|ids?|names?|models?|types?|processing|analytics|technolog\w+)\b",
+    r"\bgraph\s+(?:data ?bases?|dbs?|stores?|theory|nodes?|edges?|neural|apis?|networks?|algorithms?|quer(?:y|ies)|"
+    r"engines?|vendors?|ids?|names?|models?|types?|processing|analytics|technolog\w+)\b",
     r"\bcharts?\s+of\s+accounts?\b",
     r"\b(?:music|top|billboard|singles?|albums?|hit|pop|natal|birth|eye|flip)[- ]?charts?\b",
     r"\bchart\s+(?:positions?|ids?|names?|toppers?|numbers?|codes?|entr(?:y|ies)|ranks?|rankings?|types?|weeks?)\b",
     r"\bchart-topp\w+",
     r"\bcharts? of (?:each|every|all) (?:dashboards?|reports?|patients?)\b",
     r"\b(?:prize|lucky|lottery|goalless|scoreless)\s+draws?\b",
-    r"\bdraws?\s+(?:dates?|numbers?|ids?|results?|times?|conclusions?|a conclusion|attention|lots?|comparisons?|inferences?|"
-    r"up\b|from\b|on\b|\d+\b|(?:a |the )?(?:random|sample|winners?|cards?|tables?|lists?))",
+    r"\bdraws?\s+(?:dates?|numbers?|ids?|results?|times?|conclusions?|a conclusion|attention|lots?|comparisons?|"
+    r"inferences?|up\b|from\b|on\b|\d+\b|(?:a |the )?(?:random|sample|winners?|cards?|tables?|lists?))",
     # Russian: schedules
-    r"график\w*\s+(?:работ|отпуск|платеж|плат[её]ж|дежурств|поставок|погашени|смен|движени|заняти|трениров|при[её]м|выплат|"
-    r"обслуживани|обучени|отгрузок|ремонт|уборк|публикаци|выход|приём|релиз|мероприяти)\w*",
-    r"(?:по|вне|сменн\w*|гибк\w*|рабоч\w*|скользящ\w*|свободн\w*|плавающ\w*)\s+график\w*",
+    r"график\w*\s+(?:работ|отпуск|плат[её]ж|дежурств|поставок|погашени|смен|движени|заняти|трениров|при[её]м|выплат|"
+    r"обслуживани|обучени|отгрузок|ремонт|уборк|публикаци|выход|релиз|мероприяти)\w*",
+    r"(?<!\w)(?:по|вне|сменн\w*|гибк\w*|рабоч\w*|скользящ\w*|свободн\w*|плавающ\w*)\s+график\w*",
     r"график\w*\s+\d+\s*/\s*\d+",
     # Chinese: books, maps, pictures, paintings
-    r"图书|地图|图片|图像|图库|图案|图纸|图号|图标|图数据库|图谱|版图|企图|意图|试图|蓝图|插图|图画|图腾|图文|图灵|图章|图层|截图|绘图员|绘图师|制图员|制图师",
+    r"图书|地图|图片|图像|图库|图案|图纸|图号|图标|图数据库|图谱|版图|企图|意图|试图|蓝图|插图|图画|图腾|图文|图灵|图章|图层|截图|[绘制]图[员师]",
     r"[油漫动国绘书字刻版壁名计策幅副]画",
     r"画(?:家|作|廊|像|册|展|师|面|室|质|院|框|布|笔|派|坛|风|幅|出自|出售|出版|出口|出现)",
     r"绘制(?:的|者|于|日期|时间|人|员)",
@@ -114,9 +116,10 @@ _NOT_CHARTS = _pattern(
 )
 _REFUSED = _pattern(
     r"\b(?:no|not|without|don't|do not|never|instead of|rather than|skip|omit)\b(?:\s+\w+){0,3}?\s+"
-    r"(?:charts?|graphs?|plots?|diagrams?|histograms?|draw|visuali[sz]\w+|tables?|lists?)\b",
-    r"\bnon-graphical\b",
-    r"(?:не|без|вместо|никаких)\s+(?:\w+\s+){0,3}?(?:график|диаграмм|гистограмм|рису|строй|визуализ|таблиц|спис)\w*",
+    r"(?:charts?|graphs?|plots?|diagrams?|histograms?|draw|visuali[sz]\w+|tables?|lists?)\b"
+    r"(?:\s+(?:an?\s+|the\s+|any\s+)?(?:\w+\s+)?(?:charts?|graphs?|plots?|diagrams?|histograms?)\b)?",
+    r"(?<!\w)(?:не|без|вместо|никаких)\s+(?:\w+\s+){0,3}?(?:график|диаграмм|гистограмм|рису|строй|визуализ|таблиц|спис)\w*"
+    r"(?:\s+(?:\w+\s+)?(?:график|диаграмм|гистограмм)\w*)?",
     r"(?:不要|不用|无需|不需要|别|不必|而不是|而非|不是|没有|不带|不)(?:再)?(?:给我|用|以|画|做|生成|显示|任何|绘制|出)*"
     r"(?:\w{0,3}图表?|可视化|表格|列表|画图|绘图|画)",
 )
@@ -128,8 +131,8 @@ _FORMS: dict[Kind, tuple[re.Pattern[str], ...]] = {
             rf"\b{_MAKE}\s+(?:me |us )?(?:a|an)\s+(?:[\w-]+\s+){{0,3}}?plot\b{_AFTER}",
             rf"\b(?:draw|make|create|build|generate|produce|render|sketch|prepare)\s+(?:[\w-]+\s+){{0,4}}?{_NOUN}\b{_AFTER}",
             rf"\b(?:show|display|give|present)\s+(?:me\s+|us\s+)?(?:[\w-]+\s+){{0,2}}?(?:charts?|diagrams?)\b{_AFTER}",
-            r"\b(?:as|in|on|with|into|using|via)\s+(?:an?\s+|the\s+)?(?:[\w-]+\s+){0,2}?(?:chart|graph|diagram)s?\b"
-            + _AFTER,
+            rf"\b(?:as|in|on|with|into|using|via)\s+(?:an?|the)\s+(?:[\w-]+\s+){{0,2}}?(?:chart|graph|diagram)\b{_AFTER}",
+            rf"\b(?:as|in|on|with|into|using|via)\s+(?!the\b)(?:[\w-]+\s+){{0,2}}?(?:chart|graph|diagram)s?\b{_AFTER}",
             r"\bas\s+(?:an?\s+)?(?:[\w-]+\s+){0,2}?plots?\b",
             r"\bin\s+(?:an?\s+)(?:[\w-]+\s+){0,2}?plot\b",
             r"\b(?:in|as)\s+(?:chart|graph|graphical|visual)\s+form\b|\bgraphically\b",
@@ -169,7 +172,8 @@ _FORMS: dict[Kind, tuple[re.Pattern[str], ...]] = {
     "table": (
         _pattern(
             r"\b(?:as|in) an? (?:\w+ )?(?:table|list)\b|\bas (?:table|list)\b|\bdraw (?:a |the )?table\b",
-            r"(?<!\w)(?:таблицей|списком)(?!\w)|в виде (?:таблицы|списка)|(?:нарисуй|построй|сделай)(?:те)? (?:\w+ )?таблицу",
+            r"(?<!\w)(?:таблицей|списком)(?!\w)|в виде (?:таблицы|списка)",
+            r"(?<!\w)(?:нарисуй|построй|сделай)(?:те)? (?:\w+ )?таблицу",
             r"表格|列表",
         ),
     ),
@@ -192,9 +196,10 @@ _TYPES: tuple[tuple[ChartType, re.Pattern[str]], ...] = (
     (
         "line",
         _pattern(
-            rf"\b(?:multi-?)?lines?{_CHART}|\bas (?:an? )?lines?\b|\b(?:draw|plot|show) (?:me )?(?:an? |the )?lines?\b|\bcurve\b",
+            rf"\b(?:multi-?)?lines?{_CHART}|\bas (?:an? )?lines?\b|\bcurve\b",
+            r"\b(?:draw|plot|show) (?:me )?(?:an? |the )?lines?\b",
             r"линейн\w+ (?:диаграмм|график)|(?<!\w)(?:лини[юяией]+|крив(?:ую|ая|ой))(?!\w)",
-            r"折线|线图|曲线|趋势图|走势图|画线|条线",
+            r"折线|(?<!箱)线图|曲线|趋势图|走势图|画线|条线",
         ),
     ),
     (

@@ -124,7 +124,7 @@ class StandardSqlWriter:
             repaired.sql if repaired else sql,
             repaired.description if repaired else "",
             alternatives=answer if answer.alternatives else None,
-            changes={**changes, "assumptions": answer.assumptions},
+            changes={**changes, "assumptions": answer.assumptions, "proposed_output_type": answer.output_type},
         )
 
 

@@ -23,7 +23,8 @@ _LIST_HEADING = "All tables with the names of their columns (-> references, ~> p
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"
 _OUTPUT_TYPE_HINTS = {
     "number": "The answer has to be one number: one row with one column.",
-    "plot": "The answer will be a chart: first the column for the x axis, then the measures, in order.",
+    "plot": "The answer will be a chart: first the column for the x axis, then a column that splits it into series, if "
+    "any, then the measures, in order.",
 }
 
 

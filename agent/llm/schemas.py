@@ -6,12 +6,13 @@ Docstrings and descriptions are part of the prompts.
 
 import json
 import re
-from typing import Any, ClassVar, Literal, get_origin
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agent.llm.json_text import json_text_of
+from agent.types import OutputType
 
 _OTHER_NAMES = {
     "sql": ("query", "sql_query", "sqlquery", "statement", "sql_statement"),
@@ -86,6 +87,21 @@ class ReadingOption(Lenient):
 AmbiguityType = Literal["AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue"]
 
 
+def _known_output_type(value: Any) -> Any:
+    """Return a common name of an output type as that of the project, and None for any other value."""
+    name = value.strip().lower() if isinstance(value, str) else ""
+    name = {"chart": "plot", "graph": "plot", "table": "dataframe", "text": "string"}.get(name, name)
+    return name if name in get_args(OutputType) else None
+
+
+ProposedOutputType = Annotated[
+    OutputType | None,
+    BeforeValidator(_known_output_type),
+    Field(description="plot if a chart is asked for, dataframe for rows, number or string for one value or a text"),
+]
+"""The form of the answer that a model proposes; a value that is no output type counts as none."""
+
+
 class GeneratedSQL(Lenient):
     """A statement that answers the question, or alternatives where the task allows them."""
 
@@ -98,6 +114,7 @@ class GeneratedSQL(Lenient):
     assumptions: list[str] = Field(
         default_factory=list, description="what was assumed where the question leaves it open"
     )
+    output_type: ProposedOutputType = None
     off_topic: bool = Field(False, description="true when the tables cannot answer the question at all")
     reason: str = Field("", description="when off_topic: what the tables lack, one sentence in the question's language")
     alternatives: list[ReadingOption] = Field(

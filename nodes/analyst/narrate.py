@@ -27,6 +27,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         services.roles.text_writer,
         max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
+        proposed=conclusion.get("output_type"),
         sql=main["sql"],
         summary=main["summary"],
         charts=[drawing["chart"] for drawing in state["drawn"]],

@@ -73,6 +73,24 @@ def test_chart_is_chosen_where_the_question_asks_for_one(scripted: Scripted, que
     ]
 
 
+def test_the_form_that_the_model_returns_is_used_where_the_rows_allow_it(scripted: Scripted) -> None:
+    cases = [
+        ("Orders by status", BY_STATUS, "plot", "plot"),
+        ("Orders by status", BY_STATUS, "chart", "plot"),
+        ("Plot the orders by status", BY_STATUS, "dataframe", "dataframe"),
+        ("Plot the orders by status", BY_STATUS, None, "plot"),
+        ("Plot the orders by status", BY_STATUS, "picture", "plot"),
+        ("Orders by status", BY_STATUS, "number", "dataframe"),
+        ("How many?", ONE_NUMBER, "plot", "number"),
+        ("How many?", ONE_NUMBER, "number", "number"),
+        ("Graph databases by status", BY_STATUS, None, "dataframe"),
+    ]
+    for question, sql, returned, form in cases:
+        output = scripted({"GeneratedSQL": [{"sql": sql, "output_type": returned}]}).ask(question)
+        assert output["output_type"] == form, (question, returned)
+        assert bool(output["charts"]) is (form == "plot")
+
+
 def test_chart_that_is_asked_for_and_impossible_leaves_the_natural_form(scripted: Scripted) -> None:
     assert ask(scripted, ONE_NUMBER, "Plot the number of orders")["output_type"] == "number"
 

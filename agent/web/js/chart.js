@@ -60,10 +60,12 @@ function cellsText(value) {
   return Array.isArray(value) ? value.map(cellsText).join(", ") : typeof value === "number" ? numberText(value) : cellText(value);
 }
 
-/** One series has the page's own colour, and no legend, since the axis names it. */
+/** One series has the page's own colour, and no legend where the axis names it; the labels of a pie name its parts. */
 function plain(option, box) {
   const known = option.legend?.data ?? [];
-  if (known.length !== 1) return option;
+  if (option.series?.[0]?.type === "pie") return { ...option, legend: { ...option.legend, show: false } };
+  const named = [option.yAxis, option.xAxis].some((axis) => axis?.name === known[0]);
+  if (known.length !== 1 || !named) return option;
   const accent = getComputedStyle(box).outlineColor;
   return { ...option, color: [accent], legend: { ...option.legend, show: false }, grid: { ...option.grid, bottom: 36 } };
 }
@@ -74,7 +76,8 @@ function onScreen(option) {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   // Below a heatmap stand the name of its axis and its scale.
   const bottom = option.visualMap ? 90 : option.grid?.bottom;
-  const grid = option.grid && { ...option.grid, top: 36, left: 8, right: 24, bottom };
+  const right = option.xAxis?.type === "time" ? 48 : 24;
+  const grid = option.grid && { ...option.grid, top: 36, left: 8, right, bottom };
   const tooltip = option.tooltip && { ...option.tooltip, renderMode: "richText", confine: true };
   const xAxis = option.xAxis && { ...option.xAxis, nameLocation: "middle", nameGap: 28 };
   const yAxis = option.yAxis && { ...option.yAxis, nameLocation: option.yAxis.inverse ? "start" : "end" };

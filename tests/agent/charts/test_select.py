@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Which chart a result has: golden rows of shapes, requests, and what is drawn."""
 
 from typing import Any, NamedTuple
@@ -43,7 +44,7 @@ def numbers(columns: dict[str, str], count: int) -> Result:
     return result(columns, *(tuple((at * 37 + to * 11) % 101 / 4 for to in range(len(columns))) for at in range(count)))
 
 
-S, I, F, D, T = "string", "integer", "float", "date", "datetime"
+S, N, F, D, T = "string", "integer", "float", "date", "datetime"
 CV, CN = "category × value", "value × value"
 TIME = "time × value"
 CC = "category × category"
@@ -51,79 +52,79 @@ HV = "value × category"
 
 SHAPES = [
     # One dimension
-    Shape("categories", table({"city": S, "sales": I}, REGIONS), "", ("bar", 1, 4, CV)),
-    Shape("many categories", table({"product": S, "sales": I}, MANY), "", ("bar", 1, 250, CV)),
-    Shape("booleans", table({"active": "boolean", "customers": I}, [True, False]), "", ("bar", 1, 2, CV)),
-    Shape("empty category", table({"city": S, "sales": I}, ["Rome", None, "Oslo"]), "", ("bar", 1, 3, CV)),
-    Shape("measure first", result({"sales": I, "city": S}, (1, "a"), (2, "b")), "", ("bar", 1, 2, CV)),
-    Shape("two measures", table({"city": S, "sales": I, "cost": I}, REGIONS, 2), "", ("bar", 2, 4, CV)),
-    Shape("key and name", result({"city_id": I, "city": S, "n": I}, (7, "a", 1), (9, "b", 2)), "", ("bar", 1, 2, CV)),
-    Shape("only a key", table({"store_id": I, "sales": F}, [101, 205, 307]), "", ("bar", 1, 3, CV)),
-    Shape("years", table({"year": I, "sales": I}, [2021, 2022, 2023]), "", ("line", 1, 3, CV)),
-    Shape("years with a gap", table({"year": I, "sales": I}, [2019, 2020, 2022, 2023]), "", ("line", 1, 5, CV)),
-    Shape("years far apart", table({"year": I, "sales": I}, [1900, 1901, 1950, 2023]), "", ("line", 1, 4, TIME)),
-    Shape("months", table({"month": S, "sales": I}, MONTHS), "", ("line", 1, 12, CV)),
-    Shape("months with gaps", table({"month": S, "sales": I}, MONTHS[:4] + MONTHS[6:]), "", ("line", 1, 12, CV)),
-    Shape("months unordered", table({"month": S, "sales": I}, MONTHS[::-1]), "", ("line", 1, 12, CV)),
-    Shape("quarters", table({"q": S, "sales": I}, ["2023-Q3", "2023-Q4", "2024-Q2"]), "", ("line", 1, 4, CV)),
-    Shape("weeks", table({"w": S, "n": I}, ["2024-W01", "2024-W02", "2024-W04"]), "", ("line", 1, 4, CV)),
-    Shape("days", table({"day": D, "sales": I}, DAYS[:10] + DAYS[12:]), "", ("line", 1, 30, CV)),
-    Shape("mondays", table({"d": D, "n": I}, ["2024-01-01", "2024-01-08", "2024-01-22"]), "", ("line", 1, 4, CV)),
+    Shape("categories", table({"city": S, "sales": N}, REGIONS), "", ("bar", 1, 4, CV)),
+    Shape("many categories", table({"product": S, "sales": N}, MANY), "", ("bar", 1, 250, CV)),
+    Shape("booleans", table({"active": "boolean", "customers": N}, [True, False]), "", ("bar", 1, 2, CV)),
+    Shape("empty category", table({"city": S, "sales": N}, ["Rome", None, "Oslo"]), "", ("bar", 1, 3, CV)),
+    Shape("measure first", result({"sales": N, "city": S}, (1, "a"), (2, "b")), "", ("bar", 1, 2, CV)),
+    Shape("two measures", table({"city": S, "sales": N, "cost": N}, REGIONS, 2), "", ("bar", 2, 4, CV)),
+    Shape("key and name", result({"city_id": N, "city": S, "n": N}, (7, "a", 1), (9, "b", 2)), "", ("bar", 1, 2, CV)),
+    Shape("only a key", table({"store_id": N, "sales": F}, [101, 205, 307]), "", ("bar", 1, 3, CV)),
+    Shape("years", table({"year": N, "sales": N}, [2021, 2022, 2023]), "", ("line", 1, 3, CV)),
+    Shape("years with a gap", table({"year": N, "sales": N}, [2019, 2020, 2022, 2023]), "", ("line", 1, 5, CV)),
+    Shape("years far apart", table({"year": N, "sales": N}, [1900, 1901, 1950, 2023]), "", ("line", 1, 4, TIME)),
+    Shape("months", table({"month": S, "sales": N}, MONTHS), "", ("line", 1, 12, CV)),
+    Shape("months with gaps", table({"month": S, "sales": N}, MONTHS[:4] + MONTHS[6:]), "", ("line", 1, 12, CV)),
+    Shape("months unordered", table({"month": S, "sales": N}, MONTHS[::-1]), "", ("line", 1, 12, CV)),
+    Shape("quarters", table({"q": S, "sales": N}, ["2023-Q3", "2023-Q4", "2024-Q2"]), "", ("line", 1, 4, CV)),
+    Shape("weeks", table({"w": S, "n": N}, ["2024-W01", "2024-W02", "2024-W04"]), "", ("line", 1, 4, CV)),
+    Shape("days", table({"day": D, "sales": N}, DAYS[:10] + DAYS[12:]), "", ("line", 1, 30, CV)),
+    Shape("mondays", table({"d": D, "n": N}, ["2024-01-01", "2024-01-08", "2024-01-22"]), "", ("line", 1, 4, CV)),
     Shape(
-        "truncated to months", table({"m": T, "n": I}, [f"{month}-01T00:00:00" for month in MONTHS]), "",
+        "truncated to months", table({"m": T, "n": N}, [f"{month}-01T00:00:00" for month in MONTHS]), "",
         ("line", 1, 12, CV),
     ),
-    Shape("uneven dates", table({"d": D, "n": I}, ["2019-03-04", "2020-01-19", "2023-05-05"]), "", ("line", 1, 3, TIME)),
+    Shape("uneven dates", table({"d": D, "n": N}, ["2019-03-04", "2020-01-19", "2023-05-05"]), "", ("line", 1, 3, TIME)),
     Shape(
-        "hours", table({"at": T, "n": I}, [f"2024-01-01T{hour:02}:00:00" for hour in (0, 1, 2, 4)]), "",
+        "hours", table({"at": T, "n": N}, [f"2024-01-01T{hour:02}:00:00" for hour in (0, 1, 2, 4)]), "",
         ("line", 1, 5, CV),
     ),
-    Shape("month numbers", table({"month": I, "sales": I}, range(1, 13)), "", ("bar", 1, 12, CV)),
-    Shape("month names", table({"month": S, "sales": I}, ["Jan", "Feb", "Mar"]), "", ("bar", 1, 3, CV)),
-    Shape("weekdays, trend", table({"weekday": S, "n": I}, ["Wed", "Mon", "Tue"]), "trend", ("line", 1, 3, CV)),
+    Shape("month numbers", table({"month": N, "sales": N}, range(1, 13)), "", ("bar", 1, 12, CV)),
+    Shape("month names", table({"month": S, "sales": N}, ["Jan", "Feb", "Mar"]), "", ("bar", 1, 3, CV)),
+    Shape("weekdays, trend", table({"weekday": S, "n": N}, ["Wed", "Mon", "Tue"]), "trend", ("line", 1, 3, CV)),
     Shape(
-        "year and month", result({"year": I, "month": I, "n": I}, *((y, m, m) for y in (2023, 2024) for m in range(1, 13))),
+        "year and month", result({"year": N, "month": N, "n": N}, *((y, m, m) for y in (2023, 2024) for m in range(1, 13))),
         "", ("line", 1, 24, CV),
     ),
     Shape(
         "year, quarter, region",
-        result({"year": I, "quarter": I, "region": S, "n": I},
+        result({"year": N, "quarter": N, "region": S, "n": N},
                *((y, q, r, q) for y in (2023, 2024) for q in range(1, 5) for r in REGIONS)),
         "", ("line", 4, 8, CV),
     ),
-    Shape("constant year", result({"year": I, "city": S, "n": I}, (2024, "a", 1), (2024, "b", 2)), "", ("bar", 1, 2, CV)),
+    Shape("constant year", result({"year": N, "city": S, "n": N}, (2024, "a", 1), (2024, "b", 2)), "", ("bar", 1, 2, CV)),
     # Two dimensions
-    Shape("month and region", grid({"month": S, "region": S, "sales": I}, MONTHS, REGIONS), "", ("line", 4, 12, CV)),
-    Shape("region and month", grid({"region": S, "month": S, "sales": I}, REGIONS, MONTHS), "", ("line", 4, 12, CV)),
+    Shape("month and region", grid({"month": S, "region": S, "sales": N}, MONTHS, REGIONS), "", ("line", 4, 12, CV)),
+    Shape("region and month", grid({"region": S, "month": S, "sales": N}, REGIONS, MONTHS), "", ("line", 4, 12, CV)),
     Shape(
         "36 months, 5 regions, stacked",
-        grid({"m": S, "r": S, "n": I}, [f"{y}-{m[5:]}" for y in (2022, 2023, 2024) for m in MONTHS], [*REGIONS, "Z"]),
+        grid({"m": S, "r": S, "n": N}, [f"{y}-{m[5:]}" for y in (2022, 2023, 2024) for m in MONTHS], [*REGIONS, "Z"]),
         "stacked bar chart", ("bar", 5, 36, CV),
     ),
-    Shape("stacked area", grid({"month": S, "r": S, "n": I}, MONTHS, REGIONS), "stacked area chart", ("area", 4, 12, CV)),
-    Shape("two categories", grid({"city": S, "kind": S, "n": I}, CITIES[:6], "abc"), "", ("bar", 3, 6, CV)),
-    Shape("few by many", grid({"kind": S, "city": S, "n": I}, "abc", CITIES), "", ("bar", 3, 30, CV)),
-    Shape("many by many", grid({"a": S, "b": S, "n": I}, CITIES, CITIES), "", ("heatmap", 30, 30, CC)),
-    Shape("weekday and hour", grid({"weekday": I, "hour": I, "n": I}, range(1, 8), range(24)), "", ("heatmap", 24, 7, CC)),
-    Shape("two of which one is enough", result({"region": S, "boss": S, "n": I}, ("a", "x", 1), ("b", "y", 2)), "", ("bar", 1, 2, CV)),
-    Shape("missing pairs", result({"x": S, "s": S, "n": I}, ("a", "u", 1), ("a", "v", 2), ("b", "u", 3)), "", ("bar", 2, 2, CV)),
-    Shape("two dimensions, two measures", grid({"m": S, "r": S, "n": I, "c": I}, MONTHS, "ab", 2), "", ("line", 4, 12, CV)),
-    Shape("too many series of measures", grid({"m": S, "r": S, "n": I, "c": I}, MONTHS, CITIES[:8], 2), "", ("line", 8, 12, CV)),
+    Shape("stacked area", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), "stacked area chart", ("area", 4, 12, CV)),
+    Shape("two categories", grid({"city": S, "kind": S, "n": N}, CITIES[:6], "abc"), "", ("bar", 3, 6, CV)),
+    Shape("few by many", grid({"kind": S, "city": S, "n": N}, "abc", CITIES), "", ("bar", 3, 30, CV)),
+    Shape("many by many", grid({"a": S, "b": S, "n": N}, CITIES, CITIES), "", ("heatmap", 30, 30, CC)),
+    Shape("weekday and hour", grid({"weekday": N, "hour": N, "n": N}, range(1, 8), range(24)), "", ("heatmap", 24, 7, CC)),
+    Shape("two of which one is enough", result({"region": S, "boss": S, "n": N}, ("a", "x", 1), ("b", "y", 2)), "", ("bar", 1, 2, CV)),
+    Shape("missing pairs", result({"x": S, "s": S, "n": N}, ("a", "u", 1), ("a", "v", 2), ("b", "u", 3)), "", ("bar", 2, 2, CV)),
+    Shape("two dimensions, two measures", grid({"m": S, "r": S, "n": N, "c": N}, MONTHS, "ab", 2), "", ("line", 4, 12, CV)),
+    Shape("too many series of measures", grid({"m": S, "r": S, "n": N, "c": N}, MONTHS, CITIES[:8], 2), "", ("line", 8, 12, CV)),
     Shape(
         "three dimensions",
-        result({"m": S, "r": S, "k": S, "n": I}, *((m, r, k, 1) for m in MONTHS for r in "ab" for k in "xy")),
+        result({"m": S, "r": S, "k": S, "n": N}, *((m, r, k, 1) for m in MONTHS for r in "ab" for k in "xy")),
         "", ("line", 4, 12, CV),
     ),
-    Shape("fifteen series", grid({"m": S, "city": S, "n": I}, MONTHS, CITIES[:15]), "", ("line", 12, 12, CV)),
-    Shape("stacked categories", grid({"city": S, "kind": S, "n": I}, CITIES, "abcdef"), "stacked bars", ("bar", 6, 30, CV)),
-    Shape("horizontal", grid({"city": S, "kind": S, "n": I}, REGIONS, "ab"), "horizontal bar chart", ("bar", 2, 4, HV)),
+    Shape("fifteen series", grid({"m": S, "city": S, "n": N}, MONTHS, CITIES[:15]), "", ("line", 12, 12, CV)),
+    Shape("stacked categories", grid({"city": S, "kind": S, "n": N}, CITIES, "abcdef"), "stacked bars", ("bar", 6, 30, CV)),
+    Shape("horizontal", grid({"city": S, "kind": S, "n": N}, REGIONS, "ab"), "horizontal bar chart", ("bar", 2, 4, HV)),
     # No dimension
     Shape("one measure", numbers({"price": F}, 200), "", ("histogram", 1, 13, CV)),
-    Shape("few integers", result({"rating": I}, *((at % 5 + 1,) for at in range(50))), "histogram", ("histogram", 1, 5, CV)),
+    Shape("few integers", result({"rating": N}, *((at % 5 + 1,) for at in range(50))), "histogram", ("histogram", 1, 5, CV)),
     Shape("two measures alone", numbers({"price": F, "weight": F}, 100), "", ("scatter", 1, 100, CN)),
     Shape("three measures alone", numbers({"a": F, "b": F, "c": F}, 50), "", ("scatter", 2, 50, CN)),
-    Shape("number and count", result({"age": I, "count": I}, (20, 5), (21, 7), (25, 1)), "", ("bar", 1, 3, CV)),
-    Shape("one row of measures", result({"online": I, "shop": I}, (10, 20)), "", ("bar", 1, 2, CV)),
+    Shape("number and count", result({"age": N, "count": N}, (20, 5), (21, 7), (25, 1)), "", ("bar", 1, 3, CV)),
+    Shape("one row of measures", result({"online": N, "shop": N}, (10, 20)), "", ("bar", 1, 2, CV)),
     # Raw rows
     Shape("values by category", result({"r": S, "v": F}, *((REGIONS[at % 4], at / 3) for at in range(40))), "", ("box", 4, 4, CV)),
     Shape("values over time", result({"d": D, "v": F}, *((DAYS[at % 3], at / 3) for at in range(40))), "", ("box", 3, 3, CV)),
@@ -133,33 +134,33 @@ SHAPES = [
         result({"k": S, "a": F, "b": F}, *(("xyz"[at % 3], at / 7, at / 3) for at in range(60))), "", ("scatter", 3, 60, CN),
     ),
     # Requested types
-    Shape("pie", table({"city": S, "sales": I}, REGIONS), "pie chart", ("pie", 1, 4, "none")),
-    Shape("pie of many", table({"city": S, "sales": I}, CITIES), "饼图", ("pie", 1, 7, "none")),
-    Shape("pie of months", table({"month": S, "sales": I}, MONTHS[:5]), "круговая диаграмма", ("pie", 1, 5, "none")),
-    Shape("pie of losses", result({"city": S, "n": I}, ("a", -1), ("b", 2)), "pie chart", ("bar", 1, 2, CV)),
-    Shape("pie of two dimensions", grid({"a": S, "b": S, "n": I}, "ab", "xy"), "pie chart", ("bar", 2, 2, CV)),
-    Shape("bars of months", table({"month": S, "sales": I}, MONTHS), "bar chart", ("bar", 1, 12, CV)),
-    Shape("bars of months with a gap", table({"month": S, "n": I}, MONTHS[:3] + MONTHS[4:]), "柱状图", ("bar", 1, 12, CV)),
-    Shape("line of categories", table({"city": S, "sales": I}, REGIONS), "折线图", ("line", 1, 4, CV)),
+    Shape("pie", table({"city": S, "sales": N}, REGIONS), "pie chart", ("pie", 1, 4, "none")),
+    Shape("pie of many", table({"city": S, "sales": N}, CITIES), "饼图", ("pie", 1, 7, "none")),
+    Shape("pie of months", table({"month": S, "sales": N}, MONTHS[:5]), "круговая диаграмма", ("pie", 1, 5, "none")),
+    Shape("pie of losses", result({"city": S, "n": N}, ("a", -1), ("b", 2)), "pie chart", ("bar", 1, 2, CV)),
+    Shape("pie of two dimensions", grid({"a": S, "b": S, "n": N}, "ab", "xy"), "pie chart", ("bar", 2, 2, CV)),
+    Shape("bars of months", table({"month": S, "sales": N}, MONTHS), "bar chart", ("bar", 1, 12, CV)),
+    Shape("bars of months with a gap", table({"month": S, "n": N}, MONTHS[:3] + MONTHS[4:]), "柱状图", ("bar", 1, 12, CV)),
+    Shape("line of categories", table({"city": S, "sales": N}, REGIONS), "折线图", ("line", 1, 4, CV)),
     Shape("line of numbers", numbers({"price": F, "demand": F}, 20), "line chart", ("line", 1, 20, CN)),
-    Shape("area", table({"month": S, "sales": I}, MONTHS), "area chart", ("area", 1, 12, CV)),
-    Shape("scatter of named rows", table({"city": S, "a": I, "b": I}, CITIES, 2), "scatter plot", ("scatter", 1, 30, CN)),
-    Shape("correlation", table({"city": S, "a": I, "b": I}, CITIES, 2), "correlation of a and b", ("scatter", 1, 30, CN)),
-    Shape("scatter over time", table({"d": D, "n": I}, DAYS), "散点图", ("scatter", 1, 30, TIME)),
-    Shape("scatter of categories", table({"city": S, "n": I}, REGIONS), "точечный график", ("scatter", 1, 4, CV)),
-    Shape("heatmap", grid({"month": S, "r": S, "n": I}, MONTHS, REGIONS), "heat map", ("heatmap", 4, 12, CC)),
-    Shape("heatmap of measures", table({"city": S, "a": I, "b": I, "c": I}, CITIES, 3), "тепловая карта", ("heatmap", 3, 30, CC)),
-    Shape("box of a grid", grid({"month": S, "r": S, "n": I}, MONTHS, REGIONS), "box plot", ("box", 4, 4, CV)),
+    Shape("area", table({"month": S, "sales": N}, MONTHS), "area chart", ("area", 1, 12, CV)),
+    Shape("scatter of named rows", table({"city": S, "a": N, "b": N}, CITIES, 2), "scatter plot", ("scatter", 1, 30, CN)),
+    Shape("correlation", table({"city": S, "a": N, "b": N}, CITIES, 2), "correlation of a and b", ("scatter", 1, 30, CN)),
+    Shape("scatter over time", table({"d": D, "n": N}, DAYS), "散点图", ("scatter", 1, 30, TIME)),
+    Shape("scatter of categories", table({"city": S, "n": N}, REGIONS), "точечный график", ("scatter", 1, 4, CV)),
+    Shape("heatmap", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), "heat map", ("heatmap", 4, 12, CC)),
+    Shape("heatmap of measures", table({"city": S, "a": N, "b": N, "c": N}, CITIES, 3), "тепловая карта", ("heatmap", 3, 30, CC)),
+    Shape("box of a grid", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), "box plot", ("box", 4, 4, CV)),
     Shape("box alone", numbers({"price": F}, 50), "箱线图", ("box", 1, 1, CV)),
     Shape("histogram of named rows", table({"product": S, "price": F}, MANY), "histogram of prices", ("histogram", 1, 13, CV)),
-    Shape("histogram by month", table({"month": S, "n": I}, MONTHS), "гистограмма продаж по месяцам", ("bar", 1, 12, CV)),
-    Shape("histogram by city", table({"city": S, "sales": I}, REGIONS), "histogram of sales by city", ("bar", 1, 4, CV)),
-    Shape("histogram of bins", table({"range": S, "count": I}, ["0-10", "10-20", "20-30"]), "直方图", ("bar", 1, 3, CV)),
+    Shape("histogram by month", table({"month": S, "n": N}, MONTHS), "гистограмма продаж по месяцам", ("bar", 1, 12, CV)),
+    Shape("histogram by city", table({"city": S, "sales": N}, REGIONS), "histogram of sales by city", ("bar", 1, 4, CV)),
+    Shape("histogram of bins", table({"range": S, "count": N}, ["0-10", "10-20", "20-30"]), "直方图", ("bar", 1, 3, CV)),
     Shape("distribution", numbers({"price": F}, 100), "distribution of prices", ("histogram", 1, 5, CV)),
     # None
-    Shape("no row", result({"city": S, "n": I}), "", None),
-    Shape("one row", result({"city": S, "n": I}, ("Rome", 1)), "", None),
-    Shape("one number", result({"n": I}, (1,)), "", None),
+    Shape("no row", result({"city": S, "n": N}), "", None),
+    Shape("one row", result({"city": S, "n": N}, ("Rome", 1)), "", None),
+    Shape("one number", result({"n": N}, (1,)), "", None),
     Shape("no measure", result({"city": S, "mayor": S}, ("a", "b"), ("c", "d")), "", None),
     Shape("no column", result({}), "", None),
     Shape("nothing but NULL", result({"a": "null", "b": "null"}, (None, None), (None, None)), "", None),
@@ -226,13 +227,13 @@ def test_every_value_of_the_rows_is_drawn() -> None:
 
 def test_what_is_not_drawn_as_asked_is_said() -> None:
     cases = [
-        (result({"city": S, "n": I}, ("a", -1), ("b", 2)), "pie chart", "another type of chart"),
-        (table({"city": S, **{f"n{at}": I for at in range(30)}}, "ab", 30), "", "Of 30 measures, 12 are drawn"),
-        (table({"city": S, "sales": I, "cost": I}, REGIONS, 2), "pie chart", "Of 2 measures, 1 are drawn: Sales"),
-        (grid({"m": S, "r": S, "n": I, "cost": I}, MONTHS, CITIES[:8], 2), "line of cost", "1 are drawn: Cost"),
-        (table({"month": S, "n": I}, MONTHS[:3] + MONTHS[5:]), "", "left empty: 2"),
-        (grid({"m": S, "city": S, "n": I}, MONTHS, CITIES[:15]), "", "the others are added up"),
-        (table({"city": S, "sales": I}, CITIES), "pie chart", "the others are added up"),
+        (result({"city": S, "n": N}, ("a", -1), ("b", 2)), "pie chart", "another type of chart"),
+        (table({"city": S, **{f"n{at}": N for at in range(30)}}, "ab", 30), "", "Of 30 measures, 12 are drawn"),
+        (table({"city": S, "sales": N, "cost": N}, REGIONS, 2), "pie chart", "Of 2 measures, 1 are drawn: Sales"),
+        (grid({"m": S, "r": S, "n": N, "cost": N}, MONTHS, CITIES[:8], 2), "line of cost", "1 are drawn: Cost"),
+        (table({"month": S, "n": N}, MONTHS[:3] + MONTHS[5:]), "", "left empty: 2"),
+        (grid({"m": S, "city": S, "n": N}, MONTHS, CITIES[:15]), "", "the others are added up"),
+        (table({"city": S, "sales": N}, CITIES), "pie chart", "the others are added up"),
     ]
     for rows, wording, note in cases:
         chart = chart_of(rows, "Chart", wording)
@@ -242,7 +243,7 @@ def test_what_is_not_drawn_as_asked_is_said() -> None:
 
 def test_axes_are_titled_in_words() -> None:
     month = "order_date_month"
-    rows = grid({month: S, "sales_region": S, "total_sales": I}, MONTHS, REGIONS)
+    rows = grid({month: S, "sales_region": S, "total_sales": N}, MONTHS, REGIONS)
     english, russian = chart_of(rows, "Sales"), chart_of(rows, "Продажи")
 
     assert english is not None and russian is not None
@@ -253,7 +254,7 @@ def test_axes_are_titled_in_words() -> None:
 
 
 def test_number_that_names_groups_is_an_axis() -> None:
-    rows = table({"floor": I, "rooms": I}, [1, 2, 5])
+    rows = table({"floor": N, "rooms": N}, [1, 2, 5])
 
     assert drawn(chart_of(rows, "Rooms", keys=[0])) == ("bar", 1, 3, CV)
     assert drawn(chart_of(rows, "Rooms")) == ("scatter", 1, 3, CN)

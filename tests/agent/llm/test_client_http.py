@@ -96,6 +96,14 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "items": {"type": "string"},
                         "description": "what was assumed where the question leaves it open",
                     },
+                    "output_type": {
+                        "anyOf": [
+                            {"type": "string", "enum": ["number", "string", "dataframe", "plot"]},
+                            {"type": "null"},
+                        ],
+                        "description": "plot if a chart is asked for, dataframe for rows, "
+                        "number or string for one value or a text",
+                    },
                     "off_topic": {
                         "type": "boolean",
                         "description": "true when the tables cannot answer the question at all",
@@ -142,6 +150,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "plan",
                     "sql",
                     "assumptions",
+                    "output_type",
                     "off_topic",
                     "reason",
                     "alternatives",

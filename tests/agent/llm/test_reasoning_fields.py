@@ -57,7 +57,9 @@ def test_a_model_that_returns_reasoning_is_not_asked_for_it(
 
     assert [model.ask(GeneratedSQL, QUESTION).sql for _ in range(2)] == ["SELECT 1"] * 2
     assert model.ask(SQLValidation, QUESTION).is_valid
-    without_reasoning = ["sql", "assumptions", "off_topic", "reason", "alternatives", "question", "ambiguity_type"]
+    without_reasoning = [
+        "sql", "assumptions", "output_type", "off_topic", "reason", "alternatives", "question", "ambiguity_type"
+    ]  # fmt: skip
     assert [fields(request) for request in server.requests] == [
         ["plan", *without_reasoning],
         without_reasoning,
