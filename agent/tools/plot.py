@@ -102,7 +102,7 @@ def _titles(measures: Sequence[tuple[int, str]], ids: Sequence[str], arguments: 
     """Return a distinct name for each series: that of its result, of its column, or both."""
     names, several = arguments.names, len(arguments.plot.y) > 1
     columns = [name for _, name in measures]
-    titles = []
+    titles: list[str] = []
     for at, name in measures:
         if names and not (several and [owner for owner, _ in measures].count(at) > 1):
             title = names[at]

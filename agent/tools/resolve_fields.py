@@ -108,7 +108,8 @@ def _by_name(term: str, table: Table) -> Iterator[Match]:
 
 def _by_part(term: str, table: Table) -> Iterator[Match]:
     """Yield the columns that share a part of the term with few others, a little higher the fewer they are."""
-    for part in [*words(term), *concepts(term)]:
+    parts: list[str | Concept] = [*sorted(words(term)), *concepts(term)]
+    for part in parts:
         sharing = [name for name in table.column_names if _shares_part(part, name)]
         if len(sharing) <= _MAX_SHARING:
             yield from (Match(name, round(_MIN_SCORE + 0.06 / len(sharing), 2), "part") for name in sharing)
