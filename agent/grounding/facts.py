@@ -251,9 +251,9 @@ def number_of(cell: object) -> float | None:
 
 
 def _are_row_numbers(cells: Sequence[Any]) -> bool:
-    """Return whether many cells number the rows: whole numbers in a row, each once."""
+    """Return whether many cells number the rows: whole numbers from 0 or 1 on, each once."""
     whole = [cell for cell in cells if isinstance(cell, int)]
-    return len(cells) > 30 and len({*whole}) == len(cells) == max(whole) - min(whole) + 1
+    return len(cells) > 30 and len({*whole}) == len(cells) == max(whole) - min(whole) + 1 and min(whole) in {0, 1}
 
 
 @dataclass

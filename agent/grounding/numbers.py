@@ -125,7 +125,8 @@ def spans_of(figure: Figure, text: str, falls: bool = False) -> list[tuple[float
 
 def hedge_of(figure: Figure, text: str) -> str:
     """Return "over", "under", "at_least", "at_most" or "about" by the words around `figure`; empty if none applies."""
-    words = vocabulary_of(language_of(text))
+    # Names in the rest of the sentence may be in another language.
+    words = vocabulary_of(language_of(text[max(0, figure.start - 30) : figure.end + 10]))
     before = text[max(0, figure.start - 30) : figure.start]
     starts = [before]
     if figure.is_word and figure.kind == "times":

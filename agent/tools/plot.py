@@ -1,33 +1,124 @@
-"""Tool: draw a result as a chart."""
+"""Tool: draw one or several results as a chart."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from agent.charts.cells import column, label, type_of_column
 from agent.charts.echarts import draw
-from agent.charts.plot_spec import PlotSpec
+from agent.charts.plot_spec import MAX_SERIES, PlotSpec
 from agent.core.cancellation import Cancellation
+from agent.errors import PlotSpecInvalid, SpecProblem
+from agent.queryspec.spec import nearest
 from agent.tools.tool import Arguments, Drawing, Outcome, Tool, Workbench, check_known
+from agent.types import KeptResult, Result
+
+_Ids = Annotated[list[str], Field(max_length=MAX_SERIES - 1)]
+_Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=60)]], Field(max_length=MAX_SERIES)]
 
 
 class Plot(Arguments):
-    """A result and how to draw it."""
+    """A result, or several with the same x column, and how to draw them."""
 
     result_id: str = Field(description="The id of a result of run_query.")
+    other_result_ids: _Ids = Field(
+        [], description="Further results with the same column x: their columns y become series of their own."
+    )
+    names: _Names = Field([], description="The name of each result in the legend; default: its columns and its id.")
     plot: PlotSpec = Field(description="The chart. Columns have the names of the result.")
 
 
 def plot(arguments: Plot, bench: Workbench, cancellation: Cancellation) -> Outcome:
     """Return the chart type and notes on reduced data; the ECharts option is kept, but too long for the model.
 
+    Several results are joined by x, where a result without a row has no value.
+
     Raises:
-        ToolCallInvalid: the result does not exist.
-        PlotSpecInvalid: the spec does not fit the result.
+        ToolCallInvalid: a result does not exist.
+        PlotSpecInvalid: the spec does not fit the results.
     """
-    check_known(TOOL.name, "result_id", arguments.result_id, tuple(bench.results))
-    result = bench.results[arguments.result_id]["result"]
-    chart = draw(result, arguments.plot, bench.language)
-    drawing = Drawing(arguments.result_id, arguments.plot, chart.type, chart.option)
-    content = {"chart_type": chart.type, "result_id": arguments.result_id, "drawn": True, "notes": list(chart.notes)}
+    ids = list(dict.fromkeys([arguments.result_id, *arguments.other_result_ids]))
+    check_known(TOOL.name, "result_id", ids[0], tuple(bench.results))
+    for at, result_id in enumerate(arguments.other_result_ids):
+        check_known(TOOL.name, f"other_result_ids[{at}]", result_id, tuple(bench.results))
+    result, spec = bench.results[ids[0]]["result"], arguments.plot
+    if len(ids) > 1:
+        result, spec = _joined(ids, arguments, bench.results)
+    chart = draw(result, spec, bench.language)
+    drawing = Drawing(ids[0], spec, chart.type, chart.option)
+    content = {"chart_type": chart.type, "result_id": ids[0], "drawn": True, "notes": list(chart.notes)}
     return Outcome(content, len(result["rows"]), drawing=drawing, notes=chart.notes)
 
 
-TOOL = Tool("plot", "Draw a result of run_query as a chart, which the user sees beside the answer.", Plot, plot)
+def _joined(ids: Sequence[str], arguments: Plot, results: Mapping[str, KeptResult]) -> tuple[Result, PlotSpec]:
+    """Return the result with a row for each x and a column for each y of each result, and the spec that draws it."""
+    spec = arguments.plot
+    parts = [results[result_id]["result"] for result_id in ids]
+    measures = [(at, name) for at, part in enumerate(parts) for name in spec.y if name in part["columns"]]
+    _check(ids, parts, [at for at, _ in measures], arguments)
+    titles = _titles(measures, ids, arguments)
+    rows: dict[str, list[Any]] = {}
+    for position, (at, name) in enumerate(measures, 1):
+        for x, y in zip(column(parts[at], spec.x), column(parts[at], name), strict=True):
+            rows.setdefault(label(x), [x, *[None] * len(measures)])[position] = y
+    types = [type_of_column(parts[at], name) for at, name in measures]
+    joined = Result(
+        columns=[spec.x, *titles],
+        types=[type_of_column(parts[0], spec.x), *types],
+        rows=list(rows.values()),
+        truncated=any(part["truncated"] for part in parts),
+    )
+    return joined, spec.model_copy(update={"y": tuple(titles)})
+
+
+def _check(ids: Sequence[str], parts: Sequence[Result], drawn: Sequence[int], arguments: Plot) -> None:
+    """Check that each result has the column x, with each value once, and a column y.
+
+    Raises:
+        PlotSpecInvalid: one has not, there are more series than colours, or fewer or more names than results.
+    """
+    spec, problems = arguments.plot, list[SpecProblem]()
+    for at, (result_id, part) in enumerate(zip(ids, parts, strict=True)):
+        if spec.x not in part["columns"]:
+            reason = f"{result_id} has no column {spec.x!r}: all results need it, under this name"
+            problems.append(SpecProblem("x", reason, nearest(spec.x, part["columns"])))
+        elif len({label(cell) for cell in column(part, spec.x)}) < len(part["rows"]):
+            reason = f"{result_id} has several rows for one {spec.x!r}: aggregate them first"
+            problems.append(SpecProblem("x", reason))
+        if at not in drawn:
+            problems.append(SpecProblem("y", f"{result_id} has none of these columns", tuple(part["columns"])))
+    if spec.series is not None:
+        problems.append(SpecProblem("series", "with several results, each is a series of its own"))
+    if len(drawn) > MAX_SERIES:
+        problems.append(SpecProblem("y", f"{len(drawn)} series cannot be told apart: at most {MAX_SERIES}"))
+    if arguments.names and len(arguments.names) != len(ids):
+        problems.append(SpecProblem("names", f"there are {len(ids)} results: give each a name, or none"))
+    if problems:
+        raise PlotSpecInvalid(tuple(problems))
+
+
+def _titles(measures: Sequence[tuple[int, str]], ids: Sequence[str], arguments: Plot) -> list[str]:
+    """Return a distinct name for each series: that of its result, of its column, or both."""
+    names, several = arguments.names, len(arguments.plot.y) > 1
+    columns = [name for _, name in measures]
+    titles: list[str] = []
+    for at, name in measures:
+        if names and not (several and [owner for owner, _ in measures].count(at) > 1):
+            title = names[at]
+        elif columns.count(name) == 1:
+            title = name
+        else:
+            title = f"{name}, {names[at] if names else ids[at]}"
+        while title in (*titles, arguments.plot.x):
+            title += " *"
+        titles.append(title)
+    return titles
+
+
+TOOL = Tool(
+    "plot",
+    "Draw a result of run_query, or several as series, as a chart that the user sees beside the answer.",
+    Plot,
+    plot,
+)

@@ -8,9 +8,9 @@ from rapidfuzz import fuzz, utils
 
 from agent.core.cancellation import Cancellation
 from agent.retrieval.linked_values import linked_values
-from agent.retrieval.synonyms import concepts, overlap
+from agent.retrieval.synonyms import Concept, concepts, overlap
 from agent.schema.catalog import Table
-from agent.schema.words import words
+from agent.schema.words import is_function_word, words
 from agent.sources.source import Source
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
@@ -20,6 +20,10 @@ _BY_WORDS, _BY_SPELLING, _BY_MEANING, _BY_VALUE = 0.95, 0.9, 0.86, 0.85
 _TERM_WEIGHT = 0.6
 """Weight of the share of the term's words that are in the name; the share of the name's words has the rest."""
 
+_MAX_SHARING = 3
+"""Number of columns that may share a part of a term."""
+_MIN_PART = 3
+"""Minimum length of the beginning of a word, in letters; one more for other scripts than Latin."""
 _SHOWN_NAMES = 100
 
 
@@ -35,7 +39,7 @@ class ResolveFields(Arguments):
 class Match(NamedTuple):
     """A candidate column for a term, with a score from 0 to 1.
 
-    `by` is the kind of match: `name`, `words`, `spelling`, `meaning` or `value`.
+    `by` is the kind of match: `name`, `words`, `spelling`, `meaning`, `value` or `part`.
     """
 
     column: str
@@ -44,37 +48,47 @@ class Match(NamedTuple):
 
 
 def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return up to three columns with scores for each term, best first; if a term has none, also the column names.
+    """Return up to three columns with scores for each term, best first; without any, the nearest columns and all names.
 
     A term matches a column by its name (1.0), the stems of its words (up to 0.95), its spelling (up to 0.9), the
     meaning of its words in English, Russian or Chinese (up to 0.86), or a value of the column (0.85). Scores of words
     and meanings are 0.6 times the share of the term's words found in the name plus 0.4 times the share of the name's
-    words found in the term. Scores below 0.55 are dropped.
+    words found in the term. A column that shares a word, its beginning or its meaning with the term, while at most two
+    others do, has at least 0.55 (`part`). Lower scores are not matches, but the best of them are the nearest columns.
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
         DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
-    matches = {term: _matches(term, table, source) for term in dict.fromkeys(arguments.terms)}
+    candidates = {term: _candidates(term, table, source) for term in dict.fromkeys(arguments.terms)}
+    matches = {
+        term: [match for match in best if match.score >= _MIN_SCORE][:_MAX_MATCHES] for term, best in candidates.items()
+    }
     content: dict[str, Any] = {
         "mapped_columns": {term: [match._asdict() for match in best] for term, best in matches.items()}
     }
     if not all(matches.values()):
+        content["nearest"] = {
+            term: [match._asdict() for match in best[:_MAX_MATCHES]]
+            for term, best in candidates.items()
+            if not matches[term]
+        }
         content["columns"] = list(table.column_names[:_SHOWN_NAMES])
     return Outcome(content, sum(map(len, matches.values())))
 
 
-def _matches(term: str, table: Table, source: Source) -> list[Match]:
+def _candidates(term: str, table: Table, source: Source) -> list[Match]:
+    """Return the best match of each column, best first."""
     best: dict[str, Match] = {}
     # Quotes make the search treat the term as one value.
     quoted = '"' + term.replace('"', " ") + '"'
     values = linked_values(quoted, source.values, {table.key: table.column_names})
     by_value = [Match(value.column, _BY_VALUE, "value") for value in values]
-    for match in [*_by_meaning(term, table), *_by_name(term, table), *by_value]:
-        if match.score >= max(_MIN_SCORE, best[match.column].score if match.column in best else 0):
+    for match in [*_by_part(term, table), *_by_meaning(term, table), *_by_name(term, table), *by_value]:
+        if match.score >= (best[match.column].score if match.column in best else 0.01):
             best[match.column] = match
-    return sorted(best.values(), key=lambda match: -match.score)[:_MAX_MATCHES]
+    return sorted(best.values(), key=lambda match: -match.score)
 
 
 def _by_name(term: str, table: Table) -> Iterator[Match]:
@@ -90,6 +104,27 @@ def _by_name(term: str, table: Table) -> Iterator[Match]:
             yield Match(name, round(_BY_WORDS * share, 2), "words")
         similarity = fuzz.ratio(term, name, processor=utils.default_process) / 100
         yield Match(name, round(_BY_SPELLING * similarity, 2), "spelling")
+
+
+def _by_part(term: str, table: Table) -> Iterator[Match]:
+    """Yield the columns that share a part of the term with few others, a little higher the fewer they are."""
+    parts: list[str | Concept] = [*sorted(words(term)), *concepts(term)]
+    for part in parts:
+        sharing = [name for name in table.column_names if _shares_part(part, name)]
+        if len(sharing) <= _MAX_SHARING:
+            yield from (Match(name, round(_MIN_SCORE + 0.06 / len(sharing), 2), "part") for name in sharing)
+
+
+def _shares_part(part: str | Concept, name: str) -> bool:
+    """Return whether a word or a meaning of a term, or the beginning of the word, occurs in the name of a column."""
+    if isinstance(part, frozenset):
+        return any(part & concept for concept in concepts(name))
+    least = _MIN_PART if part.isascii() else _MIN_PART + 1
+    return any(
+        part == word or (min(len(part), len(word)) >= least and (word.startswith(part) or part.startswith(word)))
+        for word in words(name)
+        if not is_function_word(word)
+    )
 
 
 def _by_meaning(term: str, table: Table) -> Iterator[Match]:

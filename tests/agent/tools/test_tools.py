@@ -313,6 +313,68 @@ def test_wrong_charts_are_told(
     assert nearest is None or nearest in problem["nearest"]
 
 
+def monthly(returns: str, account: str) -> dict[str, object]:
+    query = {
+        "filters": [{"col": "账号", "op": "=", "value": account}],
+        "group_by": [{"col": "月份", "by": "month"}],
+        "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}],
+    }
+    return {"dataset_id": returns, "query": query}
+
+
+def test_several_results_are_series_of_one_chart(bench: Bench, returns: str) -> None:
+    columns = {bench.call("run_query", monthly(returns, name)).content["columns"][0] for name in ("alpha", "beta")}
+    (x,) = columns
+    plot = {"chart_type": "line", "x": x, "y": "returns"}
+    drawn = bench.call("plot", result_id="r1", other_result_ids=["r2"], names=["Alpha", "Beta"], plot=plot)
+    assert drawn.drawing
+    option = drawn.drawing.option
+    unnamed = bench.call("plot", result_id="r1", other_result_ids=["r2"], plot=plot)
+    assert unnamed.drawing
+
+    assert [(series["name"], series["data"]) for series in option["series"]] == [
+        ("Alpha", [10, 20]), ("Beta", [30, 40])
+    ]  # fmt: skip
+    assert [series["name"] for series in unnamed.drawing.option["series"]] == ["returns, r1", "returns, r2"]
+
+
+def test_a_result_without_a_row_has_a_gap(bench: Bench, returns: str) -> None:
+    first = monthly(returns, "alpha")
+    second = {**monthly(returns, "beta")}
+    second["query"] = {**second["query"], "limit": 1}  # type: ignore[dict-item]
+    second["query"]["aggregations"] = [{"as": "problems", "agg": "sum", "col": "物流异常"}]  # type: ignore[index]
+    x = bench.call("run_query", first).content["columns"][0]
+    bench.call("run_query", second)
+    plot = {"chart_type": "bar", "x": x, "y": ["returns", "problems"]}
+    drawn = bench.call("plot", result_id="r1", other_result_ids=["r2"], plot=plot).drawing
+    assert drawn
+
+    assert [(series["name"], series["data"]) for series in drawn.option["series"]] == [
+        ("returns", [10, 20]), ("problems", [2, None])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({"other_result_ids": ["r9"]}, "other_result_ids[0]"),
+        ({"plot": {"chart_type": "bar", "x": "账号", "y": "returns"}}, "x"),
+        ({"plot": {"chart_type": "bar", "x": "month", "y": "sales"}}, "y"),
+        ({"names": ["Alpha"]}, "names"),
+        ({"other_result_ids": ["r3"]}, "x"),
+    ],
+)
+def test_results_that_do_not_go_together_are_told(
+    bench: Bench, returns: str, given: dict[str, object], path: str
+) -> None:
+    x = [bench.call("run_query", monthly(returns, name)).content["columns"][0] for name in ("alpha", "beta")][0]
+    bench.call("run_query", dataset_id=returns, query={"derived": [{"as": "returns", "expr": "退货数量 * 1"}]})
+    plot = {"chart_type": "line", "x": x, "y": "returns"}
+    told = bench.fail("plot", {"result_id": "r1", "other_result_ids": ["r2"], "plot": plot, **given})
+
+    assert path in {problem["path"] for problem in told["problems"]}
+
+
 # resolve_fields
 
 
@@ -334,6 +396,13 @@ def test_wrong_charts_are_told(
         ("sales", "регион", "region", "meaning"),
         ("sales", "quantity", "Количество", "meaning"),
         ("sales", "净额", "net amount", "meaning"),
+        ("returns", "质量问题", "产品质量", "part"),
+        ("returns", "quality issues of the goods", "产品质量", "meaning"),
+        ("returns", "物流问题", "物流异常", "meaning"),
+        ("returns", "проблемы с доставкой", "物流异常", "meaning"),
+        ("returns", "риски", "购买风险", "meaning"),
+        ("returns", "退货件数", "退货数量", "meaning"),
+        ("sales", "reg", "region", "part"),
     ],
 )
 def test_terms_find_columns(
@@ -350,6 +419,7 @@ def test_a_term_that_finds_nothing_gives_the_names(bench: Bench, sales: str) -> 
     found = bench.call("resolve_fields", dataset_id=sales, terms=["zzzz", "region"])
 
     assert found.content["mapped_columns"]["zzzz"] == []
+    assert list(found.content["nearest"]) == ["zzzz"]
     assert "net amount" in found.content["columns"]
     assert "hunter2" not in str(found.content)
 
