@@ -141,6 +141,7 @@ def _overview(rows: Sequence[dict[str, Any]], language: Language) -> list[str]:
 class _Column(NamedTuple):
     """The statistics of one column; see `agent.sql.column_statistics.column_statistics`."""
 
+    position: int
     table_name: str
     column_name: str
     kind: str
