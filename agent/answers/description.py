@@ -141,6 +141,7 @@ def _overview(rows: Sequence[dict[str, Any]], language: Language) -> list[str]:
 class _Column(NamedTuple):
     """The statistics of one column; see `agent.sql.column_statistics.column_statistics`."""
 
+    position: int
     table_name: str
     column_name: str
     kind: str
@@ -195,7 +196,7 @@ class _Description(NamedTuple):
             numbers = ("lowest", "highest", "average", "median")
             facts |= {name: self._measure(getattr(column, name), column) for name in numbers}
             if column.lowest == column.highest:
-                return self._say("describe_constant", facts)
+                return self._say("describe_constant", {**facts, "value": facts["lowest"]})
             # The average of ids or years means nothing.
             is_label = is_identifier(column.column_name)
             code = "describe_range" if is_label or column.median is None else "describe_numbers"
@@ -210,6 +211,8 @@ class _Description(NamedTuple):
             return self._say("describe_boolean", facts)
         if column.kind == "text" and column.most_frequent is not None and (column.frequency or 0) > 1:
             value = one_line(column.most_frequent, _NAME_CHARS) or '""'
+            if column.distinct_count == 1:
+                return self._say("describe_constant", {**facts, "value": value})
             return self._say("describe_texts", {**facts, "value": value, "count": self._number(column.frequency or 0)})
         if column.distinct_count is None:
             return self._say("describe_values", {**facts, "count": self._number(column.value_count)})

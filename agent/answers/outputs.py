@@ -117,8 +117,10 @@ class _Form:
         """
         is_text = self.output_type == "string"
         sentence = sentence_of(self.question, result, self.summary, self.language, complete=is_text)
-        if narration and is_text:
-            narration = without_tables(narration)
+        if is_text:
+            count = format_value(len(result["rows"]), self.language)
+            sentence = sentence or render("row_count", self.language, count=count)
+            narration = narration and without_tables(narration)
         if narration and len(result["rows"]) > self.max_rows:
             return narration
         if narration:
@@ -126,8 +128,6 @@ class _Form:
             return "\n\n".join(filter(None, [sentence, narration if adds else ""]))
         if not result["rows"] or (sentence and (_is_single_value(result) or is_text)):
             return sentence
-        if is_text:
-            return render("row_count", self.language, count=format_value(len(result["rows"]), self.language))
         table = markdown_table(result, self.language, self.max_rows)
         return f"{sentence}\n\n{table}" if sentence else table
 

@@ -128,10 +128,11 @@ class Talk:
 
         for kind, content in self._conversations.stream(inputs, self._thread):
             if kind == "output":
-                self._thread = content["thread_id"]
-                return cast("Reply", {**content, "thread_id": self._thread if self._lasts else None})
+                reply = cast("Reply", content)
+                self._thread = reply["thread_id"]
+                return {**reply, "thread_id": self._thread if self._lasts else None}
             if self._console:
-                show_steps(content, self._console)
+                show_steps(cast(dict[str, Any], content), self._console)
         raise AssertionError("a run ends in an output")
 
 

@@ -247,7 +247,7 @@ class ModelClient:
                 step.event("llm", {**request, **reply_body(Reply(error=error))})
                 raise
         started = time.perf_counter()
-        reply = self._send(options, messages, is_streamed)
+        reply = self._send(schema, options, messages, is_streamed)
         reply = replace(reply, text=valid_text(reply.text), problem=valid_text(reply.problem))
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
@@ -258,7 +258,7 @@ class ModelClient:
             raise reply.error
         return reply.text, reply.problem
 
-    def _send(self, options: dict[str, Any], messages: list[BaseMessage], is_streamed: bool) -> Reply:
+    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage], is_streamed: bool) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         try:
             answer = self.answer(options, messages, is_streamed=is_streamed)

@@ -92,8 +92,8 @@ class ScriptedModel(BaseChatModel):
         message = self._generate(messages, stop, run_manager, **kwargs).generations[0].message
         assert isinstance(message, AIMessage), "see `_generate`"
         for word in re.findall(r"\s*\S+|\s+", str(message.content)):
-            yield ChatGenerationChunk(message=AIMessageChunk(word))
-        yield ChatGenerationChunk(message=AIMessageChunk("", usage_metadata=message.usage_metadata))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=message.usage_metadata))
 
     def _next(self, call: ScriptedCall) -> Any:
         with self._lock:

@@ -52,7 +52,7 @@ TEXTS = {
     "describe_other_columns": " Не описано столбцов: {count} (секретные и следующие после первых 60).",
     "describe_numbers": "{column}: числа от {lowest} до {highest}, среднее {average}, медиана {median}",
     "describe_range": "{column}: числа от {lowest} до {highest}, разных – {distinct}",
-    "describe_constant": "{column}: всегда {lowest}",
+    "describe_constant": "{column}: всегда {value}",
     "describe_dates": "{column}: даты с {first} по {last}",
     "describe_gaps_months": ", месяцев без строк – {gaps} из {periods}",
     "describe_gaps_days": ", дней без строк – {gaps} из {periods}",

@@ -52,7 +52,7 @@ TEXTS = {
     "describe_other_columns": "其中{count}列未描述：保密的列，以及前60列之后的列。",
     "describe_numbers": "{column}：数值从{lowest}到{highest}，平均{average}，中位数{median}",
     "describe_range": "{column}：数值从{lowest}到{highest}，共{distinct}个不同的值",
-    "describe_constant": "{column}：始终为{lowest}",
+    "describe_constant": "{column}：始终为{value}",
     "describe_dates": "{column}：日期从{first}到{last}",
     "describe_gaps_months": "，{periods}个月中有{gaps}个月没有数据",
     "describe_gaps_days": "，{periods}天中有{gaps}天没有数据",

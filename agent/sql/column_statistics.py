@@ -17,6 +17,7 @@ _MAX_SORTED_ROWS = 2_000_000
 _TEXT_CHARS = 80
 
 COLUMN_STATISTICS = (
+    "position",
     "table_name",
     "column_name",
     "kind",
@@ -37,7 +38,7 @@ COLUMN_STATISTICS = (
     "frequency",
 )
 """Columns of the result of `column_statistics`."""
-TABLE_STATISTICS = ("table_name", "row_count", "column_count", "date_column", "first_date", "last_date")
+TABLE_STATISTICS = ("position", "table_name", "row_count", "column_count", "date_column", "first_date", "last_date")
 """Columns of the result of `table_statistics`."""
 _TEXTS = {"column_name", "kind", "first_date", "last_date", "most_frequent", "table_name", "date_column"}
 _FRACTIONS = {"lowest", "highest", "average", "median"}
@@ -68,11 +69,16 @@ def table_statistics(tables: Sequence[Table], dialect: str) -> str:
     return print_statement(_union([_table(table) for table in tables]), dialect)
 
 
-def _union(queries: Sequence[exp.Query]) -> exp.Query:
-    query, *rest = queries
-    for other in rest:
-        query = exp.union(query, other, distinct=False, copy=False)
-    return query
+def _union(queries: Sequence[exp.Select]) -> exp.Query:
+    """Return the rows of all `queries`, in their order, which `position` has; engines may return them in any order."""
+    first, *others = [
+        query.select(exp.alias_(exp.Literal.number(at), "position"), append=False).select(*query.expressions)
+        for at, query in enumerate(queries, 1)
+    ]
+    union: exp.Query = first
+    for query in others:
+        union = exp.union(union, query, distinct=False, copy=False)
+    return union.order_by("position")
 
 
 def _source(table: Table) -> exp.Table:
@@ -84,11 +90,12 @@ def _name(column: Column) -> exp.Column:
 
 
 def _select(values: dict[str, exp.Expr], names: Sequence[str]) -> exp.Select:
-    """Return a SELECT of `names`; a column without a value is NULL of its type."""
+    """Return a SELECT of `names` without the position; a column without a value is NULL of its type."""
     columns = []
-    for name in names:
+    for name in names[1:]:
         kind = "varchar" if name in _TEXTS else "double" if name in _FRACTIONS else "bigint"
-        columns.append(exp.alias_(values.get(name) or exp.cast(exp.null(), kind), name))
+        # Counts have different types in engines, and a union of them may become a text.
+        columns.append(exp.alias_(exp.cast(values.get(name) or exp.null(), kind), name))
     return exp.select(*columns)
 
 
@@ -107,9 +114,9 @@ def _kind(column: Column, table: Table) -> str:
 def _column(column: Column, table: Table, dialect: str) -> exp.Select:
     kind, name = _kind(column, table), _name(column)
     values: dict[str, exp.Expr] = {
-        "table_name": exp.cast(exp.Literal.string(table.key), "varchar"),
-        "column_name": exp.cast(exp.Literal.string(column.name), "varchar"),
-        "kind": exp.cast(exp.Literal.string(kind), "varchar"),
+        "table_name": exp.Literal.string(table.key),
+        "column_name": exp.Literal.string(column.name),
+        "kind": exp.Literal.string(kind),
         "row_count": exp.Count(this=exp.Star()),
         "column_count": exp.Literal.number(len(table.columns)),
         "value_count": exp.Count(this=name.copy()),
@@ -189,12 +196,12 @@ def _numbers(column: Column, table: Table, values: dict[str, exp.Expr], dialect:
 def _table(table: Table) -> exp.Select:
     dates = [column for column in table.columns if not column.secret and column.type_class in {"date", "datetime"}]
     values: dict[str, exp.Expr] = {
-        "table_name": exp.cast(exp.Literal.string(table.key), "varchar"),
+        "table_name": exp.Literal.string(table.key),
         "row_count": exp.Count(this=exp.Star()),
         "column_count": exp.Literal.number(len(table.columns)),
     }
     if dates:
-        values["date_column"] = exp.cast(exp.Literal.string(dates[0].name), "varchar")
+        values["date_column"] = exp.Literal.string(dates[0].name)
         values["first_date"] = _text(exp.Min(this=_name(dates[0])), 19)
         values["last_date"] = _text(exp.Max(this=_name(dates[0])), 19)
     return _select(values, TABLE_STATISTICS).from_(_source(table))

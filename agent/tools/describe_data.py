@@ -8,7 +8,7 @@ from agent.sql.column_statistics import column_statistics
 from agent.sql.summary import EMPTY_SUMMARY
 from agent.tools.run_query import result_content
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
-from agent.types import KeptResult
+from agent.types import KeptResult, QuerySummary
 
 
 class DescribeData(Arguments):
@@ -30,7 +30,7 @@ def describe_data(arguments: DescribeData, bench: Workbench, cancellation: Cance
     sql = column_statistics(table, source.catalog.dialect)
     result = source.execute(sql, cancellation)
     name = table.key if bench.asks_database else bench.registry.dataset(arguments.dataset_id).name
-    summary = {**EMPTY_SUMMARY, "subject": name}
+    summary: QuerySummary = {**EMPTY_SUMMARY, "subject": name}
     kept = KeptResult(dataset_id=arguments.dataset_id, sql=sql, result=result, summary=summary)
     result_id = f"r{len(bench.results) + 1}"
     return Outcome(result_content(result_id, result), len(result["rows"]), kept=kept)

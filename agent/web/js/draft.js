@@ -5,8 +5,8 @@ import { make } from "./dom.js";
 import { say, text } from "./language.js";
 
 /**
- * Return the view of the drafts of a run: `element`, `add`, which takes what an event of text has, and `replaced`,
- * which tells whether a draft was rejected, the last one included, if `answer` came in the end.
+ * Return the view of the drafts of a run: `element`, `add`, which takes what an event of text has, and `note`, which
+ * returns a note for the answer that came in the end if it replaced a draft, else null.
  * The text is in no live region, so that a screen reader does not say every piece of it.
  */
 export function draftView() {
@@ -17,19 +17,21 @@ export function draftView() {
     element,
     add({ draft, text: piece }) {
       if (draft !== current) {
-        if (current) element.replaceChildren(replacedNote(), words);
-        announce(text(current ? "draft_replaced" : "draft_writing"));
+        if (current) element.replaceChildren(noteOf("draft_rejected"), words);
+        announce(text(current ? "draft_rejected" : "draft_writing"));
         current = draft;
         words.textContent = "";
         element.hidden = false;
       }
       words.append(piece);
     },
-    replaced: (answer) => current > 1 || (current === 1 && !answer.includes(words.textContent.trim())),
+    note(answer) {
+      if (current > 1) return noteOf("draft_rejected");
+      return current && !answer.includes(words.textContent.trim()) ? noteOf("draft_replaced") : null;
+    },
   };
 }
 
-/** Return the note that a draft was replaced. */
-export function replacedNote() {
-  return say(make("p", { class: "replaced" }), "draft_replaced");
+function noteOf(key) {
+  return say(make("p", { class: "replaced" }), key);
 }

@@ -73,11 +73,12 @@ export const TEXTS = {
   you: { en: "You", ru: "Вы", zh: "您" },
   working: { en: "Working", ru: "Выполняется", zh: "处理中" },
   draft_writing: { en: "Writing the answer", ru: "Пишется ответ", zh: "正在撰写回答" },
-  draft_replaced: {
+  draft_rejected: {
     en: "A draft was replaced: the rows did not support all of it.",
     ru: "Черновик заменён: не всё в нём подтверждалось строками.",
     zh: "草稿已被替换：其中有数据行不支持的内容。",
   },
+  draft_replaced: { en: "The draft was replaced by the checked answer.", ru: "Черновик заменён проверенным ответом.", zh: "草稿已被替换为经过核对的回答。" },
   steps: { en: "Steps", ru: "Шаги", zh: "步骤" },
   answer_is: { en: "Answer", ru: "Ответ", zh: "回答" },
   stopped: { en: "Stopped.", ru: "Остановлено.", zh: "已停止。" },

@@ -3,7 +3,7 @@
 import { announce } from "./announce.js";
 import { wordsOf } from "./answer.js";
 import { byId, make } from "./dom.js";
-import { draftView, replacedNote } from "./draft.js";
+import { draftView } from "./draft.js";
 import { run } from "./events.js";
 import { say, text } from "./language.js";
 import { progressView } from "./progress.js";
@@ -30,7 +30,8 @@ export class Turn {
     try {
       const output = await this.output(steps, draft);
       const view = this.view(output, steps.element);
-      if (draft.replaced(output.answer)) view.querySelector(".focus")?.after(replacedNote());
+      const note = draft.note(output.answer);
+      if (note) view.querySelector(".focus")?.after(note);
       this.show(view, wordsOf(output));
       return output;
     } catch (error) {
