@@ -19,6 +19,11 @@ BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY stat
 
 
 @pytest.fixture
+def stored_record() -> bool:
+    return True
+
+
+@pytest.fixture
 def talk(scripted: Scripted) -> Talk:
     answers = {"GeneratedSQL": [asks_about_best, DELIVERED, BY_STATUS], "StandaloneQuestion": [ALONE]}
     return Talk(scripted(answers, enable_sql_validation=False, keep_accepted_examples=True))
