@@ -137,9 +137,7 @@ def stored_record() -> bool:
 
 
 @pytest.fixture
-def scripted(
-    cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path: Path
-) -> Callable[..., ScriptedAgent]:
+def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAgent]:
     """A maker of agents: answers by schema name, and settings by name. By default, every statement is validated."""
     from agent.graph import build_graph
     from agent.llm.scripted import ScriptedModel
@@ -151,7 +149,12 @@ def scripted(
         model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})
         settings = load_settings(cache_dir=cache_dir, **{"enable_sql_validation": True, **overrides})
         is_checked = settings.record and settings.record_url is None and not stored_record
-        if stored_record and settings.record and settings.data_dir == tmp_path / "data" and not settings.data_dir.exists():
+        if (
+            stored_record
+            and settings.record
+            and settings.data_dir == tmp_path / "data"
+            and not settings.data_dir.exists()
+        ):
             settings.data_dir.mkdir()
             shutil.copy(empty_record, settings.data_dir)
         services = Services(settings, model=model, recorder=Recorder(EventCheck()) if is_checked else None)
