@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,7 @@ from tests.heavy import sample
 if TYPE_CHECKING:
     from agent.graph import Graph
     from agent.llm.scripted import Scripted, ScriptedModel
+    from agent.record.events import Event
     from agent.services import Services
     from agent.settings import Settings
 
@@ -120,21 +121,43 @@ def empty_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+class EventCheck:
+    """A sink of the event log that keeps nothing: events must be JSON. To write them took a quarter of each run."""
+
+    def append(self, events: "Sequence[Event]") -> None:
+        """Raise for an event that could not be stored."""
+        for event in events:
+            json.dumps(event.body, allow_nan=False).encode()
+
+
 @pytest.fixture
-def scripted(cache_dir: Path, empty_record: Path, tmp_path: Path) -> Callable[..., ScriptedAgent]:
+def stored_record() -> bool:
+    """Whether `scripted` agents store their event log; modules that read it override this."""
+    return False
+
+
+@pytest.fixture
+def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAgent]:
     """A maker of agents: answers by schema name, and settings by name. By default, every statement is validated."""
     from agent.graph import build_graph
     from agent.llm.scripted import ScriptedModel
+    from agent.record.recorder import Recorder
     from agent.services import Services
     from agent.settings import load_settings
 
     def make(answers: "Mapping[str, Iterable[Scripted]] | None" = None, **overrides: Any) -> ScriptedAgent:
         model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})
         settings = load_settings(cache_dir=cache_dir, **{"enable_sql_validation": True, **overrides})
-        if settings.record and settings.data_dir == tmp_path / "data" and not settings.data_dir.exists():
+        is_checked = settings.record and settings.record_url is None and not stored_record
+        if (
+            stored_record
+            and settings.record
+            and settings.data_dir == tmp_path / "data"
+            and not settings.data_dir.exists()
+        ):
             settings.data_dir.mkdir()
             shutil.copy(empty_record, settings.data_dir)
-        services = Services(settings, model=model)
+        services = Services(settings, model=model, recorder=Recorder(EventCheck()) if is_checked else None)
         return ScriptedAgent(build_graph(services), model, services)
 
     return make

@@ -24,6 +24,18 @@ from tests.databases import (
 Scripted = Callable[..., ScriptedAgent]
 
 
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a database of fifty tables and `planets`. Its catalog is read once."""
+    return url(many_tables(tmp_path_factory.mktemp("crowd"), 50))
+
+
+@pytest.fixture(scope="module")
+def odd_names(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a database of names that SQL must quote. Its catalog is read once."""
+    return url(strange_names(tmp_path_factory.mktemp("names")))
+
+
 # The question
 
 
@@ -495,12 +507,12 @@ SMALL_BUDGET = {"schema_token_budget": 200}
 
 @pytest.mark.parametrize("chosen", [[], ["invented"], ["invented", "sqlite_master"]])
 def test_none_chosen_is_asked_again_with_more_tables_then_off_topic(
-    scripted: Scripted, tmp_path: Path, chosen: list[str]
+    scripted: Scripted, crowd: str, chosen: list[str]
 ) -> None:
     per_attempt = 2 if chosen else 1
     selection = {"tables": chosen, "reason": "No table has amounts."}
     agent = scripted({"TableSelection": [selection] * 3 * per_attempt}, **SMALL_BUDGET)
-    steps = walk(agent, "What is the amount of each entry?", source=url(many_tables(tmp_path, 50)))
+    steps = walk(agent, "What is the amount of each entry?", source=crowd)
 
     assert nodes(steps) == ["retrieve_tables"] * 3 + ["answer"]
     assert final(steps)["error"]["code"] == "off_topic"
@@ -509,7 +521,7 @@ def test_none_chosen_is_asked_again_with_more_tables_then_off_topic(
     assert shown[0] < shown[1] < shown[2] < 50
 
 
-def test_tables_chosen_at_the_second_try(scripted: Scripted, tmp_path: Path) -> None:
+def test_tables_chosen_at_the_second_try(scripted: Scripted, crowd: str) -> None:
     agent = scripted(
         {
             "TableSelection": [{"tables": []}, {"tables": ["planets"]}],
@@ -518,11 +530,11 @@ def test_tables_chosen_at_the_second_try(scripted: Scripted, tmp_path: Path) -> 
         **SMALL_BUDGET,
     )
 
-    assert agent.ask("How many moons do planets have?", source=url(many_tables(tmp_path, 50)))["value"] == 97
+    assert agent.ask("How many moons do planets have?", source=crowd)["value"] == 97
     assert calls(agent)["TableSelection"] == 2
 
 
-def test_unreadable_choice_of_tables_takes_the_best_ranked(scripted: Scripted, tmp_path: Path) -> None:
+def test_unreadable_choice_of_tables_takes_the_best_ranked(scripted: Scripted, crowd: str) -> None:
     agent = scripted(
         {
             "TableSelection": ["no JSON", "nor here"],
@@ -530,13 +542,13 @@ def test_unreadable_choice_of_tables_takes_the_best_ranked(scripted: Scripted, t
         },
         **SMALL_BUDGET,
     )
-    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 50)))
+    steps = walk(agent, "How many moons do planets have?", source=crowd)
 
     assert final(steps)["value"] == 97
     assert list(updates_of(steps, "retrieve_tables")[0]["relevant_tables"])[0] == "planets"
 
 
-def test_off_topic_after_a_choice_widens_the_choice(scripted: Scripted, tmp_path: Path) -> None:
+def test_off_topic_after_a_choice_widens_the_choice(scripted: Scripted, crowd: str) -> None:
     """Generation finds that the chosen tables do not answer; the next choice brings another one, and that answers."""
     agent = scripted(
         {
@@ -545,13 +557,13 @@ def test_off_topic_after_a_choice_widens_the_choice(scripted: Scripted, tmp_path
         },
         **SMALL_BUDGET,
     )
-    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 50)))
+    steps = walk(agent, "How many moons do planets have?", source=crowd)
 
     assert final(steps)["value"] == 97
     assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2]
 
 
-def test_off_topic_after_every_choice_retrieves_three_times_at_most(scripted: Scripted, tmp_path: Path) -> None:
+def test_off_topic_after_every_choice_retrieves_three_times_at_most(scripted: Scripted, crowd: str) -> None:
     agent = scripted(
         {
             "TableSelection": [{"tables": [f"archive_{number}"]} for number in range(3)],
@@ -559,7 +571,7 @@ def test_off_topic_after_every_choice_retrieves_three_times_at_most(scripted: Sc
         },
         **SMALL_BUDGET,
     )
-    steps = walk(agent, "How many moons do planets have?", source=url(many_tables(tmp_path, 50)))
+    steps = walk(agent, "How many moons do planets have?", source=crowd)
 
     assert final(steps)["error"]["code"] == "off_topic"
     assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2, 3]
@@ -594,18 +606,18 @@ def test_off_topic_is_final_where_all_tables_are_listed(scripted: Scripted, tmp_
         ("SELECT SUM(金额) AS 总额 FROM 订单", 99.5),
     ],
 )
-def test_odd_names_can_be_asked_for(scripted: Scripted, tmp_path: Path, sql: str, value: Any) -> None:
+def test_odd_names_can_be_asked_for(scripted: Scripted, odd_names: str, sql: str, value: Any) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}]})
-    output = agent.ask("List the group in order details", source=url(strange_names(tmp_path)))
+    output = agent.ask("List the group in order details", source=odd_names)
 
     assert output["error"] is None
     assert output["value"] == value
     assert output["sql"] == sql
 
 
-def test_odd_names_stand_in_the_prompt_as_sql_writes_them(scripted: Scripted, tmp_path: Path) -> None:
+def test_odd_names_stand_in_the_prompt_as_sql_writes_them(scripted: Scripted, odd_names: str) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT 1 AS one"}]})
-    agent.ask("List the group in order details", source=url(strange_names(tmp_path)))
+    agent.ask("List the group in order details", source=odd_names)
 
     (prompt,) = prompts(agent, "GeneratedSQL")
     assert 'table "order details"' in prompt
@@ -614,10 +626,10 @@ def test_odd_names_stand_in_the_prompt_as_sql_writes_them(scripted: Scripted, tm
     assert '"from"' in prompt
 
 
-def test_unknown_name_among_odd_ones_is_told_with_the_nearest(scripted: Scripted, tmp_path: Path) -> None:
+def test_unknown_name_among_odd_ones_is_told_with_the_nearest(scripted: Scripted, odd_names: str) -> None:
     statements = [{"sql": 'SELECT d."unit prise" FROM "order details" AS d'}, {"sql": "SELECT 1 AS one"}]
     agent = scripted({"GeneratedSQL": statements})
-    agent.ask("What is the unit price in order details?", source=url(strange_names(tmp_path)))
+    agent.ask("What is the unit price in order details?", source=odd_names)
 
     assert "order details.unit price" in prompts(agent, "GeneratedSQL")[1]
 

@@ -35,6 +35,8 @@ from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
 
+pytestmark = pytest.mark.integration
+
 Asking = Callable[..., "Asked"]
 
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}

@@ -29,6 +29,8 @@ from tests.fake_openai import FakeOpenAI
 from tests.fake_openai import Reply as HTTPReply
 from tests.process_tree import footprint
 
+pytestmark = pytest.mark.integration
+
 SUM = {"sql": "SELECT SUM(amount) AS total FROM things", "assumptions": [], "off_topic": False}
 LIST = {"sql": "SELECT thing, amount FROM things", "assumptions": [], "off_topic": False}
 QUESTION = "What is the total amount of things?"

@@ -20,6 +20,8 @@ from agent.services import Services
 from agent.settings import Settings, SourceSettings, load_settings
 from tests.conftest import NO_AMBIGUITY, VALID
 
+pytestmark = pytest.mark.integration
+
 ROWS = 30
 MARK = "zq7"
 """Stands in every secret value and nowhere else."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def test_sentences(case: dict[str, Any]) -> None:
     assert not objections(sentence, result, question, summary, language)
 
 
+@pytest.mark.integration
 def test_sentences_of_the_sample_shop_are_accepted_by_the_check(cache_dir: Path) -> None:
     source = Services(load_settings(cache_dir=cache_dir)).source(None)
     failures = []

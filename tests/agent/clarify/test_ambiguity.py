@@ -141,6 +141,7 @@ def test_a_stated_assumption_brings_no_figure_of_its_own(shop: Source) -> None:
     assert assumed(shop, sql, stated=stated) == ["the year 2024 is meant", "cancelled ones count"]
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not ambiguity.DEV.is_dir(), reason="shared/benchmarks/spider_dev is not beside the project")
 def test_evidence_meets_ambiguous_questions_and_hardly_a_clear_one() -> None:
     measured = ambiguity.measure()

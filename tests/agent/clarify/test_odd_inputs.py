@@ -32,6 +32,11 @@ REJECTED = {"accepted": False}
 
 
 @pytest.fixture
+def stored_record() -> bool:
+    return True
+
+
+@pytest.fixture
 def talking(scripted: Scripted) -> Talking:
     """A maker of threads: answers of generation and reviews as the model gives them."""
 

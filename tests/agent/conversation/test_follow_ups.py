@@ -21,6 +21,11 @@ ALONE = {"question": "How many orders are in the other shop?"}
 
 
 @pytest.fixture
+def stored_record() -> bool:
+    return True
+
+
+@pytest.fixture
 def talking(scripted: Scripted) -> Callable[..., Talk]:
     def make(statements: Any = (), alone: Any = (), **overrides: Any) -> Talk:
         answers = {

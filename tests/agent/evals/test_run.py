@@ -15,6 +15,8 @@ from agent.services import Services
 from agent.settings import Settings, SourceSettings, load_settings
 from agent.types import Limits
 
+pytestmark = pytest.mark.integration
+
 WriteLines = Callable[..., Path]
 FIGURES = ["match_rule", "execution_match_interval", "cost_usd", "per_question", "tables", "columns"]
 TOTALS = ["n", "execution_match", "refused", "errors", "llm_calls", "asked_again", "tokens"]

@@ -43,6 +43,11 @@ ORDERS = list(EXAMPLES)[:3]
 ANSWERS = {"GeneratedSQL": [COUNT] * 4}
 
 
+@pytest.fixture
+def stored_record() -> bool:
+    return True
+
+
 @pytest.fixture(autouse=True)
 def packaged() -> None:
     """The real embedding model."""

@@ -23,6 +23,11 @@ AUTO = {"llm_profile": "auto"}
 
 
 @pytest.fixture
+def stored_record() -> bool:
+    return True
+
+
+@pytest.fixture
 def plain(scripted: Make) -> Callable[..., ScriptedAgent]:
     """A maker of agents with the profile plain, whose model answers with these texts."""
 

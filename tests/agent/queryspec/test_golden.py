@@ -62,6 +62,7 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield made
 
 
+@pytest.mark.integration
 @every_spec
 def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
     golden = content(name)

@@ -26,6 +26,11 @@ PASSWORD = "correct-horse-battery"
 Scripted = Callable[..., ScriptedAgent]
 
 
+@pytest.fixture
+def stored_record() -> bool:
+    return True
+
+
 class Flaky:
     """A record that is dead for the events of some numbers, counted from 1, and alive for the others."""
 

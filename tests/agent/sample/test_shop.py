@@ -11,6 +11,8 @@ import agent
 from agent.sample import shop
 from agent.sample.shop import build_shop, shop_path
 
+pytestmark = pytest.mark.integration
+
 # When the digest changes on purpose, VERSION has to rise with it: else old copies in users' caches stay in use.
 CONTENT = (1, "6498a54c13fd58778e8feac23a936716311f7aa1a58c3efd5088052d8b44817f")
 

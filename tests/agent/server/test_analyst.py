@@ -33,17 +33,23 @@ def query_or_finish(messages: list[Any]) -> dict[str, Any]:
     return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": BY_ACCOUNT}}
 
 
-@pytest.fixture
-def served(cache_dir: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose model asks for the returns by account."""
-    with serving(cache_dir, {"AnalystStep": [query_or_finish]}) as server:
+    answers = {"AnalystStep": [query_or_finish]}
+    with serving(cache_dir, answers, data_dir=tmp_path_factory.mktemp("served")) as server:
         yield server
 
 
 @pytest.fixture
 def kept(keep: Keep) -> Callable[[Served], str]:
-    """Keeps the returns where a server looks, and gives their id."""
-    return lambda server: keep(server.services.settings.data_dir, "returns.csv", RETURNS)
+    """Keeps the returns where a server looks, unless they are there, and gives their id."""
+
+    def keep_once(server: Served) -> str:
+        made = server.services.registry.datasets()
+        return made[0].dataset_id if made else keep(server.services.settings.data_dir, "returns.csv", RETURNS)
+
+    return keep_once
 
 
 @pytest.fixture
@@ -115,8 +121,8 @@ def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path, k
 SHOES = {"group_by": ["kind"], "aggregations": [{"as": "pairs", "agg": "sum", "col": "pairs"}]}
 
 
-@pytest.fixture
-def with_source(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def server_with_source(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with a configured source, whose model asks for its shoes by kind."""
 
     def query_shoes(messages: list[Any]) -> dict[str, Any]:
@@ -124,11 +130,20 @@ def with_source(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
             return {"tool": "finish", "arguments": {"answer": ""}}
         return {"tool": "run_query", "arguments": {"dataset_id": "shoes", "query": SHOES}}
 
+    folder = tmp_path_factory.mktemp("shoes")
     database = make_database(
-        tmp_path, "CREATE TABLE shoes (kind TEXT, pairs INTEGER)", "INSERT INTO shoes VALUES ('boot', 3), ('clog', 4)"
+        folder, "CREATE TABLE shoes (kind TEXT, pairs INTEGER)", "INSERT INTO shoes VALUES ('boot', 3), ('clog', 4)"
     )
-    with serving(cache_dir, {"AnalystStep": [query_shoes]}, sources={"the shop": f"sqlite:///{database}"}) as server:
+    given = {"sources": {"the shop": f"sqlite:///{database}"}, "data_dir": folder / "data"}
+    with serving(cache_dir, {"AnalystStep": [query_shoes]}, **given) as server:
         yield server
+
+
+@pytest.fixture
+def with_source(server_with_source: Served) -> Served:
+    """The server with a source, as if its model had not been called."""
+    server_with_source.model.calls.clear()
+    return server_with_source
 
 
 def test_a_configured_source_is_asked_by_its_name(with_source: Served) -> None:

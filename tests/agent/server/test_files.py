@@ -16,11 +16,21 @@ from tests.agent.tools.conftest import RETURNS
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 
-@pytest.fixture
-def served(cache_dir: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose model asks for the returns by account, and that takes small files alone."""
-    with serving(cache_dir, {"AnalystStep": [query_or_finish]}, max_upload_bytes=50_000) as server:
+    given = {"max_upload_bytes": 50_000, "data_dir": tmp_path_factory.mktemp("served")}
+    with serving(cache_dir, {"AnalystStep": [query_or_finish]}, **given) as server:
         yield server
+
+
+@pytest.fixture
+def served(shared_server: Served) -> Iterator[Served]:
+    """The server of the file; the files that a test leaves there are removed."""
+    yield shared_server
+    for dataset in shared_server.http.get("/datasets").json()["datasets"]:
+        shared_server.http.delete(f"/datasets/{dataset['dataset_id']}")
+    assert kept(shared_server) == []
 
 
 def upload(server: Served, name: str, content: bytes, **fields: Any) -> httpx.Response:

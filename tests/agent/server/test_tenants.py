@@ -45,11 +45,18 @@ def ask(client: httpx.Client, **given: Any) -> dict[str, Any]:
     return response.json()["output"]
 
 
-@pytest.fixture
-def keyed(cache_dir: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with two tenants, whose model counts the orders by status."""
-    with serving(cache_dir, {"GeneratedSQL": [BY_STATUS]}, api_keys=KEYS, clarify="never") as server:
+    given = {"api_keys": KEYS, "clarify": "never", "data_dir": tmp_path_factory.mktemp("served")}
+    with serving(cache_dir, {"GeneratedSQL": [BY_STATUS]}, **given) as server:
         yield server
+
+
+@pytest.fixture
+def keyed(served: Served) -> Served:
+    """The server with two tenants, as if its model had not been called."""
+    return served
 
 
 # Who is let in

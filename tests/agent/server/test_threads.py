@@ -41,10 +41,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
         yield {"threads_url": empty}
 
 
-@pytest.fixture
-def served(cache_dir: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose model asks back what "the best" means, and else counts the orders."""
-    with serving(cache_dir, {"GeneratedSQL": [asks_about_best]}) as server:
+    answers = {"GeneratedSQL": [asks_about_best]}
+    with serving(cache_dir, answers, data_dir=tmp_path_factory.mktemp("served")) as server:
         yield server
 
 
@@ -172,18 +173,16 @@ def test_a_second_answer_finds_nothing_asked(served: Served) -> None:
     assert spent(served) == before
 
 
-@pytest.mark.parametrize(
-    "said", [{"clarification_answer": "1"}, {"feedback": {"accepted": True}}, {"question": "Сколько заказов?"}]
-)
 @ON_EVERY_STORE
-def test_an_unknown_thread(cache_dir: Path, store: dict[str, Any], said: dict[str, Any]) -> None:
+def test_an_unknown_thread(cache_dir: Path, store: dict[str, Any]) -> None:
     with serving(cache_dir, **store) as server:
-        output = server.invoke(thread_id=UNKNOWN, **said)
-        assert not server.model.calls
-
-    assert (output["status"], output["error"]["code"], output["thread_id"]) == ("error", "thread_unknown", UNKNOWN)
-    assert UNKNOWN in output["answer"] and ("Беседы" in output["answer"]) == ("question" in said)
-    assert (output["tables"], output["audit"]["steps"]) == ([], [])
+        for said in ({"clarification_answer": "1"}, {"feedback": {"accepted": True}}, {"question": "Сколько заказов?"}):
+            output = server.invoke(thread_id=UNKNOWN, **said)
+            assert not server.model.calls, said
+            failed = output["status"], output["error"]["code"], output["thread_id"]
+            assert failed == ("error", "thread_unknown", UNKNOWN), said
+            assert UNKNOWN in output["answer"] and ("Беседы" in output["answer"]) == ("question" in said), said
+            assert (output["tables"], output["audit"]["steps"]) == ([], []), said
 
 
 def test_the_graphs_have_threads_of_their_own(served: Served) -> None:

@@ -16,6 +16,8 @@ from agent.sql.workers import DatabaseFile, Workers
 from agent.types import Limits
 from tests.databases import make_database
 
+pytestmark = pytest.mark.process
+
 ONE_LONG_CALL = "SELECT instr(printf('%.900000c', 'a'), printf('%.400000c', 'a') || 'b')"
 """No progress handler runs inside one call of a function, and this one takes minutes."""
 

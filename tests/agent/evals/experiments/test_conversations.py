@@ -19,6 +19,8 @@ from agent.record.recorder import Recorder
 from agent.services import Services
 from agent.settings import Settings
 
+pytestmark = pytest.mark.integration
+
 FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "experiments"
 FILES = sorted(FOLDER.glob("*.json"))
 VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}

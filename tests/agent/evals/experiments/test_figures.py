@@ -99,6 +99,7 @@ def test_a_name_has_the_shots_where_there_are_any() -> None:
     assert [name_of({"method": "clarify", "shots": shots}) for shots in (0, 3)] == ["clarify", "clarify, 3-shot"]
 
 
+@pytest.mark.integration
 def test_the_plot_is_a_picture_and_the_same_again() -> None:
     pytest.importorskip("matplotlib")
     runs = [("clarify", figures_of(LOGS, 4, MatchRule.PROJECT)), ("b", figures_of(LOGS[:1], 0, MatchRule.PROJECT))]
