@@ -384,7 +384,7 @@ def _problem(error: ErrorDetails) -> SpecProblem:
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
         text = f"an operator is expected: {' '.join(_OPERATORS)}; or any or all with a list of filters"
         return SpecProblem(path_of((*location, "op")), text)
-    if kind == "recursion_loop" or "depth exceeded" in error["msg"]:
+    if kind in {"recursion_loop", "recursion_depth_exceeded"}:
         return SpecProblem(path_of(location[:2]), "any and all are nested too deeply")
     if kind == "extra_forbidden":
         fields = _fields_at(location)
