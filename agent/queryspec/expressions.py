@@ -47,7 +47,6 @@ see the rows that are equal in all other groups. Rows that are equal in the orde
 groups.
 """
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -499,7 +498,7 @@ class _Parser:
 
 def _number(text: str) -> int | float:
     value = int(text) if text.isdecimal() else float(text)
-    if not math.isfinite(value) or abs(value) >= 2**63:
+    if abs(value) >= 2**63:
         raise ValueError(f"the number {text} is too large")
     return value
 

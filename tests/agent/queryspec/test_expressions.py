@@ -123,6 +123,7 @@ def test_valid_expression(text: str, node: object) -> None:
         ("1.2.3", "is not valid in an expression"),
         ("1a", "is not valid in an expression"),
         ("1e999", "too large"),
+        ("1" * 400, "too large"),
         ("99999999999999999999", "too large"),
         ("eval(a)", "there is no function eval, only if"),
         ("a.b(c)", "there is no function"),
