@@ -106,8 +106,9 @@ class ExpressionWriter:
             return (
                 divide(left, right) if node.operator == "/" else _OPERATORS[node.operator](this=left, expression=right)
             )
-        is_condition = not isinstance(node, Call) or node.function in MATCHES
-        return self._truth(node) if is_condition else self._call(node)
+        if isinstance(node, Call) and node.function not in MATCHES:
+            return self._call(node)
+        return self._truth(node)
 
     def _type(self, node: Node) -> TypeClass | None:
         return type_of(node, self.find)
