@@ -12,6 +12,8 @@ from agent.schema.catalog import Table
 Json = dict[str, Any]
 
 _FIRST = ("filters", "group_by", "aggregations")
+_TRAINED = {"Compared", "In", "Between", "Contains", "IsNull", "Bucket", "Aggregation", "Sort"}
+_TRAINED_AGGREGATIONS = {"sum", "avg", "min", "max", "count", "nunique"}
 _MAX_AGGREGATIONS = 60
 _SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
 
@@ -25,8 +27,9 @@ def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Jso
     alternative for each combination of the first parts.
     """
     schema: Json = _without_sizes(schema_for(table))
+    _keep_trained(schema)
     definitions, parts = schema["$defs"], schema.pop("properties")
-    del parts["derived"], definitions["Derived"]
+    del parts["derived"]
     if filters and shape.bounds:
         definitions["Compared"]["properties"]["op"] = {"enum": list(shape.bounds), "type": "string"}
     if shape.group_by:
@@ -40,6 +43,21 @@ def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Jso
     for name in ("filters", "group_by", "aggregations", "sort"):
         parts[name].setdefault("minItems", 1)
     return {"oneOf": list(_alternatives(parts, shape, filters=filters)), "$defs": definitions}
+
+
+def _keep_trained(schema: Json) -> None:
+    """Remove the filters, aggregations and options that the model is not trained to write."""
+    definitions, filters = schema["$defs"], schema["properties"]["filters"]["items"]
+    for name in definitions.keys() - _TRAINED:
+        del definitions[name]
+    filters["oneOf"] = [kind for kind in filters["oneOf"] if kind["$ref"].rpartition("/")[2] in definitions]
+    for name, op in (("In", "in"), ("Contains", "contains")):
+        if name in definitions:
+            definitions[name]["properties"]["op"] = {"const": op, "type": "string"}
+    fields = definitions["Aggregation"]["properties"]
+    fields["agg"]["enum"] = [agg for agg in fields["agg"]["enum"] if agg in _TRAINED_AGGREGATIONS]
+    for option in ("p", "order_by", "where"):
+        del fields[option]
 
 
 def _alternatives(parts: Json, shape: Shape, *, filters: bool) -> Iterator[Json]:

@@ -9,7 +9,7 @@ from agent.embedded.voting import ExecutedCandidate, executed_candidate, is_deci
 from agent.errors import PermissionDenied, QuerySpecInvalid, StatementError
 from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import run
-from agent.queryspec.spec import QuerySpec, output_name, read_spec
+from agent.queryspec.spec import ComparedColumns, QuerySpec, conditions, output_name, read_spec
 from agent.record.step import note
 from agent.sources.source import Source
 
@@ -76,7 +76,9 @@ def _with_valid_sort(spec: QuerySpec) -> QuerySpec:
 def count_violations(spec: QuerySpec, context: SpecContext) -> int:
     """Return the number of constraints that `spec` violates, including unsupported filter values."""
     constraints = context.constraints
-    values = [str(value) for condition in spec.filters for value in _values(condition.value)]
+    filters = list(conditions(spec.filters))
+    compared = [condition for condition in filters if not isinstance(condition, ComparedColumns)]
+    values = [str(value) for condition in compared for value in _values(condition.value)]
     numbers = [*values, *([str(spec.limit)] if spec.limit else [])]
     lacks_value = bool(constraints.values) and not any(value in values for value in constraints.values)
     unsupported_values = sum(
@@ -84,8 +86,8 @@ def count_violations(spec: QuerySpec, context: SpecContext) -> int:
         for value in values
     )
     missing_numbers = sum(not any(figure in number for number in numbers) for figure in constraints.figures)
-    compares = any(condition.op in (*context.bounds, "between") for condition in spec.filters)
-    negates = any(condition.op in ("!=", "is_null") for condition in spec.filters)
+    compares = any(condition.op in (*context.bounds, "between") for condition in filters)
+    negates = any(condition.op in ("!=", "is_null") for condition in filters)
     lacks_comparison = bool(context.bounds) and not compares
     return lacks_value + unsupported_values + missing_numbers + lacks_comparison + (constraints.negates != negates)
 

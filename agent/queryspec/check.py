@@ -1,7 +1,7 @@
 """Check a spec against its datasets: names, types of values, aggregations, derived columns, and sizes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from agent.errors import QuerySpecInvalid, SpecProblem
 from agent.queryspec.columns import (
@@ -11,24 +11,38 @@ from agent.queryspec.columns import (
     Scope,
     base_outputs,
     filterable_names,
+    is_on_result,
+    names_over_aggregates,
     outputs,
     parse_derived,
     row_level_names,
+    row_types,
     scope_of,
     time_groups,
 )
 from agent.queryspec.dates import read_date, read_span
-from agent.queryspec.expressions import Call, Node, names_in, parse, walk, windows_in
+from agent.queryspec.expression_types import type_of
+from agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
+from agent.queryspec.patterns import check_pattern
 from agent.queryspec.spec import (
     MAX_VALUES,
+    Aggregation,
+    AllOf,
+    AnyOf,
     Between,
     Bucket,
+    ComparedColumns,
+    Condition,
     Contains,
     Derived,
     Filter,
     IsNull,
     Join,
+    Matches,
     QuerySpec,
+    columns_of,
+    conditions,
+    members,
     nearest,
     output_name,
 )
@@ -48,6 +62,8 @@ _TAKES: dict[str, tuple[TypeClass, ...]] = {
     "min": ("number", "text", *TIMES),
     "max": ("number", "text", *TIMES),
     "nunique": _GROUPED,
+    **dict.fromkeys(("median", "percentile", "stddev", "variance", "corr"), ("number",)),
+    **dict.fromkeys(("mode", "first", "last"), ("number", "text", *TIMES)),
 }
 """Types that an aggregation accepts; a count accepts all."""
 
@@ -56,14 +72,20 @@ MAX_EXPANDED = 300
 """Maximum number of parts of a row-level expression after the derived columns in it are expanded."""
 MAX_LAYERS = 6
 """Maximum depth of derived columns that use other derived columns of the result."""
+MAX_NESTED = 3
+"""Maximum depth of `any` and `all` in each other."""
+_REGULAR_EXPRESSIONS = ("duckdb", "clickhouse")
+"""Engines that match regular expressions in time linear in the text."""
 
 
-def value_problems(condition: Filter, kind: TypeClass, path: str) -> Iterator[SpecProblem]:
+def value_problems(condition: Condition, kind: TypeClass, path: str) -> Iterator[SpecProblem]:
     """Yield the problems of `condition`, at `path`, on a column of type `kind`."""
     if isinstance(condition, IsNull):
         return
     if reason := _operator_problem(condition, kind):
         yield SpecProblem(f"{path}.op", reason)
+        return
+    if isinstance(condition, ComparedColumns):
         return
     values = condition.value if isinstance(condition.value, list) else [condition.value]
     problems = [(index, reason) for index, value in enumerate(values) if (reason := _value_problem(value, kind))]
@@ -72,14 +94,19 @@ def value_problems(condition: Filter, kind: TypeClass, path: str) -> Iterator[Sp
         yield SpecProblem(place, f"{condition.col} holds {kind}: {reason}")
     if isinstance(condition, Between) and not problems and _is_reversed(condition, kind):
         yield SpecProblem(f"{path}.value", "the lowest value comes first, then the highest")
+    if isinstance(condition, Matches):
+        try:
+            check_pattern(condition.value)
+        except ValueError as error:
+            yield SpecProblem(f"{path}.value", str(error))
 
 
-def _operator_problem(condition: Filter, kind: TypeClass) -> str | None:
+def _operator_problem(condition: Condition, kind: TypeClass) -> str | None:
     if kind not in (*_COMPARED, "boolean"):
         return f"{condition.col} holds {kind}, which supports only is_null"
-    if isinstance(condition, Contains) and kind != "text":
-        return f"{condition.col} holds {kind}, and contains applies only to text"
-    if kind == "boolean" and condition.op not in {"=", "!=", "in"}:
+    if isinstance(condition, Contains | Matches) and kind != "text":
+        return f"{condition.col} holds {kind}, and {condition.op} applies only to text"
+    if kind == "boolean" and condition.op not in {"=", "!=", "in", "not_in"}:
         return f"{condition.col} holds true or false, which cannot be ordered"
     return None
 
@@ -131,6 +158,29 @@ def check(spec: QuerySpec, datasets: Datasets) -> None:
         raise QuerySpecInvalid(tuple(dict.fromkeys(problems)))
 
 
+def check_engine(spec: QuerySpec, dialect: str) -> None:
+    """Check that the engine `dialect` can compute `spec`.
+
+    Raises:
+        QuerySpecInvalid: A regular expression, on an engine whose time for one is not linear in the text.
+    """
+    if dialect in _REGULAR_EXPRESSIONS:
+        return
+    lists = {"filters": spec.filters}
+    lists |= {f"aggregations[{at}].where": each.where or [] for at, each in enumerate(spec.aggregations)}
+    reason = (
+        f"regular expressions need DuckDB or ClickHouse, and this is {dialect}: use contains, starts_with, ends_with"
+    )
+    problems = [
+        SpecProblem(f"{path}.op", reason)
+        for name, filters in lists.items()
+        for condition, path in _located(filters, name)
+        if isinstance(condition, Matches)
+    ]
+    if problems:
+        raise QuerySpecInvalid(tuple(problems))
+
+
 def _joins(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
     joined = [datasets.main]
     for index, join in enumerate(spec.joins):
@@ -180,59 +230,160 @@ def _unknown(
 def _filters(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
     result_names = filterable_names(spec, scope)
     spec_names = {part.name for part in spec.aggregations} | {part.name for part in spec.derived}
-    for index, condition in enumerate(spec.filters):
-        path, name = f"filters[{index}]", condition.col
-        places = scope.find_columns(name)
-        if places and name in spec_names:
-            text = f"{name} is a column of the rows and a name in this spec: rename the latter, or name the dataset"
-            yield SpecProblem(f"{path}.col", text, tuple(f"{place.dataset}.{name}" for place in places))
-        elif len(places) == 1 or (not places and name in result_names):
-            kind = places[0].column.type_class if places else result_names[name]
-            yield from value_problems(condition, kind, path)
+    for condition, path in _located(spec.filters, "filters"):
+        kinds: list[TypeClass | None] = []
+        for name, field in zip(columns_of(condition), ("col", "other"), strict=False):
+            places = scope.find_columns(name)
+            if places and name in spec_names:
+                text = f"{name} is a column of the rows and a name in this spec: rename the latter, or name the dataset"
+                yield SpecProblem(f"{path}.{field}", text, tuple(f"{place.dataset}.{name}" for place in places))
+            elif len(places) == 1 or (not places and name in result_names):
+                kinds.append(places[0].column.type_class if places else result_names[name])
+            else:
+                yield from _unknown(f"{path}.{field}", name, places, scope, result_names)
+        yield from _kind_problems(condition, kinds, path, spec)
+    yield from _levels(spec, scope)
+    yield from _filter_sizes(spec)
+
+
+def _located(filters: Iterable[Filter], path: str) -> Iterator[tuple[Condition, str]]:
+    """Yield the conditions in `filters` with their paths."""
+    for index, each in enumerate(filters):
+        place = f"{path}[{index}]"
+        if isinstance(each, AnyOf | AllOf):
+            yield from _located(members(each), f"{place}.{'any' if isinstance(each, AnyOf) else 'all'}")
         else:
-            yield from _unknown(f"{path}.col", name, places, scope, result_names)
-    lists = [condition.value for condition in spec.filters if isinstance(condition.value, list)]
-    if sum(map(len, lists)) + len(spec.filters) - len(lists) > MAX_VALUES:
+            yield each, place
+
+
+def _kind_problems(
+    condition: Condition, kinds: list[TypeClass | None], path: str, spec: QuerySpec
+) -> Iterator[SpecProblem]:
+    """Yield the problems of a condition on columns of these types, if all of them are known."""
+    derived = {part.name for part in spec.derived}
+    if len(kinds) < len(columns_of(condition)) or (kinds[0] == "other" and condition.col in derived):
+        return
+    yield from value_problems(condition, kinds[0] or "other", path)
+    if isinstance(condition, ComparedColumns) and kinds[0] != kinds[1] and not set(kinds) <= set(TIMES):
+        text = f"{condition.col} ({kinds[0]}) cannot be compared with {condition.other} ({kinds[1]}): the types differ"
+        yield SpecProblem(f"{path}.other", text)
+
+
+def _levels(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
+    """Yield a problem for each filter that selects rows of the data and of the result."""
+    result = [output.name for output in outputs(spec, scope)]
+    rows = row_types(spec, scope)
+    for index, each in enumerate(spec.filters):
+        names = [name for condition in conditions([each]) for name in columns_of(condition)]
+        only_rows = [name for name in names if name not in result and (name in rows or scope.find_columns(name))]
+        if only_rows and is_on_result(each, rows, scope):
+            text = f"{only_rows[0]} is not in the result, and other columns here are only there: use separate filters"
+            yield SpecProblem(f"filters[{index}]", text, nearest(only_rows[0], result))
+
+
+def _filter_sizes(spec: QuerySpec) -> Iterator[SpecProblem]:
+    lists = [spec.filters, *(each.where or [] for each in spec.aggregations)]
+    values = [getattr(condition, "value", 0) for filters in lists for condition in conditions(filters)]
+    if sum(len(value) if isinstance(value, list) else 1 for value in values) > MAX_VALUES:
         yield SpecProblem("filters", f"the filters have more than {MAX_VALUES} values in total")
+    if any(_depth(each) > MAX_NESTED for filters in lists for each in filters):
+        yield SpecProblem("filters", f"any and all are nested more than {MAX_NESTED} levels deep")
+
+
+def _depth(spec_filter: Filter) -> int:
+    return 1 + max(map(_depth, members(spec_filter))) if members(spec_filter) else 0
 
 
 def _groups(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
+    aggregate_names = names_over_aggregates(spec, parse_derived(spec), scope)
+    rows = row_types(spec, scope)
     for index, group in enumerate(spec.group_by):
         is_bucket = isinstance(group, Bucket)
         name, path = (
             (group.col, f"group_by[{index}].col") if isinstance(group, Bucket) else (group, f"group_by[{index}]")
         )
         places = scope.find_columns(name)
-        yield from _unknown(path, name, places, scope)
-        kind = places[0].column.type_class if len(places) == 1 else None
+        if name in aggregate_names:
+            yield SpecProblem(path, f"{name} is computed from aggregations, so it cannot be a group")
+            continue
+        if name not in rows:
+            yield from _unknown(path, name, places, scope, rows)
+        kind = places[0].column.type_class if len(places) == 1 else rows.get(name)
         if kind and is_bucket and kind not in TIMES:
             dates = [name for name, place in scope.columns.items() if place.column.type_class in TIMES]
             yield SpecProblem(path, f"{name} holds {kind}, and only dates have periods", tuple(dates[:3]))
-        elif kind and kind not in _GROUPED:
+        elif kind and kind not in _GROUPED and name not in rows:
             yield SpecProblem(path, f"{name} holds {kind}, which cannot be grouped by")
 
 
 def _aggregations(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
     nodes = parse_derived(spec)
     aggregate_names = names_over_aggregates(spec, nodes, scope)
-    row_names = row_level_names(spec, nodes, scope)
+    rows = row_types(spec, scope)
     for index, aggregation in enumerate(spec.aggregations):
-        path = f"aggregations[{index}].col"
-        if aggregation.col == "*":
+        path = f"aggregations[{index}]"
+        yield from _options(aggregation, path)
+        if aggregation.cols == ("*",):
             if aggregation.agg != "count":
-                yield SpecProblem(path, f"{aggregation.agg} needs a column; only count takes *")
-        elif aggregation.col in aggregate_names:
-            text = f"{aggregation.col} is already an aggregation, and an aggregation of an aggregation is not supported"
-            yield SpecProblem(path, text, nearest(aggregation.col, scope.columns))
-        elif aggregation.col not in row_names:
-            places = scope.find_columns(aggregation.col)
-            yield from _unknown(path, aggregation.col, places, scope)
-            kind = places[0].column.type_class if len(places) == 1 else None
-            if kind and kind not in _TAKES.get(aggregation.agg, (kind,)):
-                text = (
-                    f"{aggregation.col} holds {kind}, and {aggregation.agg} takes {', '.join(_TAKES[aggregation.agg])}"
-                )
-                yield SpecProblem(path, text)
+                yield SpecProblem(f"{path}.col", f"{aggregation.agg} needs a column; only count takes *")
+        else:
+            is_list = isinstance(aggregation.col, list)
+            places = [
+                (name, f"{path}.col[{at}]" if is_list else f"{path}.col") for at, name in enumerate(aggregation.cols)
+            ]
+            takes = _TAKES.get(aggregation.agg)
+            for name, place in places:
+                yield from _aggregated_name(name, place, aggregation.agg, takes, (scope, rows, aggregate_names))
+        if aggregation.order_by:
+            order = ("number", "text", *TIMES)
+            names = (scope, rows, aggregate_names)
+            yield from _aggregated_name(aggregation.order_by, f"{path}.order_by", "order_by", order, names)
+        for condition, place in _located(aggregation.where or (), f"{path}.where"):
+            kinds: list[TypeClass | None] = []
+            for name, field in zip(columns_of(condition), ("col", "other"), strict=False):
+                found = list(_aggregated_name(name, f"{place}.{field}", "where", None, (scope, rows, aggregate_names)))
+                yield from found
+                if not found:
+                    kinds.append(rows[name] if name in rows else _class(scope, name))
+            yield from _kind_problems(condition, kinds, place, spec)
+
+
+def _options(aggregation: Aggregation, path: str) -> Iterator[SpecProblem]:
+    """Yield a problem for each option that an aggregation lacks, or does not take."""
+    agg, number = aggregation.agg, len(aggregation.cols)
+    if (agg == "percentile") != (aggregation.p is not None):
+        reason = "percentile needs p, such as 0.9" if agg == "percentile" else f"only percentile takes p, not {agg}"
+        yield SpecProblem(f"{path}.p", reason)
+    if (agg in {"first", "last"}) != (aggregation.order_by is not None):
+        is_missing = aggregation.order_by is None
+        reason = f"{agg} needs order_by, a column of the rows" if is_missing else "only first and last take order_by"
+        yield SpecProblem(f"{path}.order_by", reason)
+    if agg == "corr" and number != 2:
+        yield SpecProblem(f"{path}.col", 'corr takes two columns, such as ["price", "quantity"]')
+    elif number > 1 and agg not in {"nunique", "corr"}:
+        yield SpecProblem(f"{path}.col", f"{agg} takes one column; only nunique and corr take several")
+
+
+def _aggregated_name(
+    name: str,
+    path: str,
+    what: str,
+    takes: tuple[TypeClass, ...] | None,
+    names: tuple[Scope, Mapping[str, TypeClass], Collection[str]],
+) -> Iterator[SpecProblem]:
+    """Yield the problems of a name in an aggregation, which is a column of the rows or derived from them."""
+    scope, rows, aggregate_names = names
+    if name in aggregate_names:
+        text = f"{name} is already an aggregation, and an aggregation of an aggregation is not supported"
+        yield SpecProblem(path, text, nearest(name, scope.columns))
+        return
+    places = scope.find_columns(name)
+    if name not in rows:
+        yield from _unknown(path, name, places, scope, rows)
+    kind = rows.get(name) or (places[0].column.type_class if len(places) == 1 else None)
+    # An invalid derived column, of type "other", is a problem of its own.
+    if kind and takes and kind not in takes and not (name in rows and kind == "other"):
+        yield SpecProblem(path, f"{name} holds {kind}, and {what} takes {', '.join(takes)}")
 
 
 def _sorts(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
@@ -252,7 +403,11 @@ def _duplicates(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
     """
     names = [(f"group_by[{index}]", output_name(group)) for index, group in enumerate(spec.group_by)]
     names += [(f"aggregations[{index}].as", part.name) for index, part in enumerate(spec.aggregations)]
-    names += [(f"derived[{index}].as", part.name) for index, part in enumerate(spec.derived)]
+    # A derived column that is a group is one column.
+    grouped = {name for _, name in names} & row_types(spec, scope).keys()
+    names += [
+        (f"derived[{index}].as", part.name) for index, part in enumerate(spec.derived) if part.name not in grouped
+    ]
     occurrences: Counter[bytes] = (
         Counter() if spec.is_grouped else Counter(_name_key(name) for name, _ in base_outputs(spec, scope))
     )
@@ -277,14 +432,6 @@ def check_derived(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
         yield from checker.problems(index, derived)
 
 
-def names_over_aggregates(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> set[str]:
-    """Return the names of aggregations and of columns derived from them, unless they name dataset columns."""
-    names = {aggregation.name for aggregation in spec.aggregations if not scope.find_columns(aggregation.name)}
-    for _ in nodes:
-        names |= {name for name, node in nodes.items() if names & set(names_in(node)) and not scope.find_columns(name)}
-    return names
-
-
 class _DerivedChecker:
     """Checks the derived columns of one spec, in their order."""
 
@@ -296,6 +443,8 @@ class _DerivedChecker:
         self._base = {output.name: output.type_class for output in base_outputs(spec, scope)}
         self._size: dict[str, int] = {}
         """Expanded sizes of the row-level columns checked so far."""
+        self._types: dict[str, TypeClass] = {}
+        """Types of the valid columns checked so far."""
         self._layer: dict[str, int] = {}
         """Dependency depths of the result columns checked so far."""
 
@@ -316,25 +465,47 @@ class _DerivedChecker:
             )
         yield from self._windows(node, derived, path, is_row)
         yield from self._sizes(node, derived, path, is_row)
+        yield from self._types_of(node, derived, path, is_row)
+
+    def _types_of(self, node: Node, derived: Derived, path: str, is_row: bool) -> Iterator[SpecProblem]:
+        """Yield the first value of an unsuitable type, if the types of all names are known."""
+
+        def find(name: str) -> TypeClass:
+            if not is_row:
+                return self._base[name] if name in self._base else self._types[name]
+            place = self._scope.find_column(name)
+            return place.column.type_class if place else self._types[name]
+
+        try:
+            kind = type_of(node, find)
+        except KeyError:
+            return
+        except ValueError as error:
+            yield SpecProblem(path, str(error))
+            return
+        if kind is None:
+            yield SpecProblem(path, "it is always empty")
+        elif kind not in _GROUPED:
+            yield SpecProblem(path, f"it holds {kind}, which expressions cannot use")
+        else:
+            self._types[derived.name] = kind
 
     def _row_name_problems(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
         if name in self._size and not self._scope.find_columns(name):
             return
         places = self._scope.find_columns(name)
         if len(places) == 1:
-            yield from _check_number(name, places[0].column.type_class, path)
-        elif places:
+            return
+        if places:
             full = tuple(f"{place.dataset}.{name}" for place in places)
             yield SpecProblem(path, f"more than one joined dataset has a column {name}", full)
         else:
             yield self._unknown(name, derived, path, {**dict.fromkeys(self._scope.columns), **self._size})
 
     def _result_name_problems(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
-        if name in self._layer and name not in self._base:
+        if name in self._layer or name in self._base:
             return
-        if name in self._base:
-            yield from _check_number(name, self._base[name], path)
-        elif name in self._rows:
+        if name in self._rows:
             yield SpecProblem(
                 path, f"{name} is computed for each row and is not in the result: aggregate it", tuple(self._base)
             )
@@ -372,7 +543,7 @@ class _DerivedChecker:
             if any(inner is not call and inner in windows_in(call) for inner in windows_in(call)):
                 text = f"{call.function} contains a window function: derive that first, as a separate column"
                 yield SpecProblem(path, text)
-            if call.function == "change_from_previous" and not is_row:
+            if call.function in ORDERED and not call.order_by and not is_row:
                 yield from self._order(call, derived, path)
 
     def _order(self, call: Call, derived: Derived, path: str) -> Iterator[SpecProblem]:
@@ -380,7 +551,9 @@ class _DerivedChecker:
             return
         later = [sort.by for sort in self._spec.sort if sort.by not in self._base and sort.by not in self._layer]
         if not self._spec.sort:
-            yield SpecProblem(path, f"{call.function} needs a group that is a period, or a sort, for the order of rows")
+            yield SpecProblem(
+                path, f"{call.function} needs a group that is a period, a sort, or order_by, for the order of rows"
+            )
         elif later:
             text = f"{call.function} uses the sort, but {later[0]} is not defined before {derived.name}"
             yield SpecProblem(path, text)
@@ -397,8 +570,3 @@ class _DerivedChecker:
         self._layer[derived.name] = layer
         if layer > MAX_LAYERS:
             yield SpecProblem(path, f"its chain of derived columns has more than {MAX_LAYERS} steps")
-
-
-def _check_number(name: str, kind: TypeClass, path: str) -> Iterator[SpecProblem]:
-    if kind != "number":
-        yield SpecProblem(path, f"{name} holds {kind}, but expressions use only numbers")

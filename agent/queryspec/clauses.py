@@ -1,11 +1,8 @@
-"""The SQL of filters and derived columns, with every value bound.
-
-Every number in a derived column is floating-point, so that no engine truncates a division.
-"""
+"""The SQL of filters, with every value bound."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -17,17 +14,37 @@ from agent.queryspec.dialect import (
     contains,
     contains_pattern,
     datetime_text,
-    round_number,
+    matches,
 )
-from agent.queryspec.expressions import Binary, Call, Name, Negative, Node, Number
-from agent.queryspec.spec import Between, Contains, Filter, In, IsNull
+from agent.queryspec.spec import (
+    AllOf,
+    AnyOf,
+    Between,
+    ComparedColumns,
+    Condition,
+    Contains,
+    Filter,
+    In,
+    IsNull,
+    Matches,
+    members,
+)
 from agent.schema.catalog import TypeClass
 from agent.sql.parameters import Value
 
 _COMPARED: dict[str, type[exp.Binary]] = {
     "=": exp.EQ, "!=": exp.NEQ, ">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE,
 }  # fmt: skip
-_OPERATORS: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+
+
+class Column(NamedTuple):
+    """A column as SQL, with its type."""
+
+    sql: exp.Expr
+    kind: TypeClass
+
+
+Scalar = str | int | float | bool
 
 
 class BoundValues:
@@ -44,6 +61,10 @@ class BoundValues:
         self.values[name] = value
         return exp.Placeholder(this=name)
 
+    def text(self, value: str) -> exp.Expr:
+        """Bind a text; PostgreSQL has to be told that it is one."""
+        return cast(self.bind(value), "text", self.dialect) if self.dialect == "postgres" else self.bind(value)
+
     def number(self, value: int | float) -> exp.Expr:
         """Bind a number and return it cast to floating-point."""
         return cast(self.bind(value), "number", self.dialect)
@@ -57,32 +78,84 @@ class BoundValues:
         return cast(self.bind(datetime_text(time, self.dialect)), "datetime", self.dialect)
 
 
-Scalar = str | int | float | bool
+def filter_sql(spec_filter: Filter, look_up: Callable[[str], Column], bound: BoundValues) -> exp.Expr:
+    """Return the checked filter `spec_filter` as SQL; `look_up` returns the column with a name."""
+    if isinstance(spec_filter, AnyOf | AllOf):
+        parts = [filter_sql(part, look_up, bound) for part in members(spec_filter)]
+        combined = either(*parts) if isinstance(spec_filter, AnyOf) else _and(*parts)
+        return exp.Paren(this=combined) if len(parts) > 1 else combined
+    column = look_up(spec_filter.col)
+    if isinstance(spec_filter, ComparedColumns):
+        return _compare_columns(spec_filter.op, column, look_up(spec_filter.other), bound)
+    return _condition(spec_filter, column.sql, column.kind, bound)
 
 
-def condition(spec_filter: Filter, node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:
-    """Return the checked filter `spec_filter` as SQL on `node`, a column of type `kind`."""
+def _condition(spec_filter: Condition, node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:
+    missing = exp.Is(this=node, expression=exp.Null())
     if isinstance(spec_filter, IsNull):
-        missing = exp.Is(this=node, expression=exp.Null())
         return missing if spec_filter.value else exp.Not(this=missing)
     plain = as_comparable(node, kind, bound.dialect)
     if isinstance(spec_filter, Contains):
-        return contains(plain, bound.bind(contains_pattern(spec_filter.value, bound.dialect)), bound.dialect)
+        place = "contains" if spec_filter.op == "not_contains" else spec_filter.op
+        pattern = bound.bind(contains_pattern(spec_filter.value, bound.dialect, place))
+        found = contains(plain, pattern, bound.dialect)
+        return _unless(found, missing) if spec_filter.op == "not_contains" else found
+    if isinstance(spec_filter, Matches):
+        return matches(plain, bound.bind(spec_filter.value), bound.dialect)
     if isinstance(spec_filter, Between):
         low, high = spec_filter.value
-        return _and(_comparison(">=", plain, low, kind, bound), _comparison("<=", plain.copy(), high, kind, bound))
+        return _and(compare(">=", plain, low, kind, bound), compare("<=", plain.copy(), high, kind, bound))
     if isinstance(spec_filter, In):
-        return _in(spec_filter.value, plain, kind, bound)
-    return _comparison(spec_filter.op, plain, spec_filter.value, kind, bound)
+        found = _in(spec_filter.value, plain, kind, bound)
+        return _unless(found, missing) if spec_filter.op == "not_in" else found
+    if isinstance(spec_filter, ComparedColumns):
+        raise TypeError(spec_filter)
+    made = compare(spec_filter.op, plain, spec_filter.value, kind, bound)
+    return exp.Paren(this=either(made, missing.copy())) if spec_filter.op == "!=" else made
+
+
+def _unless(found: exp.Expr, missing: exp.Expr) -> exp.Expr:
+    """Return the negation of `found`, which also holds for missing values."""
+    return exp.Paren(this=either(exp.Not(this=exp.Paren(this=found)), missing.copy()))
+
+
+def _compare_columns(op: str, left: Column, right: Column, bound: BoundValues) -> exp.Expr:
+    """Compare two columns; a date and a time as dates."""
+    kind: TypeClass = "date" if {left.kind, right.kind} == {"date", "datetime"} else left.kind
+    sides = []
+    for column in (left, right):
+        node = cast(column.sql, "date", bound.dialect) if column.kind != kind else column.sql
+        sides.append(as_comparable(node, kind, bound.dialect))
+    made = differs(op, *sides)
+    return exp.Paren(this=made) if isinstance(made, exp.Or) else made
+
+
+def differs(op: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return a comparison; with `!=`, NULL differs from every value. It may be NULL instead of false."""
+    made = _COMPARED[op](this=left, expression=right)
+    if op != "!=":
+        return made
+    missing = [exp.Is(this=side.copy(), expression=exp.Null()) for side in (left, right)]
+    only = [_and(missing[at].copy(), exp.Not(this=missing[1 - at].copy())) for at in (0, 1)]
+    literals = [side for side in (left, right) if isinstance(_uncast(side), exp.Placeholder | exp.Boolean)]
+    if literals:
+        return either(made, missing[0] if literals[0] is right else missing[1])
+    return either(made, *only)
+
+
+def _uncast(node: exp.Expr) -> exp.Expr:
+    inner = node.unnest()
+    return inner.this if isinstance(inner, exp.Cast) else inner
 
 
 def _in(values: Sequence[Scalar], node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:
     if kind == "datetime":
-        return _or(*(_comparison("=", node.copy(), value, kind, bound) for value in values))
+        return either(*(compare("=", node.copy(), value, kind, bound) for value in values))
     return exp.In(this=node, expressions=[_place(value, kind, bound) for value in values])
 
 
-def _comparison(op: str, node: exp.Expr, value: Scalar, kind: TypeClass, bound: BoundValues) -> exp.Expr:
+def compare(op: str, node: exp.Expr, value: Scalar, kind: TypeClass, bound: BoundValues) -> exp.Expr:
+    """Return a comparison of `node`, a comparable column of type `kind`, with a value."""
     if kind == "datetime":
         return _compare_time(op, node, str(value), bound)
     return _COMPARED[op](this=node, expression=_place(value, kind, bound))
@@ -103,7 +176,7 @@ def _compare_time(op: str, node: exp.Expr, text: str, bound: BoundValues) -> exp
         return _and(exp.GTE(this=node, expression=bound.datetime(start)), _before(node, end, bound))
     if op == "!=":
         later = exp.GTE(this=node.copy(), expression=bound.datetime(end))
-        return _or(exp.LT(this=node, expression=bound.datetime(start)), later)
+        return either(exp.LT(this=node, expression=bound.datetime(start)), later)
     if op in {"<", "<="}:
         return _before(node, start if op == "<" else end, bound)
     return exp.GTE(this=node, expression=bound.datetime(start if op == ">=" else end))
@@ -117,70 +190,9 @@ def _and(*conditions: exp.Expr) -> exp.Expr:
     return exp.and_(*conditions, copy=False)
 
 
-def _or(*conditions: exp.Expr) -> exp.Expr:
+def either(*conditions: exp.Expr) -> exp.Expr:
+    """Return the condition that at least one of `conditions` holds."""
     return exp.or_(*conditions, copy=False)
-
-
-@dataclass(frozen=True)
-class WindowOrder:
-    """The row order of `change_from_previous`: the terms to sort by, among rows that are equal in `within`."""
-
-    terms: Sequence[exp.Expr] = ()
-    within: Sequence[exp.Expr] = ()
-
-
-@dataclass(frozen=True)
-class ExpressionWriter:
-    """Writes expressions as SQL. `look_up` returns a name as a floating-point number."""
-
-    look_up: Callable[[str], exp.Expr]
-    bound: BoundValues
-    order: WindowOrder = WindowOrder()
-
-    def column(self, node: Node) -> tuple[exp.Expr, bool]:
-        """Return `node` as a result column, and whether it is floating-point; only a rank is an integer."""
-        if isinstance(node, Call) and node.function == "rank":
-            return _rank(self.to_sql(node.arguments[0])), False
-        return self.to_sql(node), True
-
-    def to_sql(self, node: Node) -> exp.Expr:
-        """Return `node` as SQL."""
-        if isinstance(node, Number):
-            return self.bound.number(node.value)
-        if isinstance(node, Name):
-            return self.look_up(node.name)
-        if isinstance(node, Negative):
-            return exp.Neg(this=self._operand(node.of))
-        if isinstance(node, Call):
-            return self._call(node)
-        left, right = self._operand(node.left), self._operand(node.right)
-        return divide(left, right) if node.operator == "/" else _OPERATORS[node.operator](this=left, expression=right)
-
-    def _operand(self, node: Node) -> exp.Expr:
-        inner = self.to_sql(node)
-        return exp.Paren(this=inner) if isinstance(node, Binary | Negative) else inner
-
-    def _call(self, node: Call) -> exp.Expr:
-        first = self.to_sql(node.arguments[0])
-        if node.function == "nullif":
-            return exp.Nullif(this=first, expression=self.to_sql(node.arguments[1]))
-        if node.function == "coalesce":
-            return exp.Coalesce(this=first, expressions=[self.to_sql(argument) for argument in node.arguments[1:]])
-        if node.function == "abs":
-            return exp.Abs(this=first)
-        if node.function == "round":
-            return round_number(first, _digits(node), self.bound.dialect)
-        return self._window(node.function, first)
-
-    def _window(self, function: str, of: exp.Expr) -> exp.Expr:
-        if function == "share_of_total":
-            return divide(_parenthesize(of), exp.Window(this=exp.Sum(this=of.copy())))
-        if function == "rank":
-            return cast(_rank(of), "number", self.bound.dialect)
-        order = exp.Order(expressions=[term.copy() for term in self.order.terms])
-        within = [column.copy() for column in self.order.within]
-        before = exp.Window(this=exp.Lag(this=of.copy()), partition_by=within, order=order)
-        return exp.Paren(this=exp.Sub(this=_parenthesize(of), expression=before))
 
 
 def divide(left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -197,19 +209,3 @@ def order_term(node: exp.Expr, *, is_descending: bool) -> exp.Expr:
 def as_number(node: exp.Expr, bound: BoundValues) -> exp.Expr:
     """Return `node` as a floating-point number."""
     return cast(node, "number", bound.dialect)
-
-
-def _rank(of: exp.Expr) -> exp.Expr:
-    order = exp.Order(expressions=[order_term(of.copy(), is_descending=True)])
-    place = exp.Window(this=exp.Anonymous(this="RANK"), order=order)
-    return exp.Case().when(exp.Not(this=exp.Is(this=_parenthesize(of), expression=exp.Null())), place)
-
-
-def _parenthesize(node: exp.Expr) -> exp.Expr:
-    """Return `node`, in parentheses if it is an operation."""
-    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Neg | exp.Is) else node
-
-
-def _digits(node: Call) -> int:
-    digits = node.arguments[1] if len(node.arguments) == 2 else None
-    return int(digits.value) if isinstance(digits, Number) else 0

@@ -5,8 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agent.queryspec.expression_types import Finder, type_of
 from agent.queryspec.expressions import Node, names_in, parse
-from agent.queryspec.spec import Bucket, QuerySpec, output_name
+from agent.queryspec.spec import Aggregation, Bucket, Filter, QuerySpec, columns_of, conditions, output_name
 from agent.schema.catalog import Column, Table, TypeClass
 
 
@@ -88,10 +89,20 @@ def parse_derived(spec: QuerySpec) -> dict[str, Node]:
     return nodes
 
 
+def names_over_aggregates(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> set[str]:
+    """Return the names of aggregations and of columns derived from them, unless they name dataset columns."""
+    names = {aggregation.name for aggregation in spec.aggregations if not scope.find_columns(aggregation.name)}
+    for _ in nodes:
+        names |= {name for name, node in nodes.items() if names & set(names_in(node)) and not scope.find_columns(name)}
+    return names
+
+
 def row_level_names(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> set[str]:
-    """Return the names of derived columns computed for each row: those aggregated, and those they use."""
+    """Return the names of derived columns computed for each row of the data; see `agent.queryspec.spec`."""
     names: set[str] = set()
-    todo = [aggregation.col for aggregation in spec.aggregations]
+    todo = [name for aggregation in spec.aggregations for name in aggregation.names]
+    todo += [group.col if isinstance(group, Bucket) else group for group in spec.group_by]
+    todo += _filtered_rows(spec, nodes, scope) if spec.is_grouped else []
     while todo:
         name = todo.pop()
         if name in nodes and name not in names and not scope.find_columns(name):
@@ -100,40 +111,89 @@ def row_level_names(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) ->
     return names
 
 
+def _filtered_rows(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> list[str]:
+    """Return the derived columns in filters that use columns of the rows that the result lacks."""
+    result = {*map(output_name, spec.group_by), *(aggregation.name for aggregation in spec.aggregations)}
+    lacking = {name for name in nodes if not scope.find_columns(name)} - names_over_aggregates(spec, nodes, scope)
+    uses_rows: set[str] = set()
+    for _ in nodes:
+        for name in lacking - uses_rows:
+            used = set(names_in(nodes[name]))
+            if used & uses_rows or any(scope.find_columns(each) for each in used - result):
+                uses_rows.add(name)
+    names = [name for condition in conditions(spec.filters) for name in columns_of(condition)]
+    return [name for name in names if name in uses_rows]
+
+
+def is_on_result(spec_filter: Filter, rows: Iterable[str], scope: Scope) -> bool:
+    """Return whether a filter selects rows of the result: one of its names is only a column of the result."""
+    names = {name for condition in conditions([spec_filter]) for name in columns_of(condition)} - set(rows)
+    return not all(scope.find_columns(name) for name in names)
+
+
+def row_types(spec: QuerySpec, scope: Scope) -> dict[str, TypeClass]:
+    """Return the types of the derived columns computed for each row; "other" for an invalid one."""
+    nodes = parse_derived(spec)
+    names = row_level_names(spec, nodes, scope)
+    types: dict[str, TypeClass] = {}
+    for name in nodes:
+        if name in names:
+            types[name] = _type_of(nodes[name], lambda name: _class_of(name, types, scope))
+    return types
+
+
 def base_outputs(spec: QuerySpec, scope: Scope) -> list[Output]:
     """Return the result columns before derived ones; an unknown column has type "other"."""
     if not spec.is_grouped:
         return [Output(name, place.column.type_class) for name, place in scope.columns.items()]
+    types = row_types(spec, scope)
     columns = [
-        Output(output_name(group), "text" if isinstance(group, Bucket) else _class_of(group, scope))
+        Output(output_name(group), "text" if isinstance(group, Bucket) else _class_of(group, types, scope))
         for group in spec.group_by
     ]
-    for aggregation in spec.aggregations:
-        keeps_type = aggregation.agg in {"min", "max"} and bool(scope.find_columns(aggregation.col))
-        columns.append(Output(aggregation.name, _class_of(aggregation.col, scope) if keeps_type else "number"))
+    columns += [Output(each.name, _aggregated_type(each, types, scope)) for each in spec.aggregations]
     return columns
 
 
+def _aggregated_type(aggregation: Aggregation, types: Mapping[str, TypeClass], scope: Scope) -> TypeClass:
+    keeps_type = aggregation.agg in {"min", "max", "mode", "first", "last"}
+    name = aggregation.cols[0]
+    return _class_of(name, types, scope) if keeps_type and (name in types or scope.find_columns(name)) else "number"
+
+
 def outputs(spec: QuerySpec, scope: Scope) -> list[Output]:
-    """Return the result columns in order."""
-    rows = row_level_names(spec, parse_derived(spec), scope)
-    derived = [Output(column.name, "number") for column in spec.derived if column.name not in rows]
-    return [*base_outputs(spec, scope), *derived]
+    """Return the result columns in order; a derived column that is invalid has type "other"."""
+    nodes = parse_derived(spec)
+    rows = row_level_names(spec, nodes, scope)
+    columns = {output.name: output.type_class for output in base_outputs(spec, scope)}
+    for name, node in nodes.items():
+        if name not in rows:
+            columns.setdefault(name, _type_of(node, lambda name: columns.get(name, "other")))
+    return [Output(name, kind) for name, kind in columns.items()]
 
 
 def filterable_names(spec: QuerySpec, scope: Scope) -> dict[str, TypeClass]:
     """Return the names that filters can use besides dataset columns, with types: result and row-level columns."""
-    rows = row_level_names(spec, parse_derived(spec), scope)
-    return {**{output.name: output.type_class for output in outputs(spec, scope)}, **dict.fromkeys(rows, "number")}
+    return {**{output.name: output.type_class for output in outputs(spec, scope)}, **row_types(spec, scope)}
 
 
 def time_groups(spec: QuerySpec, scope: Scope) -> list[str]:
     """Return the result names of the groups that are periods, dates or times."""
+    types = row_types(spec, scope)
     return [
-        output_name(group) for group in spec.group_by if isinstance(group, Bucket) or _class_of(group, scope) in TIMES
+        output_name(group)
+        for group in spec.group_by
+        if isinstance(group, Bucket) or _class_of(group, types, scope) in TIMES
     ]
 
 
-def _class_of(name: str, scope: Scope) -> TypeClass:
+def _type_of(node: Node, find: Finder) -> TypeClass:
+    try:
+        return type_of(node, find) or "other"
+    except ValueError:
+        return "other"
+
+
+def _class_of(name: str, types: Mapping[str, TypeClass], scope: Scope) -> TypeClass:
     place = scope.find_column(name)
-    return place.column.type_class if place else "other"
+    return place.column.type_class if place else types.get(name, "other")

@@ -4,7 +4,7 @@ The same spec over the same datasets always gives the same text. Columns derived
 around it; those derived from other derived columns, in a further query around that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,31 +13,42 @@ from typing import Any
 from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
-from agent.queryspec.check import check
-from agent.queryspec.clauses import BoundValues, ExpressionWriter, WindowOrder, as_number, condition, order_term
+from agent.queryspec.aggregates import aggregate, is_windowed, windowed
+from agent.queryspec.check import check, check_engine
+from agent.queryspec.clauses import BoundValues, Column, as_number, filter_sql, order_term
 from agent.queryspec.columns import (
     TIMES,
     ColumnRef,
     Datasets,
     Output,
+    is_on_result,
     outputs,
     parse_derived,
-    row_level_names,
+    row_types,
     scope_of,
     time_groups,
 )
-from agent.queryspec.dialect import SpecDialect, as_text, nullable, period, period_key, spec_dialect
-from agent.queryspec.expressions import names_in, windows_in
-from agent.queryspec.spec import DEFAULT_LIMIT, Aggregation, Bucket, Filter, IsNull, Join, QuerySpec, output_name
+from agent.queryspec.dialect import SpecDialect, as_comparable, as_text, nullable, period, period_key, spec_dialect
+from agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
+from agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
+from agent.queryspec.spec import (
+    DEFAULT_LIMIT,
+    Aggregation,
+    Bucket,
+    Join,
+    QuerySpec,
+    columns_of,
+    conditions,
+    output_name,
+)
 from agent.schema.catalog import TypeClass
 from agent.sources.source import Source
 from agent.sql.dialects import print_statement
 from agent.sql.parameters import Value
 from agent.types import Result
 
-_AGGREGATES: dict[str, type[exp.AggFunc]] = {
-    "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "count": exp.Count, "nunique": exp.Count,
-}  # fmt: skip
+_OF_FLOATS = {"avg", "median", "percentile", "stddev", "variance", "corr"}
+"""Aggregations that are computed from floating-point numbers, and give such."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +66,10 @@ def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> C
     If the spec has no limit, the statement requests one row more than the default, to detect truncation.
 
     Raises:
-        QuerySpecInvalid: The spec does not fit the datasets.
+        QuerySpecInvalid: The spec does not fit the datasets, or the engine lacks a function for it.
     """
     check(spec, datasets)
+    check_engine(spec, dialect)
     compiler = _Compiler(spec, datasets, dialect)
     sql = print_statement(compiler.statement(), dialect)
     return Compiled(sql, compiler.bound.values, tuple(outputs(spec, compiler.scope)))
@@ -71,7 +83,8 @@ class _Compiler:
         self.scope = scope_of(spec, datasets)
         self.bound = BoundValues(dialect)
         self.nodes = parse_derived(spec)
-        self.rows = row_level_names(spec, self.nodes, self.scope)
+        self.row_types = row_types(spec, self.scope)
+        self.kinds = {output.name: output.type_class for output in outputs(spec, self.scope)}
         self.aliases = {name: f"t{index}" for index, name in enumerate(self.scope.tables)}
         self.columns: dict[str, exp.Expr] = {}
         self.query = exp.Select()
@@ -89,7 +102,7 @@ class _Compiler:
         self._derive()
         if not self._filter_result() and any(sort.by in self.nodes for sort in self.spec.sort):
             self._wrap()
-        query, terms = self._selected(), self._terms()
+        query, terms = self._selected(), self._terms({sort.by: sort.desc for sort in self.spec.sort})
         if terms:
             query.order_by(*terms, copy=False)
         return query.limit(self.spec.limit or DEFAULT_LIMIT + 1, copy=False)
@@ -102,20 +115,8 @@ class _Compiler:
         self.query = exp.select().from_(self._table(self.scope.main), copy=False)
         for join in self.spec.joins:
             self._join(join)
-        row_filters = [part for part in self.spec.filters if not self._is_on_result(part)]
-        self.query.where(*map(self._condition, row_filters), copy=False)
-
-    def _is_on_result(self, spec_filter: Filter) -> bool:
-        return not self.scope.find_columns(spec_filter.col) and spec_filter.col not in self.rows
-
-    def _condition(self, spec_filter: Filter) -> exp.Expr:
-        if not self.scope.find_columns(spec_filter.col):
-            return condition(spec_filter, self._row_number(spec_filter.col), "number", self.bound)
-        place = self._resolve(spec_filter.col)
-        node, kind = self._column(place), place.column.type_class
-        if kind == "text" and not isinstance(spec_filter, IsNull):
-            node = as_text(node, place.column, self.dialect)
-        return condition(spec_filter, node, kind, self.bound)
+        row_filters = [part for part in self.spec.filters if not is_on_result(part, self.row_types, self.scope)]
+        self.query.where(*(filter_sql(part, self._row, self.bound) for part in row_filters), copy=False)
 
     def _table(self, dataset: str) -> exp.Expr:
         table = self.scope.tables[dataset]
@@ -153,96 +154,195 @@ class _Compiler:
             raise KeyError(name)
         return place
 
+    def _row(self, name: str) -> Column:
+        """Return a column of the rows, or one derived from them."""
+        if name in self.row_types:
+            sql, _ = self._row_writer().column(self.nodes[name])
+            return Column(_parenthesize(sql), self.row_types[name])
+        place = self._resolve(name)
+        node, kind = self._column(place), place.column.type_class
+        return Column(as_text(node, place.column, self.dialect) if kind == "text" else node, kind)
+
+    def _row_writer(self) -> ExpressionWriter:
+        return ExpressionWriter(self._row_operand, self._row_type, self.bound)
+
+    def _row_type(self, name: str) -> TypeClass:
+        return self.row_types.get(name) or self._resolve(name).column.type_class
+
+    def _row_operand(self, name: str) -> exp.Expr:
+        """Return a column of the rows, or one derived from them, with a number as floating-point."""
+        if name in self.row_types:
+            return _parenthesize(self._row_writer().to_sql(self.nodes[name]))
+        column = self._row(name)
+        return as_number(column.sql, self.bound) if column.kind == "number" else column.sql
+
     def _group(self) -> None:
-        groups: dict[str, exp.Expr] = {}
-        keys = []
-        for group in self.spec.group_by:
-            key = self._column(self._resolve(group.col if isinstance(group, Bucket) else group))
-            if isinstance(group, Bucket):
-                key = period_key(key, group.by, self.dialect)
-            keys.append(key.copy())
-            groups[output_name(group)] = period(key, group.by, self.dialect) if isinstance(group, Bucket) else key
-        aggregates = {aggregation.name: self._aggregate(aggregation) for aggregation in self.spec.aggregations}
-        self.columns = {**groups, **aggregates}
-        self.numbers = {
-            aggregation.name
-            for aggregation in self.spec.aggregations
-            if aggregation.agg == "avg" or aggregation.col in self.rows
+        """Group the rows. Derived groups, and aggregations over windows, need the rows in a query of their own."""
+        aggregations, groups = self.spec.aggregations, self.spec.group_by
+        keys = [self._key(group) for group in groups]
+        columns = [self._aggregated(aggregation) for aggregation in aggregations]
+        windows = [at for at, each in enumerate(aggregations) if is_windowed(each, self.dialect)]
+        is_derived = [(group.col if isinstance(group, Bucket) else group) in self.row_types for group in groups]
+        if windows or any(is_derived):
+            keys, columns = self._select_rows(keys, columns)
+        made = {at: windowed(aggregations[at], columns[at], keys, at, self.bound) for at in windows}
+        for level in ("first", "second"):
+            self._add_windows({name: node for each in made.values() for name, node in getattr(each, level).items()})
+        aggregates = [
+            made[at].result if at in made else aggregate(each, columns[at][0], self.bound)
+            for at, each in enumerate(aggregations)
+        ]
+        if self.layers:
+            keys, aggregates = list(map(self._qualified, keys)), list(map(self._qualified, aggregates))
+        self.columns = {
+            output_name(group): period(key.copy(), group.by, self.dialect) if isinstance(group, Bucket) else key.copy()
+            for group, key in zip(groups, keys, strict=True)
         }
+        self.columns |= {each.name: node for each, node in zip(aggregations, aggregates, strict=True)}
         self.query.group_by(*keys, copy=False)
 
-    def _aggregate(self, aggregation: Aggregation) -> exp.Expr:
-        if aggregation.col == "*":
-            return exp.Count(this=exp.Star())
-        if aggregation.col in self.rows:
-            return _aggregate(aggregation.agg, self._row_number(aggregation.col).unnest())
-        place = self._resolve(aggregation.col)
-        node, kind = self._column(place), place.column.type_class
-        if aggregation.agg == "avg":
-            # Engines differ in the precision of an average of integers.
-            node = as_number(node, self.bound)
-        elif aggregation.agg not in {"count", "nunique"}:
-            text = as_text(node, place.column, self.dialect) if kind == "text" else node
-            node = nullable(text, kind, self.dialect)
-        return _aggregate(aggregation.agg, node)
+    def _key(self, group: str | Bucket) -> exp.Expr:
+        name = group.col if isinstance(group, Bucket) else group
+        if name in self.row_types:
+            key, _ = self._row_writer().column(self.nodes[name])
+        else:
+            key = self._column(self._resolve(name))
+        return period_key(key, group.by, self.dialect) if isinstance(group, Bucket) else key
 
-    def _row_number(self, name: str) -> exp.Expr:
-        """Return a column of the rows, or one derived from them, as a number."""
-        if name in self.rows and not self.scope.find_columns(name):
-            sql = ExpressionWriter(self._row_number, self.bound).to_sql(self.nodes[name])
-            return exp.Paren(this=sql) if isinstance(sql, exp.Binary | exp.Neg) else sql
-        return as_number(self._column(self._resolve(name)), self.bound)
+    def _aggregated(self, aggregation: Aggregation) -> list[exp.Expr]:
+        """Return the columns that an aggregation reads: NULL in rows that it leaves out."""
+        selected = [filter_sql(part, self._row, self.bound) for part in aggregation.where or ()]
+        if aggregation.col == "*":
+            return [_where(exp.Literal.number(1), selected) if selected else exp.Star()]
+        columns = [self._argument(name, aggregation) for name in aggregation.cols]
+        if aggregation.order_by:
+            order = self._row(aggregation.order_by)
+            columns.append(as_comparable(order.sql, order.kind, self.dialect))
+        if aggregation.agg == "nunique" or len(columns) == 1:
+            return [_where(column, selected) for column in columns]
+        present = [exp.Not(this=exp.Is(this=exp.Paren(this=column), expression=exp.Null())) for column in columns]
+        return [_where(column, [*selected, present[1 - at]]) for at, column in enumerate(columns)]
+
+    def _argument(self, name: str, aggregation: Aggregation) -> exp.Expr:
+        """Return a column as an aggregation needs it."""
+        is_float = aggregation.agg in _OF_FLOATS
+        if name in self.row_types:
+            node, is_number = self._row_writer().column(self.nodes[name])
+            kind = self.row_types[name]
+            if is_number and aggregation.agg not in {"count", "nunique"}:
+                self.numbers.add(aggregation.name)
+            if is_float and not is_number:
+                node = as_number(node, self.bound)
+        else:
+            place = self._resolve(name)
+            node, kind = self._column(place), place.column.type_class
+            # Engines differ in the precision of an average of integers.
+            node = as_number(node, self.bound) if is_float else node
+            if kind == "text" and aggregation.agg not in {"count", "nunique"}:
+                node = as_text(node, place.column, self.dialect)
+        self.numbers |= {aggregation.name} if is_float else set()
+        keeps = is_float or aggregation.agg in {"count", "nunique"} or name in self.row_types and kind == "number"
+        return node if keeps else nullable(node, kind, self.dialect)
+
+    def _select_rows(
+        self, keys: list[exp.Expr], columns: list[list[exp.Expr]]
+    ) -> tuple[list[exp.Expr], list[list[exp.Expr]]]:
+        """Select the rows as a query of their own; return its columns in place of `keys` and `columns`."""
+        named = {f"key{at}": key for at, key in enumerate(keys)}
+        names: list[list[str]] = []
+        for at, nodes in enumerate(columns):
+            names.append([f"value{at}" if index == 0 else f"value{at}_{index}" for index in range(len(nodes))])
+            named |= dict(zip(names[at], nodes, strict=True))
+        self.columns = {name: node for name, node in named.items() if not isinstance(node, exp.Star)}
+        self._wrap()
+        read = {name: exp.column(name, quoted=True) if name in self.columns else exp.Star() for name in named}
+        return [read[f"key{at}"] for at in range(len(keys))], [[read[name] for name in each] for each in names]
+
+    def _add_windows(self, windows: Mapping[str, exp.Expr]) -> None:
+        """Add columns to the rows of the query so far, and make it the source of the next one."""
+        if windows:
+            self.columns |= {name: self._qualified(node) for name, node in windows.items()}
+            self._wrap()
+
+    def _qualified(self, node: exp.Expr) -> exp.Expr:
+        """Return a copy of `node` whose columns are those of the last query."""
+        node = node.copy()
+        for column in node.find_all(exp.Column):
+            column.set("table", exp.to_identifier(f"r{self.layers - 1}", quoted=True))
+        return node
 
     def _derive(self) -> None:
         """Add the columns derived from the result, with one outer query for each level of dependency."""
         level_names: set[str] = set()
-        result_columns = [derived for derived in self.spec.derived if derived.name not in self.rows]
+        windowed_names: set[str] = set()
+        result_columns = [derived for derived in self.spec.derived if derived.name not in self.row_types]
         if result_columns and self.spec.is_grouped:
             self._wrap()
         for derived in result_columns:
             node = self.nodes[derived.name]
-            is_ordered = any(call.function == "change_from_previous" for call in windows_in(node))
+            is_ordered = any(call.function in ORDERED and not call.order_by for call in windows_in(node))
             sorts = [sort.by for sort in self.spec.sort if is_ordered]
-            if level_names & {*names_in(node), *sorts}:
+            # MariaDB computes some windows wrongly beside others in the same query.
+            is_crowded = self.dialect == "mysql" and bool(windows_in(node)) and windowed_names & level_names
+            if is_crowded or level_names & {*names_in(node), *sorts}:
                 self._wrap()
                 level_names = set()
-            column, is_float = ExpressionWriter(self._number, self.bound, self._order()).column(node)
+            windowed_names |= {derived.name} if windows_in(node) else set()
+            column, is_float = ExpressionWriter(self._operand, self.kinds.__getitem__, self.bound, self._order).column(
+                node
+            )
             self.columns[derived.name] = column
             self.numbers |= {derived.name} if is_float else set()
             level_names.add(derived.name)
 
     def _filter_result(self) -> bool:
         """Apply the filters on the result; return whether that required an outer query."""
-        kinds = {output.name: output.type_class for output in outputs(self.spec, self.scope)}
-        filters = [part for part in self.spec.filters if self._is_on_result(part)]
+        filters = [part for part in self.spec.filters if is_on_result(part, self.row_types, self.scope)]
         aggregates = {aggregation.name for aggregation in self.spec.aggregations}
         # MariaDB does not allow grouping expressions in HAVING.
-        is_plain = not self.layers and all(part.col in aggregates for part in filters)
+        names = {name for each in conditions(filters) for name in columns_of(each)}
+        is_plain = not self.layers and names <= aggregates
         if filters and not is_plain:
             self._wrap()
-        conditions = [condition(part, self.columns[part.col].copy(), kinds[part.col], self.bound) for part in filters]
-        self.query = (self.query.having if is_plain else self.query.where)(*conditions, copy=False)
+        made = [filter_sql(part, self._output, self.bound) for part in filters]
+        self.query = (self.query.having if is_plain else self.query.where)(*made, copy=False)
         return bool(filters) and not is_plain
 
-    def _number(self, name: str) -> exp.Expr:
+    def _output(self, name: str) -> Column:
+        return Column(self.columns[name].copy(), self.kinds[name])
+
+    def _operand(self, name: str) -> exp.Expr:
+        """Return a column of the result, with a number as floating-point."""
         node = self.columns[name].copy()
-        return node if name in self.numbers else as_number(node, self.bound)
+        is_other = self.kinds[name] != "number" or name in self.numbers
+        return node if is_other else as_number(node, self.bound)
 
-    def _order(self) -> WindowOrder:
-        """Return the order of rows for `change_from_previous`: by the time groups, or else by the sort."""
+    def _order(self, call: Call) -> WindowOrder:
+        """Return the rows of a window function: in the order that it names, of the time groups, or of the sort."""
+        within: Sequence[str] = call.within or ()
+        if call.function not in ORDERED:
+            return WindowOrder((), [self.columns[name].copy() for name in within])
+        groups = [output_name(group) for group in self.spec.group_by]
         times = time_groups(self.spec, self.scope)
-        if not times:
-            return WindowOrder(self._terms())
-        others = [output_name(group) for group in self.spec.group_by if output_name(group) not in times]
-        terms = [order_term(self.columns[name].copy(), is_descending=False) for name in times]
-        return WindowOrder(terms, [self.columns[name].copy() for name in others])
+        if call.order_by:
+            sorts = {call.order_by.name: call.order_by.desc}
+        elif times:
+            sorts = dict.fromkeys(times, False)
+            within = within if call.within else [name for name in groups if name not in times]
+        else:
+            sorts = {sort.by: sort.desc for sort in self.spec.sort}
+        return WindowOrder(
+            self._terms({name: desc for name, desc in sorts.items() if name not in within}, within),
+            [self.columns[name].copy() for name in within],
+        )
 
-    def _terms(self) -> list[exp.Expr]:
-        """Return the terms of the sort, followed by the groups, so that the order is unique."""
-        sorts = {sort.by: sort.desc for sort in self.spec.sort}
+    def _terms(self, sorts: Mapping[str, bool], within: Collection[str] = ()) -> list[exp.Expr]:
+        """Return the terms of a sort, followed by the groups outside `within`, so that the order is unique."""
+        complete = dict(sorts)
         for group in self.spec.group_by:
-            sorts.setdefault(output_name(group), False)
-        available = {name: desc for name, desc in sorts.items() if name in self.columns}
+            if output_name(group) not in within:
+                complete.setdefault(output_name(group), False)
+        available = {name: desc for name, desc in complete.items() if name in self.columns}
         return [order_term(self.columns[name].copy(), is_descending=desc) for name, desc in available.items()]
 
     def _selected(self) -> exp.Select:
@@ -258,10 +358,13 @@ class _Compiler:
         self.columns = {name: exp.column(name, table=alias, quoted=True) for name in self.columns}
 
 
-def _aggregate(name: str, node: exp.Expr) -> exp.Expr:
-    if name == "nunique":
-        node = exp.Distinct(expressions=[node])
-    return _AGGREGATES[name](this=node)
+def _parenthesize(node: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Neg) else node
+
+
+def _where(node: exp.Expr, selected: Sequence[exp.Expr]) -> exp.Expr:
+    """Return `node` where all conditions hold, else NULL."""
+    return exp.Case().when(exp.and_(*selected), node.copy()) if selected else node
 
 
 def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cancellation | None = None) -> Result:

@@ -1,7 +1,9 @@
 """SQL constructs that differ between engines."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
+from functools import reduce
 from typing import Literal, get_args
 
 from sqlglot import exp
@@ -41,6 +43,13 @@ _TYPES: dict[str, dict[TypeClass, str]] = {
         "text": "Nullable(String)",
     },
 }
+_INTEGERS = {
+    "duckdb": "BIGINT", "postgres": "BIGINT", "mysql": "SIGNED", "sqlite": "INTEGER", "clickhouse": "Nullable(Int64)",
+}  # fmt: skip
+_CLICKHOUSE_PARTS = {
+    "year": "toYear", "quarter": "toQuarter", "month": "toMonth", "iso_week": "toISOWeek", "day": "toDayOfMonth",
+    "weekday": "toDayOfWeek", "hour": "toHour",
+}  # fmt: skip
 _EXACT = {"duckdb": "DECIMAL(38, 10)", "postgres": "DECIMAL", "mysql": "DECIMAL(38, 10)"}
 _EXACT_CLICKHOUSE = "Nullable(Decimal(38, 10))"
 _PLAIN_TEXT = re.compile(r"char|text|string|clob", re.IGNORECASE)
@@ -125,14 +134,124 @@ def contains(node: exp.Expr, pattern: exp.Expr, dialect: SpecDialect) -> exp.Exp
     return exp.Escape(this=like, expression=exp.Literal.string("!"))
 
 
-def contains_pattern(text: str, dialect: SpecDialect) -> str:
-    """Return the pattern that matches `text` anywhere."""
+def contains_pattern(text: str, dialect: SpecDialect, place: str = "contains") -> str:
+    """Return the pattern that matches `text` anywhere, or at the place that `starts_with` or `ends_with` names."""
     if dialect == "sqlite":
-        return sqlite.pattern(text)
-    sign = _BACKSLASH if dialect == "clickhouse" else "!"
-    for special in (sign, "%", "_"):
-        text = text.replace(special, sign + special)
-    return f"%{text}%"
+        text, any_text = sqlite.pattern(text), "*"
+    else:
+        sign, any_text = _BACKSLASH if dialect == "clickhouse" else "!", "%"
+        for special in (sign, "%", "_"):
+            text = text.replace(special, sign + special)
+    before, after = any_text * (place != "starts_with"), any_text * (place != "ends_with")
+    return f"{before}{text}{after}"
+
+
+def matches(node: exp.Expr, pattern: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return whether a regular expression matches somewhere in `node`, on an engine with RE2."""
+    return function_call("match" if dialect == "clickhouse" else "REGEXP_MATCHES", node, pattern)
+
+
+def cast_to_integer(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return `node` cast to a 64-bit integer."""
+    return exp.cast(node, exp.DataType.build(_INTEGERS[dialect], dialect=dialect), copy=False)
+
+
+def case_changed(node: exp.Expr, function: str, dialect: SpecDialect) -> exp.Expr:
+    """Return `node` in lower or upper case; on SQLite only letters from A to Z change."""
+    if dialect == "clickhouse":
+        return function_call(f"{function}UTF8", node)
+    return (exp.Lower if function == "lower" else exp.Upper)(this=node)
+
+
+def replace_text(node: exp.Expr, old: exp.Expr, new: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return `node` with every `old` replaced by `new`."""
+    return function_call("replaceAll" if dialect == "clickhouse" else "REPLACE", node, old, new)
+
+
+def join_texts(texts: Sequence[exp.Expr], dialect: SpecDialect) -> exp.Expr:
+    """Return `texts` one after the other, where NULL is empty."""
+    parts: list[exp.Expr] = [exp.Coalesce(this=text, expressions=[exp.Literal.string("")]) for text in texts]
+    if dialect in {"mysql", "clickhouse"}:
+        return function_call("CONCAT" if dialect == "mysql" else "concat", *parts)
+    return exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), parts))
+
+
+def number_text(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return a floating-point number as text, without decimals if it is whole."""
+    whole = cast(cast_to_integer(node.copy(), dialect), "text", dialect)
+    floor, size = exp.Floor(this=node.copy()), exp.Abs(this=node.copy())
+    is_whole = exp.and_(
+        exp.EQ(this=exp.Paren(this=node.copy()), expression=floor),
+        exp.LT(this=size, expression=exp.Literal.number(10**15)),
+    )
+    return exp.Case().when(is_whole, whole).else_(cast(node, "text", dialect))
+
+
+def date_part(node: exp.Expr, part: str, dialect: SpecDialect) -> exp.Expr:
+    """Return a part of a date or time as an integer: see `agent.queryspec.expressions`; `iso`: the date as text."""
+    if part == "iso":
+        return _period(node, "day", dialect)
+    if dialect == "sqlite":
+        return sqlite.date_part(node, part)
+    if dialect in {"duckdb", "postgres"}:
+        field = {"iso_week": "WEEK", "weekday": "ISODOW"}.get(part, part.upper())
+        return cast_to_integer(exp.Extract(this=exp.Var(this=field), expression=node), dialect)
+    if dialect == "clickhouse":
+        return cast_to_integer(function_call(_CLICKHOUSE_PARTS[part], node), dialect)
+    if part == "iso_week":
+        return function_call("WEEK", node, exp.Literal.number(3))
+    if part == "weekday":
+        return exp.Paren(this=exp.Add(this=function_call("WEEKDAY", node), expression=exp.Literal.number(1)))
+    return function_call(part.upper(), node)
+
+
+def fiscal_year(node: exp.Expr, start_month: int, dialect: SpecDialect) -> exp.Expr:
+    """Return the year in which the fiscal year of a date ends, as an integer."""
+    year = date_part(node, "year", dialect)
+    if start_month == 1:
+        return year
+    month = date_part(node.copy(), "month", dialect)
+    is_next = exp.GTE(this=month, expression=exp.Literal.number(start_month))
+    added = exp.Case().when(is_next, exp.Literal.number(1)).else_(exp.Literal.number(0))
+    return exp.Paren(this=exp.Add(this=year, expression=added))
+
+
+def fiscal_quarter(node: exp.Expr, start_month: int, dialect: SpecDialect) -> exp.Expr:
+    """Return the quarter of a date within its fiscal year, from 1 to 4."""
+    month = date_part(node, "month", dialect)
+    made = exp.Case()
+    for quarter in range(1, 5):
+        months = [(start_month - 1 + 3 * (quarter - 1) + offset) % 12 + 1 for offset in range(3)]
+        is_within = exp.In(this=month.copy(), expressions=[exp.Literal.number(each) for each in sorted(months)])
+        made = made.when(is_within, exp.Literal.number(quarter), copy=False)
+    return made
+
+
+def days_between(start: exp.Expr, end: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return the days from one date to another, both without a time, as an integer."""
+    if dialect == "sqlite":
+        return sqlite.days_between(start, end)
+    if dialect == "mysql":
+        return function_call("DATEDIFF", end, start)
+    if dialect == "clickhouse":
+        # The unit of dateDiff does not survive parsing. As integers, dates are days since 1970.
+        start, end = cast_to_integer(start, dialect), cast_to_integer(end, dialect)
+    return exp.Paren(this=exp.Sub(this=end, expression=start))
+
+
+def nulls_last(terms: Sequence[exp.Expr], dialect: SpecDialect) -> list[exp.Expr]:
+    """Return the terms of an order with NULL last; MariaDB has no NULLS LAST, and sqlglot no translation in windows."""
+    if dialect != "mysql":
+        return [term.copy() for term in terms]
+    made: list[exp.Expr] = []
+    for term in terms:
+        if not term.args.get("desc"):
+            is_null = exp.Case().when(exp.Is(this=term.this.copy(), expression=exp.Null()), exp.Literal.number(1))
+            made.append(exp.Ordered(this=is_null.else_(exp.Literal.number(0)), nulls_first=True))
+        made.append(
+            exp.Ordered(this=term.this.copy(), desc=term.args.get("desc"), nulls_first=not term.args.get("desc"))
+        )
+    return made
 
 
 def round_number(node: exp.Expr, digits: int, dialect: SpecDialect) -> exp.Expr:

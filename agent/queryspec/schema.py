@@ -15,8 +15,8 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 def json_schema() -> Json:
     """Return the JSON Schema (draft 2020-12) of query specs."""
     schema = _without_titles(QuerySpec.model_json_schema(by_alias=True))
-    limit = schema["properties"]["limit"]
-    schema["properties"]["limit"] = next(kind for kind in limit["anyOf"] if kind.get("type") == "integer")
+    for fields in (schema["properties"], schema["$defs"]["Aggregation"]["properties"]):
+        fields.update({name: _without_null(field) for name, field in fields.items()})
     return {"$schema": _DRAFT, "title": "QuerySpec", **schema}
 
 
@@ -34,8 +34,7 @@ def schema_for(table: Table) -> Json:
             definitions[name]["properties"]["col"] = {"enum": columns, "type": "string"}
         else:
             del definitions[name]
-    _remove_undefined(schema, "filters", definitions)
-    _remove_undefined(schema, "group_by", definitions)
+    _remove_undefined(schema, definitions)
     names = next(kind for kind in schema["properties"]["group_by"]["items"]["oneOf"] if "$ref" not in kind)
     names.clear()
     names.update(enum=list(table.column_names), type="string")
@@ -47,17 +46,24 @@ def _columns_of(columns: Sequence[Column]) -> dict[str, list[str]]:
     names = [column.name for column in columns]
     times = [column.name for column in columns if column.type_class in TIMES]
     texts = [column.name for column in columns if column.type_class == "text"]
-    parts = {"Compared": names, "In": names, "Between": names, "IsNull": names, "Contains": texts}
+    parts = {"Compared": names, "In": names, "Between": names, "IsNull": names, "Contains": texts, "Matches": texts}
     return {**parts, "Bucket": times, "Aggregation": ["*", *names]}
 
 
-def _remove_undefined(schema: Json, part: str, definitions: Json) -> None:
-    """Remove references to undefined kinds from the items of a list."""
-    items = schema["properties"][part]["items"]
-    items.pop("discriminator", None)
-    items["oneOf"] = [
-        kind for kind in items["oneOf"] if "$ref" not in kind or kind["$ref"].rpartition("/")[2] in definitions
-    ]
+def _remove_undefined(node: Any, definitions: Json) -> None:
+    """Remove references to undefined kinds from all lists of kinds in `node`."""
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        _remove_undefined(part, definitions)
+    if isinstance(node, dict) and "oneOf" in node:
+        node["oneOf"] = [
+            kind for kind in node["oneOf"] if "$ref" not in kind or kind["$ref"].rpartition("/")[2] in definitions
+        ]
+
+
+def _without_null(field: Json) -> Json:
+    """Return an optional field without null: it is left out instead."""
+    kinds = [kind for kind in field.get("anyOf", ()) if kind.get("type") != "null"]
+    return kinds[0] if len(kinds) == 1 else field
 
 
 def _without_titles(node: Any) -> Any:

@@ -6,21 +6,30 @@ derived columns; without groups and aggregations the rows unchanged, then the de
 - A group or filter names a column of the main dataset, of the only joined dataset with this column, or
   `dataset.column`.
 - A `derived` expression (see `agent.queryspec.expressions`) uses columns of the result and columns derived before it.
-  If an aggregation has the derived name as its `col`, the expression is computed for each row from the dataset's
-  columns, and is not a column of the result.
+  In a spec with groups or aggregations it is computed for each row, from the dataset's columns, if an aggregation or a
+  group has its name, if a filter has and the expression uses columns that the result lacks, or if another such
+  expression uses it. It is then not a column of the result, except as a group.
 - All filters must hold. A filter on a column, or on a value derived for each row, selects rows. A filter on an
   aggregation, a period or a value derived from the result selects rows of the result, after all derived columns and
-  before the limit: shares and ranks include the groups that the filter removes.
-- NULL satisfies no filter except `is_null`. A date compared with a column of times stands for the whole day.
-- `contains` ignores case. Other comparisons of text follow the column's collation: by code point in files, and by
-  default on PostgreSQL, SQLite and ClickHouse; case-insensitive by default on MariaDB.
+  before the limit: shares and ranks include the groups that the filter removes. In `any` and `all` either all filters
+  select rows, or all of them rows of the result.
+- NULL satisfies no filter except `is_null` and the negated ones: `!=`, `not_in` and `not_contains` keep it. Of two
+  columns, NULL differs from every value and not from NULL. A date compared with a time stands for the whole day.
+- `contains`, `not_contains`, `starts_with` and `ends_with` ignore case; `matches` does not. Other comparisons of text
+  follow the column's collation: by code point in files, and by default on PostgreSQL, SQLite and ClickHouse;
+  case-insensitive by default on MariaDB.
+- Aggregations ignore NULL. `percentile` and `median` interpolate linearly; `stddev` and `variance` are those of a
+  sample, NULL for fewer than two values; `corr` is Pearson's, over the rows that have both values. `mode` is the most
+  frequent value, the smallest of several. `first` and `last` take the rows that have a value and a place in the order;
+  of rows with the same place, the one with the smallest value. `nunique` of several columns counts their combinations
+  without NULL.
 - NULL sorts last in both directions. Groups that are equal in the sort are ordered by their own columns.
 """
 
 import math
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import (
     AfterValidator,
@@ -32,6 +41,7 @@ from pydantic import (
     Tag,
     ValidationError,
     WithJsonSchema,
+    model_validator,
 )
 from pydantic_core import ErrorDetails
 
@@ -40,8 +50,11 @@ from agent.schema import spelling
 
 DEFAULT_LIMIT = 1_000
 MAX_LIMIT = 10_000
-MAX_EXPRESSION = 500
+MAX_EXPRESSION = 1_000
+MAX_PATTERN = 200
 MAX_NAME = 60
+MAX_AGGREGATED = 4
+"""Maximum number of columns of one aggregation."""
 MAX_VALUES = 500
 """Maximum number of values in all filters together."""
 
@@ -81,19 +94,41 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+Comparison = Literal["=", "!=", ">", ">=", "<", "<="]
+
+
 class Compared(_Part):
-    """A column compared with one value, or the `as` of an aggregation or derived figure: then of the result."""
+    """A column compared with one value, or the `as` of an aggregation or derived figure: then of the result.
+
+    `!=` keeps empty cells.
+    """
 
     col: Name
-    op: Literal["=", "!=", ">", ">=", "<", "<="]
+    op: Comparison
     value: Scalar
 
 
-class In(_Part):
-    """A column that has one of several values."""
+class ComparedColumns(_Part):
+    """A column compared with another one. An empty cell differs from every value."""
 
     col: Name
-    op: Literal["in"]
+    op: Comparison
+    other: Name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_column(cls, data: Any) -> Any:
+        """Accept `{"value": {"col": name}}`."""
+        if isinstance(data, dict) and isinstance(value := data.get("value"), dict) and set(value) == {"col"}:
+            return {**{name: part for name, part in data.items() if name != "value"}, "other": value["col"]}
+        return data
+
+
+class In(_Part):
+    """A column that has one of several values, or with `not_in` none of them: that keeps empty cells."""
+
+    col: Name
+    op: Literal["in", "not_in"]
     value: Annotated[list[Scalar], Field(min_length=1, max_length=MAX_VALUES)]
 
 
@@ -106,11 +141,22 @@ class Between(_Part):
 
 
 class Contains(_Part):
-    """Text that holds a text, in whatever case."""
+    """Text that contains, starts or ends with a text, in whatever case. `not_contains` keeps empty cells."""
 
     col: Name
-    op: Literal["contains"]
+    op: Literal["contains", "not_contains", "starts_with", "ends_with"]
     value: Annotated[Text, Field(min_length=1)]
+
+
+class Matches(_Part):
+    """Text in which a regular expression matches somewhere, case-sensitive; only on DuckDB (files) and ClickHouse.
+
+    Without backreferences, lookahead and lookbehind.
+    """
+
+    col: Name
+    op: Literal["matches"]
+    value: Annotated[Text, Field(min_length=1, max_length=MAX_PATTERN)]
 
 
 class IsNull(_Part):
@@ -121,7 +167,81 @@ class IsNull(_Part):
     value: bool = True
 
 
-Filter = Annotated[Compared | In | Between | Contains | IsNull, Field(discriminator="op")]
+class AnyOf(_Part):
+    """Filters of which at least one holds."""
+
+    any: Annotated[list["Filter"], Field(min_length=1, max_length=20)]
+
+
+class AllOf(_Part):
+    """Filters that all hold, for use within `any`."""
+
+    all: Annotated[list["Filter"], Field(min_length=1, max_length=20)]
+
+
+Condition: TypeAlias = Compared | ComparedColumns | In | Between | Contains | Matches | IsNull
+"""A filter on one column."""
+
+_TAGS: dict[type[BaseModel], str] = {
+    Compared: "<compared>", ComparedColumns: "<columns>", In: "<in>", Between: "<between>", Contains: "<contains>",
+    Matches: "<matches>", IsNull: "<is_null>", AnyOf: "<any>", AllOf: "<all>",
+}  # fmt: skip
+"""Tags of the kinds of filters; `path_of` leaves tags out of paths."""
+
+
+def _operators(kind: type[BaseModel]) -> tuple[str, ...]:
+    return get_args(kind.model_fields["op"].annotation) if "op" in kind.model_fields else ()
+
+
+_TAG_OF_OPERATOR = {op: tag for kind, tag in _TAGS.items() if kind is not ComparedColumns for op in _operators(kind)}
+_OPERATORS = tuple(_TAG_OF_OPERATOR)
+
+
+def _filter_tag(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return _TAGS.get(type(value))
+    for group in ("any", "all"):
+        if group in value:
+            return f"<{group}>"
+    op = value.get("op")
+    tag = _TAG_OF_OPERATOR.get(op) if isinstance(op, str) else None
+    is_column = "other" in value or isinstance(value.get("value"), dict)
+    return "<columns>" if tag == "<compared>" and is_column else tag
+
+
+Filter: TypeAlias = Annotated[
+    Annotated[Compared, Tag("<compared>")]
+    | Annotated[ComparedColumns, Tag("<columns>")]
+    | Annotated[In, Tag("<in>")]
+    | Annotated[Between, Tag("<between>")]
+    | Annotated[Contains, Tag("<contains>")]
+    | Annotated[Matches, Tag("<matches>")]
+    | Annotated[IsNull, Tag("<is_null>")]
+    | Annotated[AnyOf, Tag("<any>")]
+    | Annotated[AllOf, Tag("<all>")],
+    Discriminator(_filter_tag),
+]
+
+
+def members(spec_filter: Filter) -> Sequence[Filter]:
+    """Return the filters of an `any` or `all`; none for a condition."""
+    if isinstance(spec_filter, AnyOf):
+        return spec_filter.any
+    return spec_filter.all if isinstance(spec_filter, AllOf) else ()
+
+
+def conditions(filters: Iterable[Filter]) -> Iterator[Condition]:
+    """Yield the conditions in `filters`, including those in `any` and `all`."""
+    for each in filters:
+        if isinstance(each, AnyOf | AllOf):
+            yield from conditions(members(each))
+        else:
+            yield each
+
+
+def columns_of(condition: Condition) -> tuple[str, ...]:
+    """Return the names of the columns that `condition` reads."""
+    return (condition.col, condition.other) if isinstance(condition, ComparedColumns) else (condition.col,)
 
 
 class Bucket(_Part):
@@ -132,23 +252,64 @@ class Bucket(_Part):
 
 
 Group = Annotated[
-    Annotated[Name, Tag("name")] | Annotated[Bucket, Tag("bucket")],
-    Discriminator(lambda value: "bucket" if isinstance(value, dict | Bucket) else "name"),
+    Annotated[Name, Tag("<name>")] | Annotated[Bucket, Tag("<bucket>")],
+    Discriminator(lambda value: "<bucket>" if isinstance(value, dict | Bucket) else "<name>"),
+]
+
+
+Function = Literal[
+    "sum", "avg", "min", "max", "count", "nunique", "median", "percentile", "stddev", "variance", "corr", "mode",
+    "first", "last",
+]  # fmt: skip
+Columns = Annotated[
+    Annotated[Name, Tag("<name>")]
+    | Annotated[list[Name], Field(min_length=2, max_length=MAX_AGGREGATED), Tag("<names>")],
+    Discriminator(lambda value: "<names>" if isinstance(value, list) else "<name>"),
 ]
 
 
 class Aggregation(_Part):
-    """One figure for each group, or for all rows. `col` is `*` for a count of rows."""
+    """One figure for each group, or for all rows, or for those that meet `where`.
+
+    `col` is `*` for a count of rows, two columns for `corr`, and a list for distinct combinations (`nunique`).
+    `percentile` needs `p` from 0 to 1; `first` and `last` need `order_by`.
+    """
 
     name: NewName = Field(alias="as")
-    agg: Literal["sum", "avg", "min", "max", "count", "nunique"]
-    col: Name
+    agg: Function
+    col: Columns
+    p: float | None = Field(None, ge=0, le=1)
+    order_by: Name | None = None
+    where: Annotated[list[Filter], Field(max_length=20)] | None = None
+
+    @property
+    def cols(self) -> tuple[str, ...]:
+        """The columns that are aggregated."""
+        return tuple(self.col) if isinstance(self.col, list) else (self.col,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that the aggregation reads, including `order_by` and `where`."""
+        ordered = (self.order_by,) if self.order_by else ()
+        filtered = (name for condition in conditions(self.where or ()) for name in columns_of(condition))
+        return tuple(dict.fromkeys([*self.cols, *ordered, *filtered]))
 
 
 class Derived(_Part):
-    """A number made of others: `+ - * /`, parentheses, names (in double quotes where they hold blanks), functions.
+    """A value made of others, for each row of the result.
 
-    nullif, coalesce, round(x, digits), abs, share_of_total(x), rank(x), change_from_previous(x).
+    It is computed for each row of the data if an aggregation or a group has its name: `{"as": "day", "expr":
+    "weekday(date)"}` with group_by `["day"]`. Names with blanks stand in double quotes, text and dates in single ones.
+
+    - Numbers: `+ - * /`, abs, sqrt, log(x, base), round(x, digits), nullif, coalesce.
+    - Conditions: `= != < <= > >=`, and, or, not, `x in ('a', 'b')`, `x between 1 and 2`, `x is null`,
+      contains(x, 'a'), starts_with, ends_with; if(condition, a, b), case when condition then a else b end.
+    - Text: lower, upper, trim, replace(x, 'a', 'b'), concat(a, b, ...).
+    - Dates: year, quarter, month, iso_week, day, weekday (1 is Monday), hour, fiscal_year(date, start_month),
+      fiscal_quarter(date, start_month), days_between(from, to).
+    - Over the rows of the result, in the order of its periods or else of the sort: share(x), rank(x), lag(x, n),
+      cumulative(x), moving_avg(x, n), change_from_previous(x). Within groups and in another order:
+      `rank(x, within: region)`, `cumulative(x, within: region, order_by: date desc)`.
     """
 
     name: NewName = Field(alias="as")
@@ -192,16 +353,11 @@ def output_name(group: str | Bucket) -> str:
     return f"{group.col}_{group.by}" if isinstance(group, Bucket) else group
 
 
-_FILTERS = (Compared, In, Between, Contains, IsNull)
-_OPERATORS = tuple(op for kind in _FILTERS for op in get_args(kind.model_fields["op"].annotation))
 _CUTOFF = 50.0
 _SHOWN = 12
-_TAGS = {*_OPERATORS, "name", "bucket"}
-"""Parts of a pydantic location that name a kind of filter or group instead of a field."""
-
 _PARTS: dict[str, tuple[type[Any], ...]] = {
     "joins": (Join,),
-    "filters": _FILTERS,
+    "filters": tuple(_TAGS),
     "group_by": (Bucket,),
     "aggregations": (Aggregation,),
     "derived": (Derived,),
@@ -226,7 +382,10 @@ def read_spec(data: Any) -> QuerySpec:
 def _problem(error: ErrorDetails) -> SpecProblem:
     location, kind = error["loc"], error["type"]
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
-        return SpecProblem(path_of((*location, "op")), f"an operator is expected: {' '.join(_OPERATORS)}")
+        text = f"an operator is expected: {' '.join(_OPERATORS)}; or any or all with a list of filters"
+        return SpecProblem(path_of((*location, "op")), text)
+    if kind in {"recursion_loop", "recursion_depth_exceeded"}:
+        return SpecProblem(path_of(location[:2]), "any and all are nested too deeply")
     if kind == "extra_forbidden":
         fields = _fields_at(location)
         return SpecProblem(path_of(location), "there is no such field", nearest(str(location[-1]), fields))
@@ -236,10 +395,9 @@ def _problem(error: ErrorDetails) -> SpecProblem:
 def path_of(location: Iterable[int | str]) -> str:
     """Return a pydantic location as a path such as `filters[0].col`."""
     path = ""
-    parts = list(location)
-    for index, part in enumerate(parts):
-        # The tag of a filter or group follows its list index.
-        if index == 2 and part in _TAGS and isinstance(parts[1], int):
+    for part in location:
+        # Tags of unions, such as "<bucket>", are no part of the data.
+        if isinstance(part, str) and part.startswith("<"):
             continue
         path += f"[{part}]" if isinstance(part, int) else f"{'.' if path else ''}{part}"
     return path

@@ -9,6 +9,7 @@ from agent.queryspec.spec import Period
 from agent.schema.catalog import TypeClass
 
 _DATETIME_FORMAT = "%Y-%m-%d %H:%M:%f"
+_PARTS = {"year": "%Y", "month": "%m", "day": "%d", "hour": "%H"}
 _FORMATS: dict[Period, str] = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 
 
@@ -36,17 +37,43 @@ def period(node: exp.Expr, by: Period) -> exp.Expr:
     if by == "quarter":
         number = _divide(exp.Add(this=_integer("%m", node), expression=_literal(2)), 3)
         return _join_texts(function_call("STRFTIME", "%Y", node.copy()), _literal("-Q"), exp.Paren(this=number))
-    # A week belongs to the year of its Thursday (ISO 8601).
-    thursday = function_call("DATE", node, "-3 days", "weekday 4")
-    days = exp.Sub(this=_integer("%j", thursday), expression=_literal(1))
-    number = exp.Add(this=_divide(days, 7), expression=_literal(1))
-    padded = function_call("SUBSTR", _join_texts(_literal("0"), exp.Paren(this=number)), -2)
-    return _join_texts(function_call("STRFTIME", "%Y", thursday.copy()), _literal("-W"), padded)
+    padded = function_call("SUBSTR", _join_texts(_literal("0"), exp.Paren(this=_iso_week(node.copy()))), -2)
+    return _join_texts(function_call("STRFTIME", "%Y", _thursday(node)), _literal("-W"), padded)
+
+
+def date_part(node: exp.Expr, part: str) -> exp.Expr:
+    """Return a part of a date or time as an integer."""
+    if part == "iso_week":
+        return exp.Paren(this=_iso_week(node))
+    if part == "quarter":
+        return _divide(exp.Add(this=_integer("%m", node), expression=_literal(2)), 3)
+    if part == "weekday":
+        day = exp.Add(this=_integer("%w", node), expression=_literal(6))
+        return exp.Paren(
+            this=exp.Add(this=exp.Mod(this=exp.Paren(this=day), expression=_literal(7)), expression=_literal(1))
+        )
+    return _integer(_PARTS[part], node)
+
+
+def days_between(start: exp.Expr, end: exp.Expr) -> exp.Expr:
+    """Return the days from one date to another as an integer."""
+    days = exp.Sub(this=function_call("JULIANDAY", end), expression=function_call("JULIANDAY", start))
+    return exp.cast(days, "INTEGER", copy=False)
+
+
+def _thursday(node: exp.Expr) -> exp.Expr:
+    """Return the Thursday of a date's week: a week belongs to the year of its Thursday (ISO 8601)."""
+    return function_call("DATE", node, "-3 days", "weekday 4")
+
+
+def _iso_week(node: exp.Expr) -> exp.Expr:
+    days = exp.Sub(this=_integer("%j", _thursday(node)), expression=_literal(1))
+    return exp.Add(this=_divide(days, 7), expression=_literal(1))
 
 
 def pattern(text: str) -> str:
-    """Return the GLOB pattern that matches `text` anywhere in any case; LIKE and LOWER handle only ASCII."""
-    return "*" + "".join(map(_class, text)) + "*"
+    """Return the GLOB pattern that matches `text` in any case; LIKE and LOWER handle only ASCII."""
+    return "".join(map(_class, text))
 
 
 def round_number(node: exp.Expr, digits: int) -> exp.Expr:

@@ -150,8 +150,11 @@ class _Reader:
         return self._comparison(node, select)
 
     def _alternatives(self, node: exp.Or, select: exp.Select) -> QueryCondition | None:
-        """Return a condition for several values of one column."""
+        """Return a condition for several values of one column, or for other values than these with missing ones."""
         parts = [self._condition(part, select) for part in node.flatten()]
+        if len(parts) == 2 and {part and part["operator"] for part in parts} == {"≠", "missing"}:
+            differing, missing = sorted(filter(None, parts), key=lambda part: part["operator"] == "missing")
+            return differing if differing["column"] == missing["column"] else None
         conditions = [part for part in parts if part and part["operator"] == "="]
         columns = {condition["column"] for condition in conditions}
         if len(conditions) < len(parts) or len(columns) > 1:

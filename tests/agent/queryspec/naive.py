@@ -1,11 +1,30 @@
 """Query specs computed row by row in plain Python: what the engines have to agree with."""
 
-from collections.abc import Callable
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from agent.queryspec.expressions import Binary, Call, Name, Negative, Number, parse
+from agent.queryspec.expressions import (
+    Binary,
+    Call,
+    Case,
+    Compare,
+    Constant,
+    Logical,
+    Missing,
+    Name,
+    Negative,
+    Not,
+    Number,
+    Text,
+    names_in,
+    parse,
+)
 from agent.sql.rows import json_safe
 from tests.agent.queryspec.tables import DATA, NAMES
 
@@ -21,14 +40,23 @@ def rows_of(main: str, spec: dict[str, Any]) -> tuple[list[str], list[list[Any]]
         name.partition("/")[2] if name.startswith(f"{main}/") else name.replace("/", ".", 1)
         for name in everything(main, spec)
     }
-    of_rows = {name for each in aggregations if (name := each["col"]) in derived and name not in columns}
-    of_rows |= {name for each in list(of_rows) for name in used(derived[each]) if name in derived}
+    result = {*map(group_name, groups), *(each["as"] for each in aggregations)}
+    of_rows = {name for each in aggregations for name in read_by(each)}
+    of_rows |= {group["col"] if isinstance(group, dict) else group for group in groups}
+    filters = spec.get("filters", [])
+    if groups or aggregations:
+        for name in {name for each in filters for name in filtered_names(each)} & derived.keys():
+            names = needed(name, derived)
+            of_rows |= (
+                {name} if names & columns - result and not names & {each["as"] for each in aggregations} else set()
+            )
+    of_rows = (of_rows & derived.keys()) - columns
+    of_rows |= {name for each in list(of_rows) for name in needed(each, derived)} & derived.keys() - columns
     for name, node in derived.items():
         for row in rows if name in of_rows else ():
-            row[name] = number(node, lambda wanted, row=row: look(row, wanted))
-    filters = spec.get("filters", [])
+            row[name] = evaluate(node, lambda wanted, row=row: look(row, wanted))
     made = {each["as"] for each in aggregations} | {*derived, *map(group_name, groups)} - of_rows
-    of_result = [each for each in filters if each["col"] in made - columns]
+    of_result = [each for each in filters if filtered_names(each) & made - columns]
     rows = [row for row in rows if all(holds(row, each) for each in filters if each not in of_result)]
     if groups or aggregations:
         table = grouped(rows, groups, aggregations)
@@ -85,17 +113,75 @@ def look(row: Row, name: str) -> Any:
     return row[key]
 
 
+def filtered_names(each: dict[str, Any]) -> set[str]:
+    if "col" not in each:
+        return {name for part in each.get("any", each.get("all")) for name in filtered_names(part)}
+    return {each["col"]} | ({each["other"]} if "other" in each else set())
+
+
+def read_by(aggregation: dict[str, Any]) -> set[str]:
+    col = aggregation["col"]
+    names = {*col} if isinstance(col, list) else {col}
+    names |= {aggregation["order_by"]} if "order_by" in aggregation else set()
+    return names | {name for each in aggregation.get("where", []) for name in filtered_names(each)}
+
+
+def needed(name: str, derived: dict[str, Any]) -> set[str]:
+    """The names that a derived column needs, directly or not."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        new = {*names_in(derived[each])} - found if (each := todo.pop()) in derived else set()
+        found |= new
+        todo += new
+    return found
+
+
 def holds(row: Row, each: dict[str, Any]) -> bool:
-    value, op, wanted = look(row, each["col"]), each["op"], each.get("value", True)
+    if "any" in each:
+        return any(holds(row, part) for part in each["any"])
+    if "all" in each:
+        return all(holds(row, part) for part in each["all"])
+    value = look(row, each["col"])
+    return differ(value, each["op"], look(row, each["other"])) if "other" in each else meets(value, each)
+
+
+def meets(value: Any, each: dict[str, Any]) -> bool:
+    op, wanted = each["op"], each.get("value", True)
     if op == "is_null":
         return (value is None) == wanted
+    if op in {"!=", "not_in", "not_contains"} and value is None:
+        return True
     if value is None:
         return False
-    if op == "contains":
-        return wanted.lower() in value.lower()
+    if op.startswith("not_"):
+        return not meets(value, {**each, "op": op.removeprefix("not_")})
+    if op in {"contains", "starts_with", "ends_with"}:
+        return found_in(value, op, wanted)
+    if op == "matches":
+        return re.search(wanted, value, re.ASCII | re.DOTALL) is not None
     if op == "between":
         return compare(value, ">=", wanted[0]) and compare(value, "<=", wanted[1])
     return any(compare(value, "=", one) for one in wanted) if op == "in" else compare(value, op, wanted)
+
+
+def found_in(value: str, op: str, wanted: str) -> bool:
+    value, wanted = value.lower(), wanted.lower()
+    return {"contains": wanted in value, "starts_with": value.startswith(wanted), "ends_with": value.endswith(wanted)}[
+        op
+    ]
+
+
+def differ(left: Any, op: str, right: Any) -> bool:
+    """Compare two cells; a date and a time as dates."""
+    if left is None or right is None:
+        return op == "!=" and left is not right
+    if isinstance(left, datetime) != isinstance(right, datetime):
+        left, right = (each.date() if isinstance(each, datetime) else each for each in (left, right))
+    return {
+        "=": left == right, "!=": left != right, ">": left > right, ">=": left >= right, "<": left < right,
+        "<=": left <= right,
+    }[op]  # fmt: skip
 
 
 def compare(value: Any, op: str, wanted: Any) -> bool:
@@ -145,70 +231,150 @@ def grouped(rows: list[Row], groups: list[Any], aggregations: list[dict[str, Any
 
 
 def figure(rows: list[Row], each: dict[str, Any]) -> Any:
-    if each["col"] == "*":
+    rows = [row for row in rows if all(holds(row, part) for part in each.get("where", []))]
+    name, col = each["agg"], each["col"]
+    if col == "*":
         return len(rows)
-    values = [value for row in rows if (value := look(row, each["col"])) is not None]
-    if each["agg"] in {"count", "nunique"}:
-        return len(values if each["agg"] == "count" else set(values))
+    cols = col if isinstance(col, list) else [col, *([each["order_by"]] if "order_by" in each else [])]
+    cells = [tuple(look(row, name) for name in cols) for row in rows]
+    cells = [cell for cell in cells if None not in cell]
+    values = [cell[0] for cell in cells]
+    if name in {"count", "nunique"}:
+        return len(values if name == "count" else {*cells})
     if not values:
         return None
+    if name in {"first", "last"}:
+        place = (min if name == "first" else max)(order for _, order in cells)
+        return min(value for value, order in cells if order == place)
+    if name == "mode":
+        numbers = Counter(values)
+        return min(value for value in values if numbers[value] == max(numbers.values()))
+    return (
+        {"sum": sum, "min": min, "max": max}[name](values) if name in {"sum", "min", "max"} else statistic(cells, each)
+    )
+
+
+def statistic(cells: list[tuple[Any, ...]], each: dict[str, Any]) -> float | None:
+    values = sorted(float(cell[0]) for cell in cells)
     if each["agg"] == "avg":
-        return float(sum(values)) / len(values)
-    return {"sum": sum, "min": min, "max": max}[each["agg"]](values)
+        return float(sum(cell[0] for cell in cells)) / len(values)
+    if each["agg"] in {"median", "percentile"}:
+        place = each.get("p", 0.5) * (len(values) - 1)
+        low, high = values[math.floor(place)], values[math.ceil(place)]
+        return low + (high - low) * (place - math.floor(place))
+    if each["agg"] == "corr":
+        left, right = ([float(cell[at]) for cell in cells] for at in (0, 1))
+        varies = len({*left}) > 1 and len({*right}) > 1
+        return statistics.correlation(left, right) if varies else None
+    if len(values) < 2:
+        return None
+    return statistics.stdev(values) if each["agg"] == "stddev" else statistics.variance(values)
 
 
 def derive(table: list[Row], derived: dict[str, Any], spec: dict[str, Any]) -> list[Row]:
-    groups = spec.get("group_by", [])
-    times = [group_name(group) for group in groups if isinstance(group, dict) or group in {"日期", "月份", "created"}]
-    others = [group_name(group) for group in groups if group_name(group) not in times]
-    sorts = [(name, False) for name in times] or [
-        (each["by"], each.get("desc", False)) for each in spec.get("sort", [])
-    ]
-    if not times:
-        sorts += [(name, False) for name in others if name not in dict(sorts)]
     for name, node in derived.items():
-        known = [name for name in sorts if table and name[0] in table[0]]
-        row_order = order_term(table, known) if known else table
+        window = Window(table, spec)
         for row in table:
-            peers = [r for r in row_order if not times or all(r[other] == row[other] for other in others)]
-            at = next(index for index, peer in enumerate(peers) if peer is row)
-            before = peers[at - 1] if at else None
-            row[f"\0{name}"] = number(node, row.__getitem__, Window(table, before))
+            row[f"\0{name}"] = evaluate(
+                node, row.__getitem__, lambda call, row=row, window=window: window.call(call, row)
+            )
         for row in table:
             row[name] = row.pop(f"\0{name}")
     return table
 
 
 class Window:
-    def __init__(self, table: list[Row], before: Row | None) -> None:
-        self.table, self.before = table, before
+    """What functions of several rows of a result give."""
 
-    def call(self, function: str, node: Any, value: float | None) -> float | None:
-        everyone = [number(node, row.__getitem__) for row in self.table]
-        known = [each for each in everyone if each is not None]
-        if function == "share_of_total":
+    def __init__(self, table: list[Row], spec: dict[str, Any]) -> None:
+        self.table = table
+        groups = spec.get("group_by", [])
+        self.groups = [group_name(group) for group in groups]
+        self.times = [
+            group_name(group) for group in groups if isinstance(group, dict) or group in {"日期", "月份", "created"}
+        ]
+        self.sorts = [(each["by"], each.get("desc", False)) for each in spec.get("sort", [])]
+
+    def call(self, call: Call, row: Row) -> Any:
+        (of, *rest), function = call.arguments, call.function
+        number = int(rest[0].value) if rest else 1
+        if function in {"share", "share_of_total", "rank"}:
+            known = [each for each in self.values(of, self.peers(row, call.within or ())) if each is not None]
+            value = evaluate(of, row.__getitem__)
+            if function == "rank":
+                return None if value is None else 1 + sum(each > value for each in known)
             return None if value is None or not sum(known) else value / sum(known)
-        if function == "rank":
-            return None if value is None else 1 + sum(each > value for each in known)
-        last = number(node, self.before.__getitem__) if self.before else None
-        return None if value is None or last is None else value - last
+        rows = self.ordered(call, row)
+        at = next(index for index, each in enumerate(rows) if each is row)
+        values = self.values(of, rows)
+        if function in {"lag", "change_from_previous"}:
+            before = values[at - number] if at >= number else None
+            if function == "lag":
+                return before
+            return None if values[at] is None or before is None else values[at] - before
+        first = 0 if function == "cumulative" else max(0, at - number + 1)
+        known = [each for each in values[first : at + 1] if each is not None]
+        return (sum(known) / (1 if function == "cumulative" else len(known))) if known else None
+
+    def values(self, node: Any, rows: list[Row]) -> list[Any]:
+        return [evaluate(node, row.__getitem__) for row in rows]
+
+    def peers(self, row: Row, within: Iterable[str]) -> list[Row]:
+        return [each for each in self.table if all(each[name] == row[name] for name in within)]
+
+    def ordered(self, call: Call, row: Row) -> list[Row]:
+        within = list(call.within or ())
+        if call.order_by:
+            sorts = [(call.order_by.name, call.order_by.desc)]
+        elif self.times:
+            sorts = [(name, False) for name in self.times]
+            within = within or [name for name in self.groups if name not in self.times]
+        else:
+            sorts = self.sorts
+        sorts = [each for each in sorts if each[0] not in within]
+        sorts += [(name, False) for name in self.groups if name not in {*within, *dict(sorts)}]
+        return order_term(self.peers(row, within), [each for each in sorts if each[0] in row])
 
 
-def number(node: Any, find: Callable[[str], Any], window: Window | None = None) -> Any:
+def evaluate(node: Any, find: Callable[[str], Any], window: Callable[[Call], Any] | None = None) -> Any:
+    """Return the value of an expression; numbers are floats."""
     if isinstance(node, Number):
         return float(node.value)
+    if isinstance(node, Text | Constant):
+        return node.value
     if isinstance(node, Name):
         value = find(node.name)
-        return None if value is None else float(value)
-    if isinstance(node, Call) and node.function in {"share_of_total", "rank", "change_from_previous"}:
-        (inner,) = node.arguments
-        return window.call(node.function, inner, number(inner, find))
-    parts = [number(part, find, window) for part in parts_of(node)]
-    if isinstance(node, Call) and node.function == "coalesce":
-        return next((part for part in parts if part is not None), None)
-    if isinstance(node, Call) and node.function == "nullif":
-        return None if parts[0] == parts[1] else parts[0]
-    return None if None in parts else calculated(node, parts)
+        return float(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else value
+    if isinstance(node, Case):
+        chosen = next(
+            (value for condition, value in node.branches if evaluate(condition, find, window)), node.otherwise
+        )
+        return evaluate(chosen, find, window)
+    if isinstance(node, Logical):
+        both = (bool(evaluate(part, find, window)) for part in (node.left, node.right))
+        return all(both) if node.operator == "and" else any(both)
+    if isinstance(node, Not):
+        return not evaluate(node.of, find, window)
+    if isinstance(node, Missing):
+        return evaluate(node.of, find, window) is None
+    if isinstance(node, Compare):
+        return compared(node, find, window)
+    if isinstance(node, Call) and node.function in WINDOWS:
+        return window(node)
+    return calculated(node, [evaluate(part, find, window) for part in parts_of(node)])
+
+
+WINDOWS = {"share_of_total", "share", "rank", "lag", "change_from_previous", "cumulative", "moving_avg"}
+
+
+def compared(node: Compare, find: Callable[[str], Any], window: Callable[[Call], Any] | None) -> bool:
+    left, right = (evaluate(part, find, window) for part in (node.left, node.right))
+    operator = node.operator
+    if isinstance(left, str) and isinstance(right, date):
+        left, right, operator = right, left, operator.translate(str.maketrans("<>", "><"))
+    if isinstance(left, date) and isinstance(right, str):
+        return compare(left, operator, right)
+    return differ(left, operator, right)
 
 
 def parts_of(node: Any) -> tuple[Any, ...]:
@@ -217,24 +383,67 @@ def parts_of(node: Any) -> tuple[Any, ...]:
     return (node.left, node.right) if isinstance(node, Binary) else node.arguments
 
 
-def used(node: Any) -> list[str]:
-    if isinstance(node, Name):
-        return [node.name]
-    return [] if isinstance(node, Number) else [name for part in parts_of(node) for name in used(part)]
-
-
-def calculated(node: Any, parts: list[float]) -> float | None:
+def calculated(node: Any, parts: list[Any]) -> Any:
+    function = node.function if isinstance(node, Call) else ""
+    if function == "coalesce":
+        return next((part for part in parts if part is not None), None)
+    if function == "nullif":
+        return None if parts[0] == parts[1] else parts[0]
+    if function == "concat":
+        return "".join(map(as_text, parts))
+    if function in {"contains", "starts_with", "ends_with"}:
+        return parts[0] is not None and found_in(parts[0], function, parts[1])
+    if None in parts:
+        return None
+    if function:
+        return FUNCTIONS[function](*parts)
     if isinstance(node, Negative):
         return -parts[0]
-    if isinstance(node, Call):
-        if node.function == "abs":
-            return abs(parts[0])
-        digits = Decimal(1).scaleb(-int(parts[1])) if len(parts) == 2 else Decimal(1)
-        return float(Decimal(repr(parts[0])).quantize(digits, ROUND_HALF_UP))
     left, right = parts
     if node.operator == "/":
         return left / right if right else None
     return {"+": left + right, "-": left - right, "*": left * right}[node.operator]
+
+
+def as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def rounded(value: float, digits: float = 0) -> float:
+    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-int(digits)), ROUND_HALF_UP))
+
+
+def logarithm(value: float, base: float = math.e) -> float | None:
+    return math.log(value) / math.log(base) if value > 0 else None
+
+
+def day_of(value: Any) -> date:
+    value = date.fromisoformat(value[:10]) if isinstance(value, str) else value
+    return value.date() if isinstance(value, datetime) else value
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "round": rounded,
+    "sqrt": lambda value: math.sqrt(value) if value >= 0 else None,
+    "log": logarithm,
+    "lower": str.lower,
+    "upper": str.upper,
+    "trim": lambda text: text.strip(" "),
+    "replace": str.replace,
+    "year": lambda day: day.year,
+    "quarter": lambda day: (day.month + 2) // 3,
+    "month": lambda day: day.month,
+    "iso_week": lambda day: day.isocalendar().week,
+    "day": lambda day: day.day,
+    "weekday": lambda day: day.isoweekday(),
+    "hour": lambda time: time.hour,
+    "fiscal_year": lambda day, start: day.year + (start > 1 and day.month >= start),
+    "fiscal_quarter": lambda day, start: int((day.month - start) % 12 // 3) + 1,
+    "days_between": lambda first, last: (day_of(last) - day_of(first)).days,
+}
 
 
 def order_term(table: list[Row], sorts: list[tuple[str, bool]]) -> list[Row]:

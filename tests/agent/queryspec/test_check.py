@@ -37,6 +37,18 @@ def derived(*exprs: str, **spec: Any) -> dict[str, Any]:
 
 GROUPED = {"group_by": ["status"], "aggregations": [COUNT, SUM]}
 
+
+def nested(depth: int) -> dict[str, Any]:
+    condition: dict[str, Any] = {"col": "id", "op": "=", "value": 1}
+    for _ in range(depth):
+        condition = {"any": [condition]}
+    return condition
+
+
+def aggregated(agg: str, col: Any, **options: Any) -> dict[str, Any]:
+    return {"aggregations": [{"as": "n", "agg": agg, "col": col, **options}]}
+
+
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     # By schema
     ({"filter": []}, "filter", "no such field (nearest: filters"),
@@ -61,7 +73,9 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"group_by": [{"col": "日期", "by": "moon"}]}, "group_by[0].by", "'month'"),
     ({"group_by": [7]}, "group_by[0]", "string"),
     ({"group_by": ["status"] * 9}, "group_by", "at most 8"),
-    ({"aggregations": [{"as": "n", "agg": "median", "col": "id"}]}, "aggregations[0].agg", "'nunique'"),
+    (aggregated("average", "id"), "aggregations[0].agg", "'nunique'"),
+    (aggregated("percentile", "id", p=90), "aggregations[0].p", "less than or equal to 1"),
+    (aggregated("corr", ["id"]), "aggregations[0].col", "at least 2"),
     (
         {"aggregations": [{"as": " n", "agg": "sum", "col": "id"}]},
         "aggregations[0].as",
@@ -69,7 +83,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"aggregations": [{"as": "a\nb", "agg": "sum", "col": "id"}]}, "aggregations[0].as", "printable"),
     ({"aggregations": [{"as": "n" * 61, "agg": "sum", "col": "id"}]}, "aggregations[0].as", "60"),
-    ({"derived": [{"as": "d", "expr": "1" * 501}]}, "derived[0].expr", "500"),
+    ({"derived": [{"as": "d", "expr": "1" * 1001}]}, "derived[0].expr", "1000"),
     ({"derived": [{"as": "d", "expr": "1"}] * 21}, "derived", "at most 20"),
     ({"sort": "id"}, "sort", "list"),
     ({"limit": 0}, "limit", "greater than or equal to 1"),
@@ -107,6 +121,34 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (filtered("created", "=", "2024-01-01T00:00:00Z"), "filters[0].value", "without a zone"),
     (filtered("created", "<=", "9999-12-31"), "filters[0].value", "no day follows"),
     (filtered("id", "contains", "1"), "filters[0].op", "contains applies only to text"),
+    (filtered("id", "not_in", ["1"]), "filters[0].value[0]", "a number is expected"),
+    (filtered("id", "matches", "1"), "filters[0].op", "matches applies only to text"),
+    (filtered("status", "matches", "(a"), "filters[0].value", "the regular expression is invalid"),
+    (filtered("status", "matches", r"(a)\1"), "filters[0].value", "'\\\\1' at character 4 is not supported"),
+    (filtered("status", "matches", "(?=a)"), "filters[0].value", "is not supported in a regular expression"),
+    (filtered("status", "matches", "a++"), "filters[0].value", "'+' at character 3 is not supported"),
+    (filtered("status", "matches", "a{1,1000}"), "filters[0].value", "repeats at most 100 times"),
+    (filtered("status", "matches", "a" * 201), "filters[0].value", "at most 200"),
+    ({"filters": [{"col": "id", "op": "=", "other": "ids"}]}, "filters[0].other", "there is no column ids"),
+    ({"filters": [{"col": "id", "op": "=", "other": "status"}]}, "filters[0].other", "the types differ"),
+    ({"filters": [{"col": "paid", "op": ">", "other": "paid"}]}, "filters[0].op", "cannot be ordered"),
+    ({"filters": [{"any": []}]}, "filters[0].any", "at least 1"),
+    ({"filters": [{"any": [{"col": "id", "op": "?"}]}]}, "filters[0].any[0].op", "an operator is expected"),
+    (
+        {"filters": [{"any": [{"all": [{"col": "idd", "op": "=", "value": 1}]}]}]},
+        "filters[0].any[0].all[0].col",
+        "there is no column idd (nearest: id",
+    ),
+    ({"filters": [nested(4)]}, "filters", "more than 3 levels deep"),
+    ({"filters": [nested(300)]}, "filters[0]", "nested too deeply"),
+    (
+        {
+            **GROUPED,
+            "filters": [{"any": [{"col": "count", "op": ">", "value": 1}, {"col": "id", "op": "=", "value": 1}]}],
+        },
+        "filters[0]",
+        "id is not in the result",
+    ),
     (filtered("id", "between", [2, 1]), "filters[0].value", "the lowest value comes first"),
     (filtered("日期", "between", ["2024-02-01", "2024-01-01"]), "filters[0].value", "the lowest value comes first"),
     ({"filters": [{"col": "id", "op": "in", "value": list(range(300))}] * 2}, "filters", "more than 500 values"),
@@ -159,6 +201,38 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "an aggregation of an aggregation",
     ),
     ({"aggregations": [COUNT, COUNT]}, "aggregations[1].as", "there is a column count already"),
+    (aggregated("percentile", "id"), "aggregations[0].p", "percentile needs p"),
+    (aggregated("median", "id", p=0.5), "aggregations[0].p", "only percentile takes p"),
+    (aggregated("median", "status"), "aggregations[0].col", "median takes number"),
+    (aggregated("corr", "id"), "aggregations[0].col", "corr takes two columns"),
+    (aggregated("corr", ["id", "status"]), "aggregations[0].col[1]", "corr takes number"),
+    (aggregated("sum", ["id", "status"]), "aggregations[0].col", "only nunique and corr take several"),
+    (aggregated("first", "id"), "aggregations[0].order_by", "first needs order_by"),
+    (aggregated("sum", "id", order_by="id"), "aggregations[0].order_by", "only first and last"),
+    (aggregated("last", "id", order_by="dat"), "aggregations[0].order_by", "there is no column dat"),
+    (aggregated("last", "paid", order_by="id"), "aggregations[0].col", "paid holds boolean"),
+    (aggregated("mode", "*"), "aggregations[0].col", "only count takes *"),
+    (
+        aggregated("sum", "id", where=[{"col": "stats", "op": "=", "value": "x"}]),
+        "aggregations[0].where[0].col",
+        "there is no column stats (nearest: status",
+    ),
+    (
+        aggregated("sum", "id", where=[{"any": [{"col": "id", "op": "=", "value": "x"}]}]),
+        "aggregations[0].where[0].any[0].value",
+        "a number is expected",
+    ),
+    (
+        {"aggregations": [SUM, {**COUNT, "where": [{"col": "q", "op": ">", "value": 1}]}]},
+        "aggregations[1].where[0].col",
+        "q is already an aggregation",
+    ),
+    ({**GROUPED, "group_by": ["d0"], **derived("q * 2")}, "group_by[0]", "computed from aggregations"),
+    (
+        {"group_by": [{"col": "d0", "by": "month"}], **derived("year(日期)")},
+        "group_by[0].col",
+        "only dates have periods",
+    ),
     (
         {**GROUPED, "aggregations": [{**COUNT, "as": "STATUS"}]},
         "aggregations[0].as",
@@ -167,7 +241,22 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     # Derived
     (derived("id +"), "derived[0].expr", "a number, a name or '(' is expected at character 5"),
     (derived("ids * 2"), "derived[0].expr", "there is no column ids (nearest: id"),
-    (derived("status * 2"), "derived[0].expr", "status holds text, but expressions use only numbers"),
+    (derived("status * 2"), "derived[0].expr", "status holds text, but * takes number"),
+    (derived("year(status)"), "derived[0].expr", "status holds text, but year takes date or datetime"),
+    (derived("hour(日期)"), "derived[0].expr", "this column has only dates"),
+    (derived("lower(id)"), "derived[0].expr", "id holds number, but lower takes text"),
+    (derived("if(id, 1, 2)"), "derived[0].expr", "id holds number, but a condition takes boolean"),
+    (derived("if(paid, 1, 'a')"), "derived[0].expr", "different types: number, text"),
+    (derived("id = 'a'"), "derived[0].expr", "id (number) cannot be compared with 'a' (text)"),
+    (derived("日期 = 'today'"), "derived[0].expr", "a date such as 2024-03-31"),
+    (derived("日期 > '2024-01-01T10:00:00'"), "derived[0].expr", "is a time"),
+    (derived("id = null"), "derived[0].expr", "write 'is null'"),
+    (derived("paid > true"), "derived[0].expr", "cannot be ordered"),
+    (derived("null"), "derived[0].expr", "always empty"),
+    (derived("id and paid"), "derived[0].expr", "id holds number, but and takes boolean"),
+    (derived("days_between(日期, 'x')"), "derived[0].expr", "a date such as"),
+    (derived("rank(id, within: regio)"), "derived[0].expr", "there is no column regio"),
+    (derived("lag(id)"), "derived[0].expr", "a sort, or order_by"),
     (derived("d0 + 1"), "derived[0].expr", "d0 depends on itself"),
     (derived("d1 + 1", "d0 + 1"), "derived[0].expr", "d0 depends on itself"),
     (derived("d1 + 1", "id"), "derived[0].expr", "d1 is derived later"),
@@ -187,7 +276,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "rank applies to the result",
     ),
     (derived("rank(share_of_total(id))"), "derived[0].expr", "derive that first, as a separate column"),
-    (derived("change_from_previous(id)"), "derived[0].expr", "a group that is a period, or a sort"),
+    (derived("change_from_previous(id)"), "derived[0].expr", "a group that is a period, a sort, or order_by"),
     (derived("change_from_previous(id)", sort=[{"by": "d0"}]), "derived[0].expr", "d0 is not defined before d0"),
     (derived("id", "d0+1", "d1+1", "d2+1", "d3+1", "d4+1", "d5+1"), "derived[6].expr", "more than 6 steps"),
     ({"derived": [{"as": "id", "expr": "1"}]}, "derived[0].as", "there is a column id already"),

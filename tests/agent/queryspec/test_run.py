@@ -9,7 +9,7 @@ import pytest
 
 from agent.errors import ConfigurationError, QuerySpecInvalid
 from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
+from agent.queryspec.compile import compile_spec, run
 from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
 from agent.types import Limits
@@ -115,6 +115,33 @@ def test_sqlite_finds_text_in_whatever_case(text: str, found: int, tmp_path: Pat
 
 def rows(source: Source, table: str, spec: dict[str, Any]) -> list[list[Any]]:
     return run(read_spec(spec), one(source, table), source)["rows"]
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", pytest.param("clickhouse", marks=pytest.mark.clickhouse)])
+def test_regular_expressions_match_on_engines_with_linear_time(dialect: str, tmp_path: Path) -> None:
+    if dialect == "clickhouse":
+        pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    patterns = {"^(open|late)$": [1, 4, 6, 8], "(?i)^PA": [2, 3, 7, 9], "a.?d": [2, 3, 7, 9], r"\bop\w{2,3}": [1, 6]}
+    with loaded(dialect, tmp_path) as source:
+        known = datasets(tables=source.catalog.tables)
+        for pattern, wanted in patterns.items():
+            condition = {"col": "status", "op": "matches", "value": pattern}
+            spec = {"filters": [condition], "sort": [{"by": "id"}]}
+            assert [row[0] for row in run(read_spec(spec), known, source)["rows"]] == wanted, pattern
+            spec = {"aggregations": [{**COUNT[0], "where": [condition]}]}
+            assert run(read_spec(spec), known, source)["rows"] == [[len(wanted)]], pattern
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres", "mysql"])
+def test_engines_that_backtrack_refuse_regular_expressions(dialect: Any) -> None:
+    condition = {"col": "status", "op": "matches", "value": "a"}
+    for spec, path in (
+        ({"filters": [{"any": [condition]}]}, "filters[0].any[0].op"),
+        ({"aggregations": [{**COUNT[0], "where": [condition]}]}, "aggregations[0].where[0].op"),
+    ):
+        with pytest.raises(QuerySpecInvalid, match=f"need DuckDB or ClickHouse, and this is {dialect}") as caught:
+            compile_spec(read_spec(spec), datasets(), dialect)
+        assert [problem.path for problem in caught.value.problems] == [path]
 
 
 COUNT = [{"as": "n", "agg": "count", "col": "*"}]

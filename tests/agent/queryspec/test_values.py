@@ -43,14 +43,30 @@ def spec(text: str, pair: list[float], number: float, date: str, truth: bool, fa
     filters = [
         ("status", "=", text), ("status", "in", [text, text + "z"]), ("status", "contains", text), ("id", "!=", number),
         ("unit price", "between", [low, high]), ("количество", "in", [number, low]), ("日期", ">=", date),
-        ("created", "<", f"{date}T01:02:03"), ("created", "!=", date), ("paid", "=", truth),
+        ("created", "<", f"{date}T01:02:03"), ("created", "!=", date), ("paid", "=", truth), ("status", "!=", text),
+        ("status", "not_in", [text]), ("status", "not_contains", text), ("status", "starts_with", text),
+        ("status", "ends_with", text),
     ]  # fmt: skip
+    quoted = "'{}'".format(text.replace("'", "''"))
     return {
-        "filters": [{"col": col, "op": op, "value": value} for col, op, value in filters],
-        "group_by": ["status"],
-        "aggregations": [{"as": "s", "agg": "sum", "col": "line"}],
+        "filters": [
+            *({"col": col, "op": op, "value": value} for col, op, value in filters),
+            {"any": [{"col": "status", "op": "=", "value": text}, {"col": "id", "op": ">", "value": number}]},
+        ],
+        "group_by": ["kind", "status"],
+        "aggregations": [
+            {"as": "s", "agg": "sum", "col": "line"},
+            {
+                "as": "p",
+                "agg": "percentile",
+                "p": 0.5,
+                "col": "id",
+                "where": [{"col": "status", "op": "=", "value": text}],
+            },
+        ],
         "derived": [
             {"as": "line", "expr": f"id * {factor:.17g}"},
+            {"as": "kind", "expr": f"if(status = {quoted} or created < '{date}', concat(status, {quoted}), {quoted})"},
             {"as": "d", "expr": f"s / nullif(s, {factor:.17g})"},
         ],
     }
@@ -90,6 +106,8 @@ def test_a_text_is_nowhere_in_the_statement(text: str) -> None:
     made = read_spec({"filters": [{"col": "status", "op": op, "value": text} for op in ("=", "contains", ">")]})
     for dialect in DIALECTS:
         assert text not in compile_spec(made, datasets(), dialect).sql
+    made = read_spec({"filters": [{"col": "status", "op": "matches", "value": "[a-z]+ text of a pattern"}]})
+    assert "pattern" not in compile_spec(made, datasets(), "duckdb").sql
 
 
 @settings(max_examples=sample(15, 5), deadline=None)

@@ -1,0 +1,294 @@
+"""The SQL of derived columns. Every number is floating-point, so that no engine truncates a division."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agent.queryspec.clauses import BoundValues, compare, differs, divide, either, order_term
+from agent.queryspec.dialect import (
+    as_comparable,
+    case_changed,
+    cast,
+    cast_to_integer,
+    contains,
+    contains_pattern,
+    date_part,
+    days_between,
+    fiscal_quarter,
+    fiscal_year,
+    join_texts,
+    nullable,
+    nulls_last,
+    number_text,
+    replace_text,
+    round_number,
+)
+from agent.queryspec.expression_types import Finder, compared_type, type_of
+from agent.queryspec.expressions import (
+    DATE_PARTS,
+    FISCAL,
+    MATCHES,
+    ORDERED,
+    WINDOWS,
+    Binary,
+    Call,
+    Case,
+    Compare,
+    Constant,
+    Logical,
+    Missing,
+    Name,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Text,
+)
+from agent.schema.catalog import TypeClass
+
+_OPERATORS: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+_SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_WHOLE = (*DATE_PARTS, *FISCAL, "days_between", "rank")
+"""Functions that give whole numbers."""
+_OF_NUMBERS = ("abs", "round", "sqrt", "log")
+
+
+@dataclass(frozen=True)
+class WindowOrder:
+    """The rows of a window function: the terms to sort by, among rows that are equal in `within`."""
+
+    terms: Sequence[exp.Expr] = ()
+    within: Sequence[exp.Expr] = ()
+
+
+def _no_windows(call: Call) -> WindowOrder:
+    raise ValueError(f"{call.function} needs the rows of a result")
+
+
+@dataclass(frozen=True)
+class ExpressionWriter:
+    """Writes checked expressions as SQL.
+
+    `look_up` returns the column with a name, with numbers as floating-point; `find` its type; `order` the rows of a
+    window function.
+    """
+
+    look_up: Callable[[str], exp.Expr]
+    find: Finder
+    bound: BoundValues
+    order: Callable[[Call], WindowOrder] = _no_windows
+
+    def column(self, node: Node) -> tuple[exp.Expr, bool]:
+        """Return `node` as a result column, and whether it is floating-point; some numbers are integers."""
+        if isinstance(node, Call) and node.function in _WHOLE:
+            return self._whole(node), False
+        if isinstance(node, Case) and _is_whole(node):
+            return cast_to_integer(self.to_sql(node), self.bound.dialect), False
+        return self.to_sql(node), self._type(node) == "number"
+
+    def to_sql(self, node: Node) -> exp.Expr:
+        """Return `node` as SQL."""
+        if isinstance(node, Number):
+            return self.bound.number(node.value)
+        if isinstance(node, Text):
+            return self.bound.text(node.value)
+        if isinstance(node, Constant):
+            return exp.Null() if node.value is None else exp.Boolean(this=node.value)
+        if isinstance(node, Name):
+            return self.look_up(node.name)
+        if isinstance(node, Negative):
+            return exp.Neg(this=self._operand(node.of))
+        if isinstance(node, Case):
+            return self._case(node)
+        if isinstance(node, Binary):
+            left, right = self._operand(node.left), self._operand(node.right)
+            return (
+                divide(left, right) if node.operator == "/" else _OPERATORS[node.operator](this=left, expression=right)
+            )
+        if isinstance(node, Call) and node.function not in MATCHES:
+            return self._call(node)
+        return self._truth(node)
+
+    def _type(self, node: Node) -> TypeClass | None:
+        return type_of(node, self.find)
+
+    def _operand(self, node: Node) -> exp.Expr:
+        inner = self.to_sql(node)
+        return exp.Paren(this=inner) if isinstance(node, Binary | Negative) else inner
+
+    def _case(self, node: Case) -> exp.Expr:
+        made = exp.Case()
+        for condition, value in node.branches:
+            made = made.when(self._condition(condition), self.to_sql(value), copy=False)
+        return made if node.otherwise == Constant(None) else made.else_(self.to_sql(node.otherwise), copy=False)
+
+    def _condition(self, node: Node) -> exp.Expr:
+        """Return the condition `node`, which may be NULL instead of false."""
+        if isinstance(node, Logical):
+            left, right = exp.Paren(this=self._condition(node.left)), exp.Paren(this=self._condition(node.right))
+            return (exp.And if node.operator == "and" else exp.Or)(this=left, expression=right)
+        if isinstance(node, Not):
+            return exp.Not(this=exp.Paren(this=self._truth(node.of)))
+        if isinstance(node, Missing):
+            return exp.Is(this=_parenthesize(self.to_sql(node.of)), expression=exp.Null())
+        if isinstance(node, Call) and node.function in MATCHES:
+            return self._text_call(node, self.to_sql(node.arguments[0]))
+        return self._comparison(node) if isinstance(node, Compare) else self.to_sql(node)
+
+    def _truth(self, node: Node) -> exp.Expr:
+        """Return the condition `node`, which is false instead of NULL."""
+        if isinstance(node, Logical):
+            left, right = exp.Paren(this=self._truth(node.left)), exp.Paren(this=self._truth(node.right))
+            return (exp.And if node.operator == "and" else exp.Or)(this=left, expression=right)
+        found = self._condition(node)
+        return found if isinstance(node, Not | Missing) else exp.Coalesce(this=found, expressions=[exp.false()])
+
+    def _comparison(self, node: Compare) -> exp.Expr:
+        operator, left, right = node.operator, node.left, node.right
+        kind = compared_type(node, self.find)
+        if kind in ("date", "datetime") and isinstance(left, Text):
+            operator, left, right = _SWAPPED[operator], right, left
+        if kind in ("date", "datetime") and isinstance(right, Text):
+            plain = as_comparable(self.to_sql(left), kind, self.bound.dialect)
+            made = compare(operator, plain, right.value, kind, self.bound)
+            return either(made, exp.Is(this=plain.copy(), expression=exp.Null())) if operator == "!=" else made
+        return differs(operator, self._comparable(left, kind), self._comparable(right, kind))
+
+    def _comparable(self, node: Node, kind: TypeClass | None) -> exp.Expr:
+        made = _parenthesize(self.to_sql(node))
+        if kind == "date" and self._type(node) == "datetime":
+            made = cast(made, "date", self.bound.dialect)
+        return as_comparable(made, kind, self.bound.dialect) if kind else made
+
+    def _call(self, node: Call) -> exp.Expr:
+        function, dialect = node.function, self.bound.dialect
+        if function in _WHOLE:
+            return cast(self._whole(node), "number", dialect)
+        if function == "concat":
+            return join_texts([self._text(argument) for argument in node.arguments], dialect)
+        first = self.to_sql(node.arguments[0])
+        if function in WINDOWS:
+            return self._window(node, first)
+        if function in {"nullif", "coalesce"}:
+            others = [self.to_sql(argument) for argument in node.arguments[1:]]
+            is_null = function == "nullif"
+            return (
+                exp.Nullif(this=first, expression=others[0])
+                if is_null
+                else exp.Coalesce(this=first, expressions=others)
+            )
+        return self._number_call(node, first) if function in _OF_NUMBERS else self._text_call(node, first)
+
+    def _number_call(self, node: Call, first: exp.Expr) -> exp.Expr:
+        if node.function == "abs":
+            return exp.Abs(this=first)
+        if node.function == "round":
+            return round_number(first, _literal(node, 0), self.bound.dialect)
+        if node.function == "sqrt":
+            return exp.Sqrt(this=exp.Case().when(exp.GTE(this=_parenthesize(first), expression=_zero()), first.copy()))
+        return self._log(node, first)
+
+    def _text_call(self, node: Call, first: exp.Expr) -> exp.Expr:
+        function, dialect = node.function, self.bound.dialect
+        if function in MATCHES:
+            pattern = contains_pattern(_text(node.arguments[1]), dialect, function)
+            return contains(first, self.bound.bind(pattern), dialect)
+        if function == "replace":
+            old, new = (self.bound.text(_text(argument)) for argument in node.arguments[1:])
+            return replace_text(first, old, new, dialect)
+        return case_changed(first, function, dialect) if function in {"lower", "upper"} else exp.Trim(this=first)
+
+    def _log(self, node: Call, of: exp.Expr) -> exp.Expr:
+        made = exp.Ln(this=exp.Case().when(exp.GT(this=_parenthesize(of), expression=_zero()), of.copy()))
+        if len(node.arguments) == 1:
+            return made
+        return divide(made, exp.Ln(this=self.to_sql(node.arguments[1])))
+
+    def _text(self, node: Node) -> exp.Expr:
+        """Return a part of `concat` as text."""
+        kind = self._type(node)
+        if kind == "number":
+            made, is_float = (self.bound.number(node.value), True) if isinstance(node, Number) else self.column(node)
+            return number_text(made, self.bound.dialect) if is_float else cast(made, "text", self.bound.dialect)
+        made = self.to_sql(node)
+        return made if kind == "text" else date_part(made, "iso", self.bound.dialect)
+
+    def _whole(self, node: Call) -> exp.Expr:
+        """Return the call of a function that gives an integer."""
+        dialect = self.bound.dialect
+        if node.function == "rank":
+            of = self.to_sql(node.arguments[0])
+            window = exp.Order(expressions=[order_term(of.copy(), is_descending=True)])
+            within = [column.copy() for column in self.order(node).within] if node.within else []
+            place = exp.Window(this=exp.Anonymous(this="RANK"), partition_by=within, order=window)
+            return exp.Case().when(exp.Not(this=exp.Is(this=_parenthesize(of), expression=exp.Null())), place)
+        if node.function == "days_between":
+            start, end = map(self._date, node.arguments)
+            return days_between(start, end, dialect)
+        of = self.to_sql(node.arguments[0])
+        if node.function in FISCAL:
+            make = fiscal_year if node.function == "fiscal_year" else fiscal_quarter
+            return make(of, _literal(node, 1), dialect)
+        return date_part(of, node.function, dialect)
+
+    def _date(self, node: Node) -> exp.Expr:
+        if isinstance(node, Text):
+            return self.bound.date(node.value[:10])
+        made = self.to_sql(node)
+        return as_comparable(cast(made, "date", self.bound.dialect), "date", self.bound.dialect)
+
+    def _window(self, node: Call, of: exp.Expr) -> exp.Expr:
+        rows = self.order(node)
+        within = [column.copy() for column in rows.within]
+        if node.function in {"share", "share_of_total"}:
+            return divide(_parenthesize(of), exp.Window(this=exp.Sum(this=of.copy()), partition_by=within))
+        order = exp.Order(expressions=[term.copy() for term in rows.terms])
+        if node.function in {"cumulative", "moving_avg"}:
+            order = exp.Order(expressions=nulls_last(rows.terms, self.bound.dialect))
+            is_sum = node.function == "cumulative"
+            start = "UNBOUNDED" if is_sum else exp.Literal.number(_literal(node, 1) - 1)
+            frame = exp.WindowSpec(kind="ROWS", start=start, start_side="PRECEDING", end="CURRENT ROW")
+            aggregate = (exp.Sum if is_sum else exp.Avg)(this=of)
+            return exp.Window(this=aggregate, partition_by=within, order=order, spec=frame)
+        kind = self._type(node.arguments[0]) or "other"
+        value = of.copy() if kind == "number" else nullable(of.copy(), kind, self.bound.dialect)
+        offset = exp.Literal.number(_literal(node, 1)) if len(node.arguments) == 2 else None
+        before = exp.Window(this=exp.Lag(this=value, offset=offset), partition_by=within, order=order)
+        if node.function == "lag":
+            return before
+        return exp.Paren(this=exp.Sub(this=_parenthesize(of), expression=before))
+
+
+def is_ordered(node: Node) -> bool:
+    """Return whether `node` is a window function that depends on the order of rows."""
+    return isinstance(node, Call) and node.function in ORDERED
+
+
+def _is_whole(node: Node) -> bool:
+    """Return whether `node` is a choice among whole numbers."""
+    if isinstance(node, Case):
+        return all(map(_is_whole, [*(value for _, value in node.branches), node.otherwise]))
+    if isinstance(node, Number):
+        return isinstance(node.value, int)
+    return node == Constant(None) or (isinstance(node, Call) and node.function in _WHOLE)
+
+
+def _parenthesize(node: exp.Expr) -> exp.Expr:
+    """Return `node`, in parentheses if it is an operation."""
+    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Neg | exp.Is | exp.Not) else node
+
+
+def _literal(node: Call, default: int) -> int:
+    literal = node.arguments[1] if len(node.arguments) == 2 else None
+    return int(literal.value) if isinstance(literal, Number) else default
+
+
+def _text(node: Node) -> str:
+    if not isinstance(node, Text):
+        raise TypeError(node)
+    return node.value
+
+
+def _zero() -> exp.Expr:
+    return exp.Literal.number(0)

@@ -1,0 +1,95 @@
+"""The examples of query specs in docs/analyst.md give the results that the page shows."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import run
+from agent.queryspec.expressions import FUNCTIONS
+from agent.queryspec.spec import Aggregation, read_spec
+from agent.sources.source import Source
+from agent.types import Limits
+from tests.agent.queryspec.tables import engine
+from tests.databases import open_url
+
+PAGE = Path(__file__).parents[3] / "docs/analyst.md"
+TYPES = ("INTEGER", "VARCHAR", "VARCHAR", "DECIMAL(10,2)", "INTEGER", "DATE", "TIMESTAMP", "BOOLEAN")
+
+
+def tables() -> dict[str, list[list[str]]]:
+    """Return the tables of the section by the first word of their header, without headers."""
+    section = PAGE.read_text(encoding="utf-8").partition("## Query specs\n")[2].partition("\n## ")[0]
+    found: dict[str, list[list[str]]] = {}
+    for block in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
+        rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.splitlines()]
+        found[rows[0][0]] = rows[2:]
+    return found
+
+
+def code(cell: str) -> Any:
+    return json.loads(cell.strip("`")) if cell.startswith("`") else cell
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
+    rows = tables()["no"]
+    with engine("duckdb", tmp_path_factory.mktemp("documented")) as (url, admin):
+        names = ("no", "region", "product", "price", "quantity", "ordered", "shipped", "paid")
+        admin(f"CREATE TABLE orders ({', '.join(map(' '.join, zip(names, TYPES, strict=True)))})")
+        for row in rows:
+            admin(f"INSERT INTO orders VALUES ({', '.join(repr(cell) if cell else 'NULL' for cell in row)})")
+    source = open_url(url, Limits(10, 100))
+    yield source
+    source.close()
+
+
+def rows_of(spec: dict[str, Any], source: Source) -> list[list[Any]]:
+    return run(read_spec(spec), Datasets("orders", dict(source.catalog.tables)), source)["rows"]
+
+
+def shown(value: Any) -> Any:
+    return round(value, 2) if isinstance(value, float) else value
+
+
+def results(source: Source) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each example, its result, and the result on the page."""
+    found, by_number = tables(), [{"by": "no"}]
+    for example, wanted in found["filter"]:
+        rows = rows_of({"filters": [code(example)], "sort": by_number}, source)
+        yield example, [row[0] for row in rows], code(f"`[{wanted}]`")
+    for example, wanted in found["aggregation"]:
+        ((value,),) = rows_of({"aggregations": [{"as": "x", **code(example)}]}, source)
+        yield example, shown(value), code(wanted)
+    for example, wanted in found["expression"]:
+        expression = example.strip("`")
+        rows = rows_of({"derived": [{"as": "x", "expr": expression}], "sort": by_number}, source)
+        yield example, [shown(row[-1]) for row in rows], code(wanted)
+    for example, wanted in found["spec"]:
+        yield example, [list(map(shown, row)) for row in rows_of(code(example), source)], code(wanted)
+
+
+def test_the_examples_give_what_the_page_shows(orders: Source) -> None:
+    wrong = [(example, result, wanted) for example, result, wanted in results(orders) if result != wanted]
+
+    assert wrong == []
+
+
+def test_there_is_an_example_of_everything() -> None:
+    found = tables()
+    filters = " ".join(row[0] for row in found["filter"])
+    aggregations = " ".join(row[0] for row in found["aggregation"])
+    expressions = " ".join(row[0] for row in found["expression"])
+    operators = ("= != > < >= <= in not_in between contains not_contains starts_with ends_with matches is_null").split()
+
+    assert [op for op in operators if f'"op": "{op}"' not in filters] == []
+    assert [name for name in ("any", "all", "other") if f'"{name}"' not in filters] == []
+    names = [*Aggregation.model_json_schema()["properties"]["agg"]["enum"]]
+    assert [name for name in names if f'"agg": "{name}"' not in aggregations] == []
+    assert [name for name in ("where", "p", "order_by") if f'"{name}"' not in aggregations] == []
+    words = ["and", "or", "not", "in", "between", "is null", "case when", "within:", "order_by:", "over ("]
+    assert [name for name in (*(f"{name}(" for name in FUNCTIONS), *words) if name not in expressions] == []
