@@ -77,12 +77,16 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"limit": "10"}, "limit", "integer"),
     ({"joins": [{"dataset": "customers", "on": {}}]}, "joins[0].on", "at least 1"),
     # Joins
-    ({"joins": [{**JOIN, "dataset": "customer"}]}, "joins[0].dataset", "no dataset customer (nearest: customers"),
+    (
+        {"joins": [{**JOIN, "dataset": "customer"}]},
+        "joins[0].dataset",
+        "no dataset or result customer (nearest: customers",
+    ),
     ({"joins": [{"dataset": "orders", "on": {"id": "id"}}]}, "joins[0].dataset", "already read"),
     ({"joins": [JOIN, JOIN]}, "joins[1].dataset", "already read"),
     ({"joins": [{**JOIN, "on": {"custmer_id": "id"}}]}, "joins[0].on", "(nearest: customer_id"),
     ({"joins": [{**JOIN, "on": {"customer_id": "ids"}}]}, "joins[0].on", "no column ids (nearest: id"),
-    ({"joins": [{**JOIN, "on": {"status": "id"}}]}, "joins[0].on", "status (text) cannot be compared with id (number)"),
+    ({"joins": [{**JOIN, "on": {"paid": "id"}}]}, "joins[0].on", "paid (boolean) cannot be compared with id (number)"),
     ({"joins": [REGIONS, JOIN]}, "joins[0].on", "no column region id"),
     (
         {"joins": [JOIN, {"dataset": "returns", "on": {"имя": "账号"}}], **filtered("no", "=", 1)},

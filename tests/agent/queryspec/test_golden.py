@@ -12,7 +12,7 @@ from agent.sources.source import Source
 from tests.agent.queryspec.tables import datasets, loaded
 from tests.cases import all_cases
 from tests.fixtures import read_pairs
-from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected
+from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected, given
 
 GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -30,7 +30,7 @@ def test_there_are_sixty() -> None:
 @every_spec
 def test_sql_and_values_are_as_written(name: str) -> None:
     golden = content(name)
-    compiled = compiled_for_all(golden["dataset"], golden["spec"])
+    compiled = compiled_for_all(*given(golden))
 
     assert {pair.expected: pair.sql for pair in read_pairs(f"query_specs/{name}.sql")} == {
         dialect: each.sql for dialect, each in compiled.items()
@@ -42,7 +42,7 @@ def test_sql_and_values_are_as_written(name: str) -> None:
 def test_rows_are_those_of_plain_python(name: str) -> None:
     golden = content(name)
 
-    assert golden == expected(golden["dataset"], golden["spec"])
+    assert golden == expected(*given(golden))
 
 
 @pytest.fixture(
@@ -65,7 +65,9 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @every_spec
 def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
     golden = content(name)
-    result = run(read_spec(golden["spec"]), datasets(golden["dataset"], source.catalog.tables), source)
+    result = run(
+        read_spec(golden["spec"]), datasets(golden["dataset"], source.catalog.tables, golden.get("results")), source
+    )
 
     assert result["columns"] == golden["columns"]
     assert len(result["rows"]) == len(golden["rows"])
