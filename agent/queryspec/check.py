@@ -144,11 +144,6 @@ def _joins(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
     tables = {joined[0]: main_relation(spec, datasets)}
     for index, join in enumerate(spec.joins):
         path = f"joins[{index}]"
-        if join.dataset not in datasets.names:
-            others = [name for name in datasets.names if name not in joined]
-            text = f"there is no dataset or result {join.dataset}"
-            yield SpecProblem(f"{path}.dataset", text, nearest(join.dataset, others))
-            continue
         if join.dataset in joined:
             yield SpecProblem(f"{path}.dataset", f"the dataset {join.dataset} is already read")
             continue

@@ -5,24 +5,33 @@ from collections.abc import Iterator
 
 from agent.errors import SpecProblem
 from agent.queryspec.columns import Datasets, main_name, sources_of
-from agent.queryspec.spec import QuerySpec, Union
+from agent.queryspec.spec import QuerySpec, Union, nearest
 
 MAX_RESULTS = 12
 """Maximum number of earlier results that a spec reads."""
 _SHOWN_REASONS = 5
+_SHOWN_NAMES = 12
 
 
 def check_sources(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
     """Yield the problems of the main dataset, without which nothing else can be checked."""
-    if len(_results_read(spec, datasets)) > MAX_RESULTS:
+    if len(results_read(spec, datasets)) > MAX_RESULTS:
         yield SpecProblem("from", f"it reads more than {MAX_RESULTS} earlier results, directly or through others")
+    yield from unknown_sources(spec, datasets)
     for path, name in _named_sources(spec, datasets):
-        if name not in datasets.names:
-            yield SpecProblem(path, f"there is no dataset or result {name}", datasets.names)
-        elif name in results_of_results(name, datasets):
+        if name in results_of_results(name, datasets):
             yield SpecProblem(path, f"the result {name} depends on itself")
     if isinstance(spec.source, Union):
         yield from _union(spec.source, datasets)
+
+
+def unknown_sources(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
+    """Yield a problem for each table or result that `spec` reads and that does not exist, with those that do."""
+    joined = [(f"joins[{index}].dataset", join.dataset) for index, join in enumerate(spec.joins)]
+    for path, name in [*_named_sources(spec, datasets), *joined]:
+        if name not in datasets.names:
+            names = tuple(dict.fromkeys([*nearest(name, datasets.names), *datasets.names]))[:_SHOWN_NAMES]
+            yield SpecProblem(path, f"there is no dataset or result {name}", names)
 
 
 def _named_sources(spec: QuerySpec, datasets: Datasets) -> list[tuple[str, str]]:
@@ -74,6 +83,7 @@ def results_of_results(name: str, datasets: Datasets) -> set[str]:
     return found
 
 
-def _results_read(spec: QuerySpec, datasets: Datasets) -> set[str]:
+def results_read(spec: QuerySpec, datasets: Datasets) -> set[str]:
+    """Return the results that `spec` reads, directly or through others."""
     direct = {name for name in sources_of(spec, datasets) if name in datasets.results}
     return direct.union(*(results_of_results(name, datasets) for name in direct))

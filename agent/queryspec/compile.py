@@ -361,9 +361,7 @@ class _Compiler:
 
     def _terms(self) -> list[exp.Expr]:
         """Return the terms of the sort, followed by the groups, so that the order is unique."""
-        sorts = {sort.by: sort.desc for sort in self.spec.sort}
-        for group in self.spec.group_by:
-            sorts.setdefault(output_name(group), False)
+        sorts = _order(self.spec, self.datasets)
         available = {name: desc for name, desc in sorts.items() if name in self.columns}
         return [order_term(self.columns[name].copy(), is_descending=desc) for name, desc in available.items()]
 
@@ -382,6 +380,16 @@ class _Compiler:
         self.layers += 1
         self.query = exp.select().from_(source, copy=False)
         self.columns = {name: exp.column(name, table=alias, quoted=True) for name in columns}
+
+
+def _order(spec: QuerySpec, datasets: Datasets) -> dict[str, bool]:
+    """Return the columns that order a result, and whether they descend; rows of an earlier result keep its order."""
+    sorts = {sort.by: sort.desc for sort in spec.sort}
+    for group in spec.group_by:
+        sorts.setdefault(output_name(group), False)
+    if sorts or spec.is_grouped or not isinstance(spec.source, str) or spec.source not in datasets.results:
+        return sorts
+    return _order(datasets.results[spec.source], datasets)
 
 
 def _aggregate(name: str, node: exp.Expr) -> exp.Expr:

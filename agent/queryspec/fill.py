@@ -113,6 +113,9 @@ def _days_between(first: exp.Expr, last: exp.Expr, dialect: SpecDialect) -> exp.
         return function_call("DATEDIFF", last, first)
     if dialect == "postgres":
         return exp.Sub(this=last, expression=first)
+    if dialect == "clickhouse":
+        number = exp.DataType.build("Nullable(Int32)", dialect=dialect)
+        return exp.Sub(this=exp.cast(last, number, copy=False), expression=exp.cast(first, number.copy(), copy=False))
     return function_call("dateDiff", exp.Literal.string("day"), first, last)
 
 

@@ -2,10 +2,12 @@
 
 from sqlglot import exp
 
+from agent.messages import Message
 from agent.queryspec import sqlite
 from agent.queryspec.clauses import BoundValues
+from agent.queryspec.columns import Datasets, scope_of
 from agent.queryspec.dialect import SpecDialect, as_text, cast, function_call, period, period_key
-from agent.queryspec.spec import Join, KeyType
+from agent.queryspec.spec import Join, KeyType, QuerySpec
 from agent.schema.catalog import Column, TypeClass
 
 _NUMBER = r"^[+-]?[0-9]{1,28}([.][0-9]{0,10})?$"
@@ -34,6 +36,19 @@ def can_be_compared(join: Join, name: str, left: Column, right: Column) -> bool:
     if kind is None:
         return left.type_class == right.type_class
     return {left.type_class, right.type_class} <= set(CASTS[kind])
+
+
+def converted_keys(spec: QuerySpec, datasets: Datasets) -> list[Message]:
+    """Return a note for each key of a join that is compared as a number or day without a `cast`."""
+    scope, notes = scope_of(spec, datasets), []
+    for join in spec.joins:
+        for left, right in join.on.items():
+            place = scope.find_column(left)
+            other = next(column for column in scope.tables[join.dataset].columns if column.name == right)
+            kind = key_type(join, left, place.column, other) if place else None
+            if kind and left not in join.cast:
+                notes.append(Message(f"keys_compared_as_{kind}", left=left, right=right))
+    return notes
 
 
 def join_key(node: exp.Expr, column: Column, kind: TypeClass, bound: BoundValues) -> exp.Expr:
