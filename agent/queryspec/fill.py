@@ -69,18 +69,18 @@ def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     dialect, step = parts.dialect, _STEPS[gaps.by]
     first, last = exp.Min(this=_column(gaps.ends[0])), exp.Max(this=_column(gaps.ends[1]))
     ends = exp.select(
-        exp.alias_(first, "first_day", quoted=True),
+        exp.alias_(first, "start_day", quoted=True),
         exp.alias_(_days_between(first.copy(), last, dialect), "days", quoted=True),
     ).from_(groups.copy(), copy=False)
     numbers = parts.add("numbers", _numbers(parts))
     block = _product(_column("n", "a"), step * _BLOCK)
-    blocks = exp.select(_column("first_day", "e"), _column("days", "e"), exp.alias_(block, "start", quoted=True)).from_(
+    blocks = exp.select(_column("start_day", "e"), _column("days", "e"), exp.alias_(block, "start", quoted=True)).from_(
         ends.subquery(_quoted("e")), copy=False
     )
     blocks = blocks.join(exp.alias_(numbers, "a", table=True, quoted=True), join_type="cross", copy=False)
     blocks = blocks.where(exp.LTE(this=block.copy(), expression=_column("days", "e")), copy=False)
     offset = exp.Paren(this=exp.Add(this=_column("start", "s"), expression=_product(_column("n", "b"), step)))
-    day = _add_days(_column("first_day", "s"), offset, dialect)
+    day = _add_days(_column("start_day", "s"), offset, dialect)
     generated = exp.select(
         exp.alias_(period(period_key(day, gaps.by, dialect), gaps.by, dialect), gaps.period_name, quoted=True)
     )

@@ -41,6 +41,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from agent.errors import QuerySpecInvalid, SpecProblem
+from agent.queryspec.variants import standard_form
 from agent.schema import spelling
 
 DEFAULT_LIMIT = 1_000
@@ -259,17 +260,18 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 
 
 def read_spec(data: Any) -> QuerySpec:
-    """Return the spec in `data`: JSON text, or parsed JSON.
+    """Return the spec in `data`: JSON text, or parsed JSON, in the published form or another that models write.
 
     Raises:
         QuerySpecInvalid: The data does not fit the schema.
     """
     try:
-        is_text = isinstance(data, str | bytes)
-        return QuerySpec.model_validate_json(data) if is_text else QuerySpec.model_validate(data)
+        return QuerySpec.model_validate(standard_form(data))
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False)
         raise QuerySpecInvalid(tuple(map(_problem, errors))) from None
+    except ValueError as error:
+        raise QuerySpecInvalid((SpecProblem("", f"it is no JSON: {error}"),)) from None
 
 
 def _problem(error: ErrorDetails) -> SpecProblem:

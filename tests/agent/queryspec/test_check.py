@@ -39,17 +39,17 @@ GROUPED = {"group_by": ["status"], "aggregations": [COUNT, SUM]}
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     # By schema
-    ({"filter": []}, "filter", "no such field (nearest: filters"),
-    ({"filters": [{"col": "id", "op": "=", "val": 1, "value": 1}]}, "filters[0].val", "nearest: value"),
-    (filtered("id", "=", None), "filters[0].value", "a text, a number, true or false"),
-    (filtered("id", "=", [1]), "filters[0].value", "a text, a number, true or false"),
+    ({"fillters": []}, "fillters", "no such field (nearest: filters"),
+    ({"filters": [{"col": "id", "op": "=", "vla": 1, "value": 1}]}, "filters[0].vla", "nearest: value"),
+    (filtered("id", "<", None), "filters[0].value", "a text, a number, true or false"),
+    (filtered("id", "<", [1]), "filters[0].value", "a text, a number, true or false"),
     (filtered("id", "=", float("nan")), "filters[0].value", "not finite"),
     (filtered("id", "=", 2**63), "filters[0].value", "64 bits"),
     (filtered("status", "=", "x" * 1001), "filters[0].value", "1,000"),
     (filtered("status", "=", "a\0b"), "filters[0].value", "NUL"),
     (filtered("status", "=", "\ud800"), "filters[0].value", "surrogates"),
     (filtered("status", "contains", "a\0b"), "filters[0].value", "NUL"),
-    (filtered("id", "like", 1), "filters[0].op", "an operator is expected: = !="),
+    (filtered("id", "similar", 1), "filters[0].op", "an operator is expected: = !="),
     ({"filters": [{"col": "id", "value": 1}]}, "filters[0].op", "an operator is expected"),
     ({"filters": [{"op": "=", "value": 1}]}, "filters[0].col", "required"),
     (filtered("id", "in", []), "filters[0].value", "at least 1"),
@@ -71,10 +71,10 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"aggregations": [{"as": "n" * 61, "agg": "sum", "col": "id"}]}, "aggregations[0].as", "60"),
     ({"derived": [{"as": "d", "expr": "1" * 501}]}, "derived[0].expr", "500"),
     ({"derived": [{"as": "d", "expr": "1"}] * 21}, "derived", "at most 20"),
-    ({"sort": "id"}, "sort", "list"),
+    ({"sort": 7}, "sort[0]", "dictionary"),
     ({"limit": 0}, "limit", "greater than or equal to 1"),
     ({"limit": 10_001}, "limit", "less than or equal to 10000"),
-    ({"limit": "10"}, "limit", "integer"),
+    ({"limit": "ten"}, "limit", "integer"),
     ({"joins": [{"dataset": "customers", "on": {}}]}, "joins[0].on", "at least 1"),
     # Joins
     (
