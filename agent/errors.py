@@ -697,12 +697,13 @@ class SpecProblem:
     """One problem of a spec.
 
     `path` locates it, such as `filters[0].col`; it is empty if the problem concerns the whole spec. `nearest` lists
-    similar valid names.
+    similar valid names. `corrected` is JSON that would be accepted in place of the wrong part; empty if none is known.
     """
 
     path: str
     reason: str
     nearest: tuple[str, ...] = ()
+    corrected: str = ""
 
     def __str__(self) -> str:
         hint = f" (nearest: {', '.join(self.nearest)})" if self.nearest else ""

@@ -1,7 +1,8 @@
 """Check a spec against its datasets: names, types of values, aggregations, derived columns, and sizes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from agent.errors import QuerySpecInvalid, SpecProblem
 from agent.queryspec.check_sources import check_sources
@@ -20,6 +21,7 @@ from agent.queryspec.columns import (
     scope_of,
     time_groups,
 )
+from agent.queryspec.corrections import with_corrections
 from agent.queryspec.dates import read_date, read_span
 from agent.queryspec.expressions import Call, Node, names_in, parse, walk, windows_in
 from agent.queryspec.keys import can_be_compared
@@ -35,6 +37,7 @@ from agent.queryspec.spec import (
     QuerySpec,
     nearest,
     output_name,
+    schema_problems,
 )
 from agent.schema.catalog import TypeClass
 
@@ -118,9 +121,20 @@ def check(spec: QuerySpec, datasets: Datasets) -> None:
     Raises:
         QuerySpecInvalid: With all problems.
     """
+    problems = _problems(spec, datasets)
+    if problems:
+        data = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+        def find(data: dict[str, Any]) -> Sequence[SpecProblem]:
+            return schema_problems(data) or _problems(QuerySpec.model_validate(data), datasets)
+
+        raise QuerySpecInvalid(with_corrections(problems, data, find, _column_types(spec, datasets)))
+
+
+def _problems(spec: QuerySpec, datasets: Datasets) -> list[SpecProblem]:
     unknown = [*check_sources(spec, datasets)]
     if unknown:
-        raise QuerySpecInvalid(tuple(unknown))
+        return unknown
     scope = scope_of(spec, datasets)
     problems = [
         *_joins(spec, datasets),
@@ -135,8 +149,16 @@ def check(spec: QuerySpec, datasets: Datasets) -> None:
     if not problems and len(outputs(spec, scope)) > MAX_COLUMNS:
         text = f"the result has more than {MAX_COLUMNS} columns; name those that are needed in group_by"
         problems.append(SpecProblem("group_by", text))
-    if problems:
-        raise QuerySpecInvalid(tuple(dict.fromkeys(problems)))
+    return list(dict.fromkeys(problems))
+
+
+def _column_types(spec: QuerySpec, datasets: Datasets) -> dict[str, TypeClass]:
+    """Return the columns of the result and of the rows, with their types."""
+    if [*check_sources(spec, datasets)]:
+        return {}
+    scope = scope_of(spec, datasets)
+    rows = {name: place.column.type_class for name, place in scope.columns.items()}
+    return {**{output.name: output.type_class for output in outputs(spec, scope)}, **rows}
 
 
 def _joins(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
@@ -170,7 +192,13 @@ def _keys(join: Join, path: str, left_scope: Scope, right_scope: Scope) -> Itera
         if not can_be_compared(join, left, *columns):
             types = [column.type_class for column in columns]
             text = f"{left} ({types[0]}) cannot be compared with {right} ({types[1]})"
-            yield SpecProblem(f"{path}.on", f"{text}: the types differ")
+            fitting = [
+                name
+                for scope, kind in ((right_scope, types[0]), (left_scope, types[1]))
+                for name, place in scope.columns.items()
+                if place.column.type_class == kind
+            ]
+            yield SpecProblem(f"{path}.on", f"{text}: the types differ", tuple(fitting[:3]))
 
 
 def _unknown(

@@ -15,20 +15,27 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 def json_schema() -> Json:
     """Return the JSON Schema (draft 2020-12) of query specs."""
     schema = _without_titles(QuerySpec.model_json_schema(by_alias=True))
-    limit = schema["properties"]["limit"]
-    schema["properties"]["limit"] = next(kind for kind in limit["anyOf"] if kind.get("type") == "integer")
+    for name in ("from", "limit_per_group", "limit"):
+        kinds = schema["properties"][name]["anyOf"]
+        schema["properties"][name] = next(kind for kind in kinds if kind.get("type") != "null")
     return {"$schema": _DRAFT, "title": "QuerySpec", **schema}
 
 
 def schema_for(table: Table) -> Json:
-    """Return the schema of specs over `table` alone: a `col` is one of its columns, and there are no joins.
+    """Return the schema of specs over `table` alone: a `col` is one of its columns.
+
+    There are no joins, other sources, filled periods and rows per group.
 
     Only date columns have periods, and only text columns `contains`. An aggregation takes a column of the table, not a
     derived one. New names in the spec are unrestricted.
     """
     schema = json_schema()
     definitions = schema["$defs"]
-    del schema["properties"]["joins"], definitions["Join"]
+    for part in ("from", "joins", "limit_per_group"):
+        del schema["properties"][part]
+    for kind in ("Union", "UnionPart", "Join", "RowsPerGroup"):
+        del definitions[kind]
+    del definitions["Bucket"]["properties"]["fill"]
     for name, columns in _columns_of(table.columns).items():
         if columns:
             definitions[name]["properties"]["col"] = {"enum": columns, "type": "string"}

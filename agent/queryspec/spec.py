@@ -41,6 +41,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from agent.errors import QuerySpecInvalid, SpecProblem
+from agent.queryspec.corrections import with_corrections
 from agent.queryspec.variants import standard_form
 from agent.schema import spelling
 
@@ -266,12 +267,26 @@ def read_spec(data: Any) -> QuerySpec:
         QuerySpecInvalid: The data does not fit the schema.
     """
     try:
-        return QuerySpec.model_validate(standard_form(data))
-    except ValidationError as error:
-        errors = error.errors(include_url=False, include_context=False)
-        raise QuerySpecInvalid(tuple(map(_problem, errors))) from None
+        standard = standard_form(data)
     except ValueError as error:
         raise QuerySpecInvalid((SpecProblem("", f"it is no JSON: {error}"),)) from None
+    try:
+        return QuerySpec.model_validate(standard)
+    except ValidationError as error:
+        raise QuerySpecInvalid(with_corrections(_problems(error), standard, schema_problems)) from None
+
+
+def schema_problems(data: Any) -> tuple[SpecProblem, ...]:
+    """Return the problems of a spec in the published form that concern its schema, without corrections."""
+    try:
+        QuerySpec.model_validate(data)
+    except ValidationError as error:
+        return _problems(error)
+    return ()
+
+
+def _problems(error: ValidationError) -> tuple[SpecProblem, ...]:
+    return tuple(map(_problem, error.errors(include_url=False, include_context=False)))
 
 
 def _problem(error: ErrorDetails) -> SpecProblem:

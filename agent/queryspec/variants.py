@@ -59,8 +59,8 @@ _OPERATORS = {
     "ge": ">=", "≥": ">=", "=>": ">=", "at_least": ">=", "lt": "<", "less": "<", "less_than": "<", "lte": "<=",
     "le": "<=", "≤": "<=", "=<": "<=", "at_most": "<=", "isin": "in", "one_of": "in", "any_of": "in",
     "range": "between", "icontains": "contains", "includes": "contains", "isnull": "is_null", "is_empty": "is_null",
-    "missing": "is_null", "null": "is_null", "nin": "not_in", "notin": "not_in", "none_of": "not_in", "notcontains": "not_contains",
-    "does_not_contain": "not_contains",
+    "missing": "is_null", "null": "is_null", "nin": "not_in", "notin": "not_in", "none_of": "not_in",
+    "notcontains": "not_contains", "does_not_contain": "not_contains",
 }  # fmt: skip
 _NOT_NULL = {"is_not_null", "not_null", "notnull", "isnotnull", "not_empty", "exists", "not_missing"}
 _FUNCTIONS = {
@@ -89,9 +89,15 @@ def standard_form(data: Any) -> Any:
     """Return `data`, a spec as parsed JSON or as JSON text, in the published form where another one is known.
 
     Raises:
-        ValueError: A text is not JSON.
+        ValueError: A text is not JSON, or the data is nested too deeply.
     """
-    spec = _parsed(data)
+    try:
+        return _standard_form(_parsed(data))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _standard_form(spec: Any) -> Any:
     if not isinstance(spec, Mapping):
         return spec
     while len(spec) == 1 and isinstance(inner := _parsed_or_none(*spec.items()), Mapping):
@@ -114,10 +120,7 @@ def _parsed(data: Any) -> Any:
     if not isinstance(data, str):
         return data
     fenced = _FENCE.fullmatch(data.strip())
-    try:
-        return json.loads(fenced[1] if fenced else data)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    return json.loads(fenced[1] if fenced else data)
 
 
 def _parsed_or_none(item: tuple[str, Any]) -> Any:
@@ -194,8 +197,9 @@ def _filter(item: Any) -> Any:
         return {**item, **{key: _filters(value) for key, value in nested.items()}}
     part = _renamed(item, _FILTER_NAMES)
     op = _word(part.get("op"))
-    if isinstance(op, str):
-        part["op"] = _OPERATORS.get(op, op)
+    if not isinstance(op, str):
+        return part
+    part["op"] = _OPERATORS.get(op, op)
     if op in _NOT_NULL:
         part |= {"op": "is_null", "value": part.get("value") is False}
     return _with_fitting_operator(part)
@@ -355,8 +359,8 @@ def _name_sorts(spec: Json) -> None:
     for part in aggregations if isinstance(aggregations, list) else ():
         if isinstance(part, dict) and {"as", "agg", "col"} <= set(part):
             names[f"{part['agg']}({part['col']})"] = part["as"]
-    known = {part.get("as") for part in aggregations or () if isinstance(part, dict)}
-    known |= {group for group in groups or () if isinstance(group, str)}
+    known = [part.get("as") for part in aggregations or () if isinstance(part, dict)]
+    known += [group for group in groups or () if isinstance(group, str)]
     for group in groups if isinstance(groups, list) else ():
         if isinstance(group, dict) and isinstance(group.get("col"), str):
             names[group["col"]] = f"{group['col']}_{group.get('by')}"

@@ -143,12 +143,17 @@ class Toolbox:
 
 
 def error_content(error: DatasphinxError) -> dict[str, Any]:
-    """Return an error in the form that the model sees: code and message, or problems with path, reason and nearest."""
+    """Return an error in the form that the model sees: its code, and its message or its problems."""
     problems = getattr(error, "problems", ())
     content: dict[str, Any] = {"code": error.code}
     if problems and isinstance(problems[0], SpecProblem):
         content["problems"] = [
-            {"path": item.path, "reason": item.reason, **({"nearest": list(item.nearest)} if item.nearest else {})}
+            {
+                "path": item.path,
+                "reason": item.reason,
+                **({"nearest": list(item.nearest)} if item.nearest else {}),
+                **({"corrected": json.loads(item.corrected)} if item.corrected else {}),
+            }
             for item in problems
         ]
     else:

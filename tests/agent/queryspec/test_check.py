@@ -1,6 +1,7 @@
 """Every kind of invalid spec, with the path, the reason and the nearest names of each problem."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from agent.errors import QuerySpecInvalid, Retryable, SpecProblem
 from agent.queryspec.check import check
 from agent.queryspec.columns import Datasets
-from agent.queryspec.spec import read_spec
+from agent.queryspec.spec import QuerySpec, read_spec, schema_problems
+from agent.queryspec.variants import standard_form
 from agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
 from tests.cases import all_cases
@@ -207,6 +209,29 @@ def test_problem_is_reported_at_its_path(spec: dict[str, Any], path: str, reason
     found = problems(spec)
 
     assert any(problem.path == path and reason in str(problem) for problem in found), [str(each) for each in found]
+
+
+@all_cases("spec", [spec for spec, _, _ in WRONG], ids=lambda spec: str(spec)[:60])
+def test_the_corrected_part_is_accepted(spec: dict[str, Any]) -> None:
+    whole = json.loads(json.dumps(standard_form(spec)))
+    # Without the datasets, the columns of a correction cannot be known.
+    find = schema_problems if schema_problems(whole) else problems
+    problem = problems(spec)[0]
+    match = re.match(r"(\w+)(?:\[(\d+)\])?", problem.path)
+    assert match
+    if (
+        match[1] not in {"from", *QuerySpec.model_fields}
+        or "already read" in problem.reason
+        or problem.path == "filters"
+    ):
+        return
+    assert problem.corrected, str(problem)
+    if match[2]:
+        whole[match[1]][int(match[2])] = json.loads(problem.corrected)
+    else:
+        whole[match[1]] = json.loads(problem.corrected)
+    left = [each.path for each in find(whole)]
+    assert not any(path.startswith(match[0]) for path in left), (problem.corrected, left)
 
 
 @pytest.mark.parametrize("spec", ["[]", "{", '"x"', "null", '{"limit": 1e999}'])

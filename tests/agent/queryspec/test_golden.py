@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent.errors import QuerySpecInvalid
 from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
@@ -74,3 +75,23 @@ def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
     for row, wanted in zip(result["rows"], golden["rows"], strict=True):
         assert row == [pytest.approx(value) if isinstance(value, float) else value for value in wanted]
         assert [isinstance(value, bool) for value in row] == [isinstance(value, bool) for value in wanted]
+
+
+def test_repeated_rows_are_not_aggregated_on_any_engine(source: Source) -> None:
+    join = {"dataset": "orders", "on": {"id": "customer_id"}, "how": "left"}
+    known = datasets("customers", source.catalog.tables)
+    cases = [
+        ({"agg": "sum", "col": "region id"}, []),
+        ({"agg": "count", "col": "*"}, []),
+        ({"agg": "max", "col": "region id"}, [[2]]),
+        ({"agg": "sum", "col": "orders.количество"}, [[20]]),
+        ({"agg": "count", "col": "orders.id"}, [[7]]),
+    ]
+    for aggregation, rows in cases:
+        spec = read_spec({"joins": [join], "aggregations": [{"as": "x", **aggregation}]})
+        try:
+            assert run(spec, known, source)["rows"] == rows
+        except QuerySpecInvalid as error:
+            (problem,) = error.problems
+            assert not rows and "customer_id is not unique in orders" in problem.reason
+            assert json.loads(problem.corrected)
