@@ -709,6 +709,16 @@ class SpecProblem:
         hint = f" (nearest: {', '.join(self.nearest)})" if self.nearest else ""
         return f"{self.path or 'the spec'}: {self.reason}{hint}"
 
+    def in_language(self, language: Language) -> str:
+        """Return the problem for users: in English with its reason, which is for models, else its place and names."""
+        if language == "en":
+            return str(self)
+        if not self.path:
+            return render("spec_wrong", language)
+        if not self.nearest:
+            return render("spec_place_wrong", language, place=self.path)
+        return render("spec_place_wrong_nearest", language, place=self.path, nearest=", ".join(self.nearest))
+
 
 @dataclass(eq=False)
 class QuerySpecInvalid(Retryable):

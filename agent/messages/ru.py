@@ -117,6 +117,9 @@ TEXTS = {
     "tool_call_invalid": "Вызов {tool} невозможен: {problems}. Исправьте его в указанных местах.",
     "tool_timeout": "{tool} остановлен через {seconds:g} с. Запросите меньше или увеличьте DATASPHINX_TOOL_TIMEOUT_S.",
     "data_missing": "Анализировать нечего. Укажите файл в `files`, набор данных в `datasets` или базу данных в `source`.",
+    "spec_wrong": "ошибка во всей спецификации",
+    "spec_place_wrong": "ошибка в {place}",
+    "spec_place_wrong_nearest": "ошибка в {place} (похожие имена: {nearest})",
     "keys_compared_as_number": "Столбцы {left} и {right} имеют разные типы и сравнивались как числа; текст, который не является числом, ничему не соответствует",
     "keys_compared_as_date": "Столбцы {left} и {right} имеют разные типы и сравнивались как даты без времени; текст, который не является датой, ничему не соответствует",
     # Charts

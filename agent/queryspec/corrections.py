@@ -277,7 +277,7 @@ def _replaced(data: Any, path: Path, value: Any) -> Any:
         return deepcopy(value)
     copied = deepcopy(data)
     place = _get(copied, path[:-1])
-    step = path[-1]
+    step: Any = path[-1]
     if isinstance(place, dict) or (isinstance(place, list) and isinstance(step, int) and step < len(place)):
         place[step] = deepcopy(value)
     return copied
