@@ -706,16 +706,27 @@ class SpecProblem:
     """One problem of a spec.
 
     `path` locates it, such as `filters[0].col`; it is empty if the problem concerns the whole spec. `nearest` lists
-    similar valid names.
+    similar valid names. `corrected` is JSON that would be accepted in place of the wrong part; empty if none is known.
     """
 
     path: str
     reason: str
     nearest: tuple[str, ...] = ()
+    corrected: str = ""
 
     def __str__(self) -> str:
         hint = f" (nearest: {', '.join(self.nearest)})" if self.nearest else ""
         return f"{self.path or 'the spec'}: {self.reason}{hint}"
+
+    def in_language(self, language: Language) -> str:
+        """Return the problem for users: in English with its reason, which is for models, else its place and names."""
+        if language == "en":
+            return str(self)
+        if not self.path:
+            return render("spec_wrong", language)
+        if not self.nearest:
+            return render("spec_place_wrong", language, place=self.path)
+        return render("spec_place_wrong_nearest", language, place=self.path, nearest=", ".join(self.nearest))
 
 
 @dataclass(eq=False)

@@ -70,12 +70,16 @@ class QuerySummary(TypedDict):
 
 
 class KeptResult(TypedDict):
-    """The result of a query of the analyst, with its dataset and statement."""
+    """The result of a query of the analyst, with its dataset, statement, and query spec."""
 
     dataset_id: str
     sql: str
     result: Result
     summary: QuerySummary
+    query: NotRequired[dict[str, Any]]
+    """The query spec as JSON, from which later queries over this result are computed."""
+    repeated: NotRequired[list[str]]
+    """The columns that hold values of a row several times, because of a join; they cannot be aggregated."""
 
 
 @dataclass(frozen=True)

@@ -16,22 +16,32 @@ from tests.agent.queryspec.tables import datasets
 FOLDER = Path(__file__).parent / "fixtures/query_specs"
 
 
-def compiled_for_all(dataset: str, spec: dict[str, Any]) -> dict[str, Compiled]:
-    """Return the statement of a spec for each engine."""
-    return {dialect: compile_spec(read_spec(spec), datasets(dataset), dialect) for dialect in DIALECTS}
+Results = dict[str, dict[str, Any]]
 
 
-def expected(dataset: str, spec: dict[str, Any]) -> dict[str, Any]:
+def compiled_for_all(dataset: str, spec: dict[str, Any], results: Results | None = None) -> dict[str, Compiled]:
+    """Return the statement of a spec, which may read the results of other specs, for each engine."""
+    known = datasets(dataset, results=results)
+    return {dialect: compile_spec(read_spec(spec), known, dialect) for dialect in DIALECTS}
+
+
+def expected(dataset: str, spec: dict[str, Any], results: Results | None = None) -> dict[str, Any]:
     """Return what a spec is expected to give."""
-    compiled = compiled_for_all(dataset, spec)
-    columns, rows = rows_of(dataset, spec)
+    compiled = compiled_for_all(dataset, spec, results)
+    columns, rows = rows_of(dataset, spec, results)
     return {
         "dataset": dataset,
+        **({"results": results} if results else {}),
         "spec": spec,
         "values": {dialect: each.parameters for dialect, each in compiled.items()},
         "columns": columns or [output.name for output in compiled["duckdb"].columns],
         "rows": rows,
     }
+
+
+def given(content: dict[str, Any]) -> tuple[str, dict[str, Any], Results | None]:
+    """Return what a file gives: the dataset, the spec, and the results that it reads."""
+    return content["dataset"], content["spec"], content.get("results")
 
 
 def as_text(content: dict[str, Any]) -> str:
@@ -53,8 +63,8 @@ def main() -> None:
     """Write every file anew from its spec."""
     for path in sorted(FOLDER.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
-        path.write_text(as_text(expected(content["dataset"], content["spec"])), encoding="utf-8")
-        compiled = compiled_for_all(content["dataset"], content["spec"])
+        path.write_text(as_text(expected(*given(content))), encoding="utf-8")
+        compiled = compiled_for_all(*given(content))
         blocks = [f"-- expect: {dialect}\n{each.sql}\n" for dialect, each in compiled.items()]
         path.with_suffix(".sql").write_text("\n".join(blocks), encoding="utf-8")
 

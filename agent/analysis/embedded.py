@@ -14,6 +14,7 @@ from agent.embedded.shape import shape_of
 from agent.embedded.spec_candidates import SpecContext, choose_spec
 from agent.errors import QueryNotWritten
 from agent.llm.client import ModelClient
+from agent.messages import Language, Message, language_of
 from agent.record.step import note
 from agent.retrieval.linked_values import linked_values
 from agent.schema.words import words
@@ -41,8 +42,7 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
         return {"conclusion": Conclusion(answer="", result_ids=[list(state["results"])[-1]])}
     if state["step_count"]:
         error = state["observations"][-1]["content"].get("error", {})
-        reasons = "; ".join(problem["reason"] for problem in error.get("problems", ()))
-        return {"failure": failure_of(QueryNotWritten(reasons or str(error.get("message", ""))))}
+        return {"failure": failure_of(QueryNotWritten(_reasons(error, language_of(state["question"]))))}
     question_words = words(state["question"])
     source, dataset_id = max(
         ((bench.open_source([name]), name) for name in state["dataset_ids"]),
@@ -51,6 +51,14 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
     query = _generate_query(dataset_id, source, state["question"], model, today)
     arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
     return {"call": ToolCall(tool="run_query", arguments=arguments, is_given=False), "step_count": 1}
+
+
+def _reasons(error: dict[str, Any], language: Language) -> str:
+    """Return why the query failed: in English the reasons that a model is told, else the places in the query."""
+    problems = error.get("problems", ())
+    if language == "en" or not problems:
+        return "; ".join(problem["reason"] for problem in problems) or str(error.get("message", ""))
+    return Message("spec_place_wrong", place=", ".join(problem["path"] for problem in problems))
 
 
 def _generate_query(dataset_id: str, source: Source, question: str, model: ModelClient, today: date) -> str:

@@ -8,7 +8,7 @@ from agent.analysis.start import schema_calls
 from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, NotPermitted, PermissionDenied
-from agent.messages import language_of
+from agent.messages import Language, language_of
 from agent.record.step import ToolRun, current_step, note
 from agent.sources.source import Source
 from agent.state import AnalystState, DrawnChart, Observation, ToolCall
@@ -42,7 +42,7 @@ def call_update(call: CallResult, state: AnalystState) -> dict[str, Any]:
     """Return the state update after a call, and record the call in the audit."""
     outcome = call.outcome
     content = error_content(call.error) if call.error else dict(outcome.content) if outcome else {}
-    _record(call, content)
+    _record(call, content, language_of(state["question"]))
     update: dict[str, Any] = {"observations": [*state["observations"], _observation(call, content)]}
     if outcome and outcome.kept:
         update["results"] = {**state["results"], content["result_id"]: outcome.kept}
@@ -94,7 +94,7 @@ def _observation(call: CallResult, content: dict[str, Any]) -> Observation:
     return Observation(tool=call.tool, arguments=dict(call.arguments), content=plain, failed="error" in content)
 
 
-def _record(call: CallResult, content: dict[str, Any]) -> None:
+def _record(call: CallResult, content: dict[str, Any], language: Language) -> None:
     step = current_step.get()
     if step:
         step.tool = ToolRun(
@@ -102,5 +102,10 @@ def _record(call: CallResult, content: dict[str, Any]) -> None:
             arguments=dict(call.arguments),
             rows=call.outcome.rows if call.outcome else 0,
             result_id=content.get("result_id"),
-            error=str(call.error) if call.error else None,
+            error=_error_text(call.error, language) if call.error else None,
         )
+
+
+def _error_text(error: DatasphinxError, language: Language) -> str:
+    """Return the text of an error for the user's list of steps."""
+    return str(error) if language == "en" else error.message(language)

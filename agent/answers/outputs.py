@@ -313,8 +313,8 @@ def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTa
 
 
 def _possible_types(result: Result, chart: AnswerChart | None) -> set[OutputType]:
-    others: set[OutputType] = {"plot"} if chart else set()
-    return {"string", "dataframe", _natural_type(result)} | others
+    types: set[OutputType] = {"string", "dataframe", _natural_type(result)}
+    return types | {"plot"} if chart else types
 
 
 def _natural_type(result: Result) -> OutputType:

@@ -1,12 +1,15 @@
 """PlotSpec: a model's request for a chart of a result. It names columns and a chart type, and contains no code."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from agent.charts.cells import NUMERIC, column, number, type_of_column
+from agent.charts.plot_variants import standard_form
 from agent.charts.scale import labels_of
 from agent.errors import PlotSpecInvalid, SpecProblem
 from agent.schema.spelling import nearest
@@ -30,6 +33,11 @@ class PlotSpec(BaseModel):
     """A chart of a result. Every column is named as the result names it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_variants(cls, data: Any) -> Any:
+        return standard_form(data)
 
     chart_type: ChartType = Field(
         description="pie: one measure by x. heatmap: one measure by x and series. box: how one measure spreads for "
@@ -81,13 +89,42 @@ def check_plot_spec(spec: PlotSpec, result: Result) -> None:
     Raises:
         PlotSpecInvalid: the spec does not fit; lists every problem.
     """
+    problems = _problems(spec, result)
+    if problems:
+        corrected = _corrected(spec, problems, result)
+        raise PlotSpecInvalid(tuple(replace(problem, corrected=corrected) for problem in problems))
+
+
+def _problems(spec: PlotSpec, result: Result) -> list[SpecProblem]:
     problems = [*_check_form(spec), *_check_names(spec, result)]
     if not problems:
         problems = [*_check_measures(spec, result)]
     if not problems:
         problems = [*_check_duplicates(spec, result), *_check_shares(spec, result)]
-    if problems:
-        raise PlotSpecInvalid(tuple(problems))
+    return problems
+
+
+def _corrected(spec: PlotSpec, problems: list[SpecProblem], result: Result) -> str:
+    """Return a valid spec as JSON: `spec` with similar names, or without wrong options; empty if neither fits."""
+    fields = spec.model_dump(exclude_defaults=True)
+    wrong = {problem.path.partition(".")[0] for problem in problems}
+    named = dict(fields)
+    for problem in problems:
+        name, _, at = problem.path.partition(".")
+        if problem.nearest and name == "y":
+            named["y"] = [
+                problem.nearest[0] if str(index) == (at or "0") else each for index, each in enumerate(spec.y)
+            ]
+        elif problem.nearest:
+            named[name] = problem.nearest[0]
+    candidates = [named, {name: value for name, value in fields.items() if name not in wrong - {"x", "y"}}]
+    if len(spec.y) > 1:
+        candidates += [{**each, "y": spec.y[:1]} for each in (*candidates, fields)]
+    for candidate in candidates:
+        corrected = PlotSpec.model_validate(candidate)
+        if not _problems(corrected, result):
+            return json.dumps(corrected.model_dump(exclude_defaults=True), ensure_ascii=False)
+    return ""
 
 
 def _encodings(spec: PlotSpec) -> list[tuple[str, str]]:

@@ -140,6 +140,11 @@ TEXTS = {
     "tool_call_invalid": "The call of {tool} cannot be made: {problems}. Correct it in the places named.",
     "tool_timeout": "{tool} was stopped after {seconds:g} s. Ask for less, or raise DATASPHINX_TOOL_TIMEOUT_S.",
     "data_missing": "There is nothing to analyse. Name a file in `files`, a dataset in `datasets`, or a database in `source`.",
+    "spec_wrong": "the spec is wrong",
+    "spec_place_wrong": "{place} is wrong",
+    "spec_place_wrong_nearest": "{place} is wrong (nearest: {nearest})",
+    "keys_compared_as_number": "{left} and {right} have different types and were compared as numbers; text that is no number matches nothing",
+    "keys_compared_as_date": "{left} and {right} have different types and were compared as days; text that is no day matches nothing",
     # Charts
     "plot_spec_invalid": "This chart cannot be drawn from the result. Correct what is wrong and ask again: {problems}.",
     "chart_other": "other",

@@ -140,6 +140,11 @@ TEXTS = {
     "tool_call_invalid": "无法调用 {tool}：{problems}。请在所示位置更正。",
     "tool_timeout": "{tool} 运行 {seconds:g} 秒后被停止。请缩小范围，或调高 DATASPHINX_TOOL_TIMEOUT_S。",
     "data_missing": "没有可分析的数据。请在 `files` 中给出文件，在 `datasets` 中给出数据集，或在 `source` 中给出数据库。",
+    "spec_wrong": "整个规格有误",
+    "spec_place_wrong": "{place} 处有误",
+    "spec_place_wrong_nearest": "{place} 处有误（相近的名称：{nearest}）",
+    "keys_compared_as_number": "{left} 与 {right} 的类型不同，已按数字比较；不是数字的文本不与任何值匹配",
+    "keys_compared_as_date": "{left} 与 {right} 的类型不同，已按日期比较；不是日期的文本不与任何值匹配",
     # Charts
     "plot_spec_invalid": "无法根据该结果绘制此图表。请改正后重试：{problems}。",
     "chart_other": "其他",

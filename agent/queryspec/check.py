@@ -1,9 +1,11 @@
 """Check a spec against its datasets: names, types of values, aggregations, derived columns, and sizes."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from agent.errors import QuerySpecInvalid, SpecProblem
+from agent.queryspec.check_sources import check_sources
 from agent.queryspec.columns import (
     TIMES,
     ColumnRef,
@@ -12,6 +14,8 @@ from agent.queryspec.columns import (
     base_outputs,
     filterable_names,
     is_on_result,
+    main_name,
+    main_relation,
     names_over_aggregates,
     outputs,
     parse_derived,
@@ -20,9 +24,11 @@ from agent.queryspec.columns import (
     scope_of,
     time_groups,
 )
+from agent.queryspec.corrections import with_corrections
 from agent.queryspec.dates import read_date, read_span
 from agent.queryspec.expression_types import type_of
 from agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
+from agent.queryspec.keys import can_be_compared
 from agent.queryspec.patterns import check_pattern
 from agent.queryspec.spec import (
     MAX_VALUES,
@@ -45,6 +51,7 @@ from agent.queryspec.spec import (
     members,
     nearest,
     output_name,
+    schema_problems,
 )
 from agent.schema.catalog import TypeClass
 
@@ -141,6 +148,20 @@ def check(spec: QuerySpec, datasets: Datasets) -> None:
     Raises:
         QuerySpecInvalid: With all problems.
     """
+    problems = _problems(spec, datasets)
+    if problems:
+        data = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+        def find(data: dict[str, Any]) -> Sequence[SpecProblem]:
+            return schema_problems(data) or _problems(QuerySpec.model_validate(data), datasets)
+
+        raise QuerySpecInvalid(with_corrections(problems, data, find, _column_types(spec, datasets)))
+
+
+def _problems(spec: QuerySpec, datasets: Datasets) -> list[SpecProblem]:
+    unknown = [*check_sources(spec, datasets)]
+    if unknown:
+        return unknown
     scope = scope_of(spec, datasets)
     problems = [
         *_joins(spec, datasets),
@@ -149,13 +170,22 @@ def check(spec: QuerySpec, datasets: Datasets) -> None:
         *_aggregations(spec, scope),
         *check_derived(spec, scope),
         *_sorts(spec, scope),
+        *_rows_per_group(spec, scope),
         *_duplicates(spec, scope),
     ]
     if not problems and len(outputs(spec, scope)) > MAX_COLUMNS:
         text = f"the result has more than {MAX_COLUMNS} columns; name those that are needed in group_by"
         problems.append(SpecProblem("group_by", text))
-    if problems:
-        raise QuerySpecInvalid(tuple(dict.fromkeys(problems)))
+    return list(dict.fromkeys(problems))
+
+
+def _column_types(spec: QuerySpec, datasets: Datasets) -> dict[str, TypeClass]:
+    """Return the columns of the result and of the rows, with their types."""
+    if [*check_sources(spec, datasets)]:
+        return {}
+    scope = scope_of(spec, datasets)
+    rows = {name: place.column.type_class for name, place in scope.columns.items()}
+    return {**{output.name: output.type_class for output in outputs(spec, scope)}, **rows}
 
 
 def check_engine(spec: QuerySpec, dialect: str) -> None:
@@ -182,38 +212,43 @@ def check_engine(spec: QuerySpec, dialect: str) -> None:
 
 
 def _joins(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
-    joined = [datasets.main]
+    joined = [main_name(spec, datasets)]
+    tables = {joined[0]: main_relation(spec, datasets)}
     for index, join in enumerate(spec.joins):
         path = f"joins[{index}]"
-        if join.dataset not in datasets.tables:
-            others = [name for name in datasets.tables if name not in joined]
-            yield SpecProblem(f"{path}.dataset", f"there is no dataset {join.dataset}", nearest(join.dataset, others))
-            continue
         if join.dataset in joined:
             yield SpecProblem(f"{path}.dataset", f"the dataset {join.dataset} is already read")
             continue
-        yield from _keys(join, f"{path}.on", Scope(datasets, joined), Scope(Datasets(join.dataset, datasets.tables)))
+        right = Scope({join.dataset: datasets.relation(join.dataset)})
+        yield from _keys(join, path, Scope(dict(tables)), right)
         joined.append(join.dataset)
+        tables[join.dataset] = datasets.relation(join.dataset)
 
 
 def _keys(join: Join, path: str, left_scope: Scope, right_scope: Scope) -> Iterator[SpecProblem]:
+    for name in join.cast:
+        if name not in join.on:
+            yield SpecProblem(f"{path}.cast", f"{name} is not a left key of on", tuple(join.on))
     for left, right in join.on.items():
         unknown = [
             problem
             for name, scope in ((left, left_scope), (right, right_scope))
-            for problem in _unknown(path, name, scope.find_columns(name), scope)
+            for problem in _unknown(f"{path}.on", name, scope.find_columns(name), scope)
         ]
         yield from unknown
         if unknown:
             continue
-        left_type, right_type = _class(left_scope, left), _class(right_scope, right)
-        if left_type != right_type:
-            text = f"{left} ({left_type}) cannot be compared with {right} ({right_type}): the types differ"
-            yield SpecProblem(path, text)
-
-
-def _class(scope: Scope, name: str) -> TypeClass:
-    return scope.find_columns(name)[0].column.type_class
+        columns = left_scope.find_columns(left)[0].column, right_scope.find_columns(right)[0].column
+        if not can_be_compared(join, left, *columns):
+            types = [column.type_class for column in columns]
+            text = f"{left} ({types[0]}) cannot be compared with {right} ({types[1]})"
+            fitting = [
+                name
+                for scope, kind in ((right_scope, types[0]), (left_scope, types[1]))
+                for name, place in scope.columns.items()
+                if place.column.type_class == kind
+            ]
+            yield SpecProblem(f"{path}.on", f"{text}: the types differ", tuple(fitting[:3]))
 
 
 def _unknown(
@@ -314,6 +349,9 @@ def _groups(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
             yield SpecProblem(path, f"{name} holds {kind}, and only dates have periods", tuple(dates[:3]))
         elif kind and kind not in _GROUPED and name not in rows:
             yield SpecProblem(path, f"{name} holds {kind}, which cannot be grouped by")
+    filled = [index for index, group in enumerate(spec.group_by) if isinstance(group, Bucket) and group.fill]
+    for index in filled[1:]:
+        yield SpecProblem(f"group_by[{index}].fill", "only one period can be filled")
 
 
 def _aggregations(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
@@ -344,7 +382,7 @@ def _aggregations(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
                 found = list(_aggregated_name(name, f"{place}.{field}", "where", None, (scope, rows, aggregate_names)))
                 yield from found
                 if not found:
-                    kinds.append(rows[name] if name in rows else _class(scope, name))
+                    kinds.append(rows[name] if name in rows else scope.find_columns(name)[0].column.type_class)
             yield from _kind_problems(condition, kinds, place, spec)
 
 
@@ -394,6 +432,18 @@ def _sorts(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
             yield SpecProblem(path, f"the result has no column {sort.by}", nearest(sort.by, columns))
         elif not spec.is_grouped and columns[sort.by] not in _GROUPED:
             yield SpecProblem(path, f"{sort.by} holds {columns[sort.by]}, which cannot be ordered")
+
+
+def _rows_per_group(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
+    if spec.limit_per_group is None:
+        return
+    columns = {output.name: output.type_class for output in outputs(spec, scope)}
+    for index, name in enumerate(spec.limit_per_group.by):
+        if name not in columns:
+            path = f"limit_per_group.by[{index}]"
+            yield SpecProblem(path, f"the result has no column {name}", nearest(name, columns))
+    if not spec.sort:
+        yield SpecProblem("sort", "limit_per_group needs a sort, which says which rows come first")
 
 
 def _duplicates(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:

@@ -1,22 +1,57 @@
 """The columns that the names of a spec refer to: those of its datasets, and those of its result."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agent.queryspec.expression_types import Finder, type_of
 from agent.queryspec.expressions import Node, names_in, parse
-from agent.queryspec.spec import Aggregation, Bucket, Filter, QuerySpec, columns_of, conditions, output_name
+from agent.queryspec.spec import Aggregation, Bucket, Filter, QuerySpec, Union, columns_of, conditions, output_name
 from agent.schema.catalog import Column, Table, TypeClass
+
+UNION = "union"
+"""The name of a union as a dataset."""
+
+_TYPES: dict[TypeClass, str] = {
+    "number": "DOUBLE", "text": "TEXT", "date": "DATE", "datetime": "TIMESTAMP", "boolean": "BOOLEAN", "time": "TIME",
+}  # fmt: skip
+"""The types of computed columns of a result."""
 
 
 @dataclass(frozen=True)
 class Datasets:
-    """Tables by their names in specs. `main` is the dataset that is queried; the others can be joined."""
+    """Tables by their names in specs, and earlier results, which are read like tables.
+
+    `main` is read by specs without `from`. A result is the spec that computes it, with its `from`; names of results
+    differ from those of tables. `repeated` has the columns of a result that hold the values of a row several times, so
+    that they cannot be aggregated (see `agent.queryspec.fan_out`).
+    """
 
     main: str
     tables: Mapping[str, Table]
+    results: Mapping[str, QuerySpec] = field(default_factory=dict)
+    repeated: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    _relations: dict[str, Table] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tables and results."""
+        return (*self.tables, *self.results)
+
+    def relation(self, name: str) -> Table:
+        """Return the table `name`, or the columns of the result `name` as a table.
+
+        Raises:
+            KeyError: There is no such table or result, or the result depends on itself.
+        """
+        if name in self.tables:
+            return self.tables[name]
+        if name not in self._relations:
+            others = {other: spec for other, spec in self.results.items() if other != name}
+            inner = Datasets(self.main, self.tables, others)
+            self._relations[name] = Table(name, tuple(_result_columns(self.results[name], inner)))
+        return self._relations[name]
 
 
 class ColumnRef(NamedTuple):
@@ -27,13 +62,12 @@ class ColumnRef(NamedTuple):
 
 
 class Scope:
-    """The datasets that a spec reads, in order, and their columns by name."""
+    """The datasets that a spec reads, in order, and their columns by name; the first is the main dataset."""
 
-    def __init__(self, datasets: Datasets, joined: Iterable[str] = ()) -> None:
-        """Read the main dataset, then those of `joined` that exist."""
-        names = dict.fromkeys([datasets.main, *(name for name in joined if name in datasets.tables)])
-        self.tables = {name: datasets.tables[name] for name in names}
-        self.main = datasets.main
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        """Read `tables`."""
+        self.tables = tables
+        self.main = next(iter(tables))
 
     def find_columns(self, name: str) -> Sequence[ColumnRef]:
         """Return the columns that `name` can refer to: none if unknown, several if joined datasets share it."""
@@ -65,9 +99,45 @@ class Scope:
         return [ColumnRef(dataset, column) for column in self.tables[dataset].columns if column.name == name]
 
 
+def main_name(spec: QuerySpec, datasets: Datasets) -> str:
+    """Return the name of the main dataset of `spec`."""
+    return UNION if isinstance(spec.source, Union) else spec.source or datasets.main
+
+
+def main_relation(spec: QuerySpec, datasets: Datasets) -> Table:
+    """Return the main dataset of `spec`: a table, a result, or a union with its label as the first column.
+
+    Raises:
+        KeyError: It, or a part of the union, does not exist.
+    """
+    if not isinstance(spec.source, Union):
+        return datasets.relation(main_name(spec, datasets))
+    first, *others = [datasets.relation(part.source) for part in spec.source.parts]
+    types = {column.name: column.type for table in others for column in table.columns}
+    columns = [
+        # Of columns whose types differ, the class decides; see `agent.queryspec.compile`.
+        column if types[column.name] == column.type else Column(column.name, _TYPES.get(column.type_class, column.type))
+        for column in first.columns
+        if column.name in types
+    ]
+    return Table(UNION, (Column(spec.source.label, _TYPES["text"]), *columns))
+
+
 def scope_of(spec: QuerySpec, datasets: Datasets) -> Scope:
-    """Return the scope of the datasets that `spec` reads."""
-    return Scope(datasets, (join.dataset for join in spec.joins))
+    """Return the scope of the datasets that `spec` reads, without unknown joined ones.
+
+    Raises:
+        KeyError: The main dataset does not exist.
+    """
+    joined = {join.dataset: datasets.relation(join.dataset) for join in spec.joins if join.dataset in datasets.names}
+    main = main_name(spec, datasets)
+    return Scope({main: main_relation(spec, datasets), **{name: joined[name] for name in joined if name != main}})
+
+
+def sources_of(spec: QuerySpec, datasets: Datasets) -> list[str]:
+    """Return the names of the tables and results that `spec` reads, without those that its results read."""
+    parts = [part.source for part in spec.source.parts] if isinstance(spec.source, Union) else None
+    return list(dict.fromkeys([*(parts or [main_name(spec, datasets)]), *(join.dataset for join in spec.joins)]))
 
 
 TIMES: tuple[TypeClass, ...] = ("date", "datetime")
@@ -197,3 +267,15 @@ def _type_of(node: Node, find: Finder) -> TypeClass:
 def _class_of(name: str, types: Mapping[str, TypeClass], scope: Scope) -> TypeClass:
     place = scope.find_column(name)
     return place.column.type_class if place else types.get(name, "other")
+
+
+def _result_columns(spec: QuerySpec, datasets: Datasets) -> Iterator[Column]:
+    """Yield the columns of the result of `spec`; a column that is only passed on keeps its type."""
+    scope = scope_of(spec, datasets)
+    groups = {group for group in spec.group_by if isinstance(group, str)}
+    for output in outputs(spec, scope):
+        place = scope.find_column(output.name) if output.name in groups else None
+        if not spec.is_grouped:
+            place = scope.columns.get(output.name)
+        kind = place.column.type if place else _TYPES.get(output.type_class, output.type_class.upper())
+        yield Column(output.name, kind, secret=bool(place and place.column.secret))

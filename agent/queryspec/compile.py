@@ -4,18 +4,20 @@ The same spec over the same datasets always gives the same text. Columns derived
 around it; those derived from other derived columns, in a further query around that.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Any
 
 from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
+from agent.errors import QuerySpecInvalid
 from agent.queryspec.aggregates import aggregate, is_windowed, windowed
 from agent.queryspec.check import check, check_engine
-from agent.queryspec.clauses import BoundValues, Column, as_number, filter_sql, order_term
+from agent.queryspec.clauses import Column, as_number, filter_sql, order_term
 from agent.queryspec.columns import (
     TIMES,
     ColumnRef,
@@ -28,22 +30,35 @@ from agent.queryspec.columns import (
     scope_of,
     time_groups,
 )
-from agent.queryspec.dialect import SpecDialect, as_comparable, as_text, nullable, period, period_key, spec_dialect
+from agent.queryspec.dialect import (
+    SpecDialect,
+    as_comparable,
+    as_text,
+    cast,
+    nullable,
+    period,
+    period_key,
+    spec_dialect,
+)
 from agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
 from agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
+from agent.queryspec.fan_out import FanOut
+from agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, filled_groups
+from agent.queryspec.keys import as_date, join_key, key_type
 from agent.queryspec.spec import (
     DEFAULT_LIMIT,
     Aggregation,
     Bucket,
     Join,
     QuerySpec,
+    Union,
     columns_of,
     conditions,
     output_name,
 )
+from agent.queryspec.statement import StatementParts, row_number, unused_name
 from agent.schema.catalog import TypeClass
 from agent.sources.source import Source
-from agent.sql.dialects import print_statement
 from agent.sql.parameters import Value
 from agent.types import Result
 
@@ -63,25 +78,27 @@ class Compiled:
 def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> Compiled:
     """Return the statement that computes `spec` in `dialect`.
 
-    If the spec has no limit, the statement requests one row more than the default, to detect truncation.
+    If the spec has no limit, the statement requests one row more than the default, to detect truncation. Results that
+    it reads are computed in its WITH clause, from the data of now and without the default limit.
 
     Raises:
         QuerySpecInvalid: The spec does not fit the datasets, or the engine lacks a function for it.
     """
     check(spec, datasets)
     check_engine(spec, dialect)
-    compiler = _Compiler(spec, datasets, dialect)
-    sql = print_statement(compiler.statement(), dialect)
-    return Compiled(sql, compiler.bound.values, tuple(outputs(spec, compiler.scope)))
+    parts = StatementParts(dialect, datasets)
+    compiler = _Compiler(spec, datasets, parts)
+    query = compiler.select(is_ordered=True).limit(spec.limit or DEFAULT_LIMIT + 1, copy=False)
+    return Compiled(parts.print(query), parts.bound.values, tuple(outputs(spec, compiler.scope)))
 
 
 class _Compiler:
     """Compiler of one spec; holds the query so far and the expression of each result column."""
 
-    def __init__(self, spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> None:
-        self.spec, self.dialect = spec, dialect
+    def __init__(self, spec: QuerySpec, datasets: Datasets, parts: StatementParts) -> None:
+        self.spec, self.datasets, self.dialect, self.parts = spec, datasets, parts.dialect, parts
         self.scope = scope_of(spec, datasets)
-        self.bound = BoundValues(dialect)
+        self.bound = parts.bound
         self.nodes = parse_derived(spec)
         self.row_types = row_types(spec, self.scope)
         self.kinds = {output.name: output.type_class for output in outputs(spec, self.scope)}
@@ -91,9 +108,11 @@ class _Compiler:
         self.layers = 0
         self.numbers: set[str] = set()
         """Columns that are already floating-point."""
+        self.numbers_rows = False
+        """Whether each dataset has a further column with the number of its row."""
 
-    def statement(self) -> exp.Select:
-        """Return the complete statement."""
+    def select(self, *, is_ordered: bool) -> exp.Select:
+        """Return the query for the rows, without the limit."""
         self._read()
         if self.spec.is_grouped:
             self._group()
@@ -102,10 +121,11 @@ class _Compiler:
         self._derive()
         if not self._filter_result() and any(sort.by in self.nodes for sort in self.spec.sort):
             self._wrap()
-        query, terms = self._selected(), self._terms({sort.by: sort.desc for sort in self.spec.sort})
-        if terms:
+        self._limit_per_group()
+        query, terms = self._selected(), self._terms(_order(self.spec, self.datasets))
+        if terms and is_ordered:
             query.order_by(*terms, copy=False)
-        return query.limit(self.spec.limit or DEFAULT_LIMIT + 1, copy=False)
+        return query
 
     def _column(self, place: ColumnRef) -> exp.Expr:
         return exp.column(place.column.name, table=self.aliases[place.dataset], quoted=True)
@@ -118,35 +138,119 @@ class _Compiler:
         row_filters = [part for part in self.spec.filters if not is_on_result(part, self.row_types, self.scope)]
         self.query.where(*(filter_sql(part, self._row, self.bound) for part in row_filters), copy=False)
 
-    def _table(self, dataset: str) -> exp.Expr:
-        table = self.scope.tables[dataset]
-        node = exp.table_(table.name, db=table.schema, quoted=True)
-        return exp.alias_(node, self.aliases[dataset], table=True, quoted=True)
+    def _table(self, dataset: str, *, is_optional: bool = False) -> exp.Expr:
+        """Return a dataset for FROM or JOIN; one that `is_optional` has NULL in rows without a match."""
+        alias = exp.to_identifier(self.aliases[dataset], quoted=True)
+        node = exp.alias_(self._relation(dataset), alias, table=True)
+        # ClickHouse fills unmatched rows with 0 or '' unless columns are nullable.
+        needs_nullable = is_optional and self.dialect == "clickhouse"
+        if not needs_nullable and not self.numbers_rows:
+            return node
+        columns: dict[str, exp.Expr] = {}
+        for column in self.scope.tables[dataset].columns:
+            inner = self._column(ColumnRef(dataset, column))
+            columns[column.name] = nullable(inner, column.type_class, self.dialect) if needs_nullable else inner
+        if self.numbers_rows:
+            columns[self._row_number_name(dataset)] = nullable(row_number([], []), "number", self.dialect)
+        selected = [exp.alias_(column, name, quoted=True) for name, column in columns.items()]
+        return exp.select(*selected).from_(node, copy=False).subquery(alias.copy())
+
+    def _relation(self, dataset: str) -> exp.Expr:
+        """Return the table of a dataset, or the CTE of a result or union."""
+        if isinstance(self.spec.source, Union) and dataset == self.scope.main:
+            return self.parts.add("union", self._union(self.spec.source))
+        return self._named_relation(dataset)
+
+    def _named_relation(self, name: str) -> exp.Expr:
+        if name in self.datasets.tables:
+            table = self.datasets.tables[name]
+            return exp.table_(table.name, db=table.schema, quoted=True)
+        if name not in self.parts.results:
+            spec = self.datasets.results[name]
+            query = _Compiler(spec, self.datasets, self.parts).select(is_ordered=spec.limit is not None)
+            query = query.limit(spec.limit, copy=False) if spec.limit else query
+            self.parts.results[name] = self.parts.add(f"result_{name}", query)
+        return self.parts.results[name].copy()
+
+    def _union(self, union: Union) -> exp.Query:
+        """Return the rows of all parts of a union; columns of different types are converted to a common one."""
+        columns = self.scope.tables[self.scope.main].columns[1:]
+        relations = {part.source: self.datasets.relation(part.source) for part in union.parts}
+        kept_types = [
+            column
+            for column in columns
+            if len({other.type for table in relations.values() for other in table.columns if other.name == column.name})
+            == 1
+        ]
+        selects: list[exp.Query] = []
+        for part in union.parts:
+            label = cast(self.bound.bind(part.name or part.source), "text", self.dialect)
+            nodes = [exp.alias_(label, union.label, quoted=True)]
+            for column in columns:
+                node: exp.Expr = exp.column(column.name, quoted=True)
+                node = node if column in kept_types else cast(node, column.type_class, self.dialect)
+                nodes.append(exp.alias_(node, column.name, quoted=True))
+            selects.append(exp.select(*nodes).from_(self._named_relation(part.source), copy=False))
+        return reduce(lambda head, select: exp.union(head, select, distinct=False, copy=False), selects)
 
     def _join(self, join: Join) -> None:
-        table = self.scope.tables[join.dataset]
-        columns = {column.name: ColumnRef(join.dataset, column) for column in table.columns}
-        pairs = [
-            exp.EQ(this=self._column(self._resolve(left)), expression=self._column(columns[right]))
-            for left, right in join.on.items()
-        ]
+        pairs = [exp.EQ(this=left, expression=right) for left, right in self._keys(join)]
         is_left = join.how == "left"
-        source = self._nullable_table(join) if is_left and self.dialect == "clickhouse" else self._table(join.dataset)
+        source = self._table(join.dataset, is_optional=is_left)
         on = exp.and_(*pairs, copy=False)
         self.query.join(source, on=on, join_type="left" if is_left else "inner", copy=False)
 
-    def _nullable_table(self, join: Join) -> exp.Expr:
-        """Return the dataset with nullable columns: ClickHouse otherwise fills unmatched rows with 0 or ''."""
-        columns = self.scope.tables[join.dataset].columns
-        source = self._table(join.dataset)
-        alias = exp.to_identifier(self.aliases[join.dataset], quoted=True)
-        outer = [
-            exp.alias_(
-                nullable(self._column(place), place.column.type_class, self.dialect), place.column.name, quoted=True
+    def _keys(self, join: Join) -> list[tuple[exp.Expr, exp.Expr]]:
+        """Return the two sides of each key of a join, in the form in which they are compared."""
+        right_columns = {column.name: column for column in self.scope.tables[join.dataset].columns}
+        pairs = []
+        for left, right in join.on.items():
+            places = self._resolve(left), ColumnRef(join.dataset, right_columns[right])
+            kind = key_type(join, left, places[0].column, places[1].column)
+            # Columns of one type are compared as they are, so that an index serves.
+            is_plain = kind is None and places[0].column.type == places[1].column.type
+            sides = [
+                self._column(place)
+                if is_plain
+                else join_key(self._column(place), place.column, kind or place.column.type_class, self.bound)
+                for place in places
+            ]
+            pairs.append((sides[0], sides[1]))
+        return pairs
+
+    def _row_number_name(self, dataset: str) -> str:
+        return unused_name("row_number", self.scope.tables[dataset].column_names)
+
+    def row_counts(self) -> exp.Select:
+        """Return the query for how often the rows of each dataset occur among the joined and filtered rows.
+
+        Its one row has, for each dataset in the order of the scope, the number of joined rows with a row of this
+        dataset, and the number of its distinct rows among them.
+        """
+        self.numbers_rows = True
+        self._read()
+        for index, (dataset, alias) in enumerate(self.aliases.items()):
+            number = exp.column(self._row_number_name(dataset), table=alias, quoted=True)
+            distinct = exp.Count(this=exp.Distinct(expressions=[number.copy()]))
+            columns = [exp.alias_(exp.Count(this=number), f"n{index}"), exp.alias_(distinct, f"d{index}")]
+            self.query.select(*columns, copy=False)
+        return self.query
+
+    def key_counts(self) -> exp.Select:
+        """Return the query whose one row has for each join the most rows of its dataset that share a key."""
+        figures = []
+        for index, join in enumerate(self.spec.joins):
+            keys = [right for _, right in self._keys(join)]
+            is_known = exp.and_(*(exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())) for key in keys))
+            counted = (
+                exp.select(exp.alias_(exp.Count(this=exp.Star()), "n"))
+                .from_(self._table(join.dataset), copy=False)
+                .where(is_known, copy=False)
+                .group_by(*keys, copy=False)
             )
-            for place in (ColumnRef(join.dataset, column) for column in columns)
-        ]
-        return exp.select(*outer).from_(source, copy=False).subquery(alias)
+            largest = exp.select(exp.Max(this=exp.column("n"))).from_(counted.subquery("k"), copy=False)
+            figures.append(exp.alias_(largest.subquery(), f"n{index}"))
+        return exp.select(*figures)
 
     def _resolve(self, name: str) -> ColumnRef:
         place = self.scope.find_column(name)
@@ -181,6 +285,9 @@ class _Compiler:
         aggregations, groups = self.spec.aggregations, self.spec.group_by
         keys = [self._key(group) for group in groups]
         columns = [self._aggregated(aggregation) for aggregation in aggregations]
+        filled = next((group for group in groups if isinstance(group, Bucket) and group.fill), None)
+        if filled:
+            columns.append([as_date(self._grouped(filled), self.dialect)])
         windows = [at for at, each in enumerate(aggregations) if is_windowed(each, self.dialect)]
         is_derived = [(group.col if isinstance(group, Bucket) else group) in self.row_types for group in groups]
         if windows or any(is_derived):
@@ -200,14 +307,45 @@ class _Compiler:
         }
         self.columns |= {each.name: node for each, node in zip(aggregations, aggregates, strict=True)}
         self.query.group_by(*keys, copy=False)
+        if filled:
+            ((day,),) = columns[len(aggregations) :]
+            self._fill(filled, self._qualified(day) if self.layers else day)
 
     def _key(self, group: str | Bucket) -> exp.Expr:
-        name = group.col if isinstance(group, Bucket) else group
-        if name in self.row_types:
-            key, _ = self._row_writer().column(self.nodes[name])
-        else:
-            key = self._column(self._resolve(name))
+        key = self._grouped(group)
         return period_key(key, group.by, self.dialect) if isinstance(group, Bucket) else key
+
+    def _grouped(self, group: str | Bucket) -> exp.Expr:
+        """Return the column that `group` names, or the one derived for each row."""
+        name = group.col if isinstance(group, Bucket) else group
+        if name not in self.row_types:
+            return self._column(self._resolve(name))
+        sql, _ = self._row_writer().column(self.nodes[name])
+        return sql
+
+    def _fill(self, bucket: Bucket, day: exp.Expr) -> None:
+        """Add the periods without rows; see `agent.queryspec.fill`. `day` is the date of a row."""
+        columns, zeros = list(self.columns), {each.name for each in self.spec.aggregations if each.agg in ZERO_IF_EMPTY}
+        first, last = (unused_name(name, columns) for name in ("first_day", "last_day"))
+        self.columns |= {first: exp.Min(this=day), last: exp.Max(this=day.copy())}
+        groups = self.parts.add("groups", self._selected())
+        names = [output_name(group) for group in self.spec.group_by]
+        gaps = Gaps(names, output_name(bucket), bucket.by, (first, last), zeros)
+        filled = self.parts.add("filled", filled_groups(gaps, columns, groups, self.parts))
+        self._continue_from(exp.alias_(filled, f"r{self.layers}", table=True, quoted=True), columns)
+
+    def _limit_per_group(self) -> None:
+        limit = self.spec.limit_per_group
+        if limit is None:
+            return
+        self._wrap()
+        number = unused_name("row_number", self.columns)
+        self.columns[number] = row_number(
+            [self.columns[name].copy() for name in limit.by], self._terms(_order(self.spec, self.datasets))
+        )
+        self._wrap()
+        place = self.columns.pop(number)
+        self.query.where(exp.LTE(this=place, expression=self.bound.bind(limit.n)), copy=False)
 
     def _aggregated(self, aggregation: Aggregation) -> list[exp.Expr]:
         """Return the columns that an aggregation reads: NULL in rows that it leaves out."""
@@ -351,11 +489,25 @@ class _Compiler:
 
     def _wrap(self) -> None:
         """Make the query so far the source of the next one."""
+        alias = exp.to_identifier(f"r{self.layers}", quoted=True)
+        self._continue_from(self._selected().subquery(alias, copy=False), list(self.columns))
+
+    def _continue_from(self, source: exp.Expr, columns: Sequence[str]) -> None:
+        """Start the next query, over `source` with the alias of this layer."""
         alias = f"r{self.layers}"
-        inner = self._selected().subquery(exp.to_identifier(alias, quoted=True), copy=False)
         self.layers += 1
-        self.query = exp.select().from_(inner, copy=False)
-        self.columns = {name: exp.column(name, table=alias, quoted=True) for name in self.columns}
+        self.query = exp.select().from_(source, copy=False)
+        self.columns = {name: exp.column(name, table=alias, quoted=True) for name in columns}
+
+
+def _order(spec: QuerySpec, datasets: Datasets) -> dict[str, bool]:
+    """Return the columns that order a result, and whether they descend; rows of an earlier result keep its order."""
+    sorts = {sort.by: sort.desc for sort in spec.sort}
+    for group in spec.group_by:
+        sorts.setdefault(output_name(group), False)
+    if sorts or spec.is_grouped or not isinstance(spec.source, str) or spec.source not in datasets.results:
+        return sorts
+    return _order(datasets.results[spec.source], datasets)
 
 
 def _parenthesize(node: exp.Expr) -> exp.Expr:
@@ -374,11 +526,13 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
     True if the spec has no limit and there are more rows than the default, or if the source's row limit cut them.
 
     Raises:
-        QuerySpecInvalid: The spec does not fit the datasets.
+        QuerySpecInvalid: The spec does not fit the datasets, or a join would make an aggregation count rows repeatedly.
         ConfigurationError: Specs cannot be compiled to the SQL of the source.
         DatasphinxError: Any error of `agent.sql.execute.execute`.
     """
     compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
+    if spec.is_grouped:
+        find_fan_out(spec, datasets, source, cancellation)
     result = source.execute(compiled.sql, cancellation, parameters=compiled.parameters)
     limit = spec.limit or DEFAULT_LIMIT
     classes = [output.type_class for output in compiled.columns]
@@ -395,6 +549,45 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
         "rows": [list(map(_value, row, classes)) for row in result["rows"][:limit]],
         "truncated": result["truncated"] or len(result["rows"]) > limit,
     }
+
+
+def find_fan_out(
+    spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cancellation | None = None
+) -> frozenset[str]:
+    """Return the columns of an ungrouped result of `spec` that hold values of a row several times, because of a join.
+
+    `spec` has been checked. One statement counts the rows for each join key; if keys repeat, another the joined rows.
+
+    Raises:
+        QuerySpecInvalid: An aggregation would count values several times.
+        ConfigurationError: Specs cannot be compiled to the SQL of the source.
+        DatasphinxError: Any error of `agent.sql.execute.execute`.
+    """
+    unique = list(scope_of(spec, datasets).tables)
+    if FanOut(spec, datasets).joins_to_look_up():
+        most = _count(spec, datasets, source, cancellation, _Compiler.key_counts)
+        if any(number is not None and number > 1 for number in most):
+            counts = _count(spec, datasets, source, cancellation, _Compiler.row_counts)
+            unique = [name for at, name in enumerate(unique) if counts[2 * at] == counts[2 * at + 1]]
+    fan_out = FanOut(spec, datasets, unique)
+    problems = tuple(fan_out.problems())
+    if problems:
+        raise QuerySpecInvalid(problems)
+    return fan_out.repeated_columns()
+
+
+def _count(
+    spec: QuerySpec,
+    datasets: Datasets,
+    source: Source,
+    cancellation: Cancellation | None,
+    query_of: Callable[["_Compiler"], exp.Select],
+) -> list[Any]:
+    """Return the one row of the query that `query_of` returns for the compiler of `spec`."""
+    parts = StatementParts(spec_dialect(source.catalog.dialect), datasets)
+    sql = parts.print(query_of(_Compiler(spec, datasets, parts)))
+    rows: list[list[Any]] = source.execute(sql, cancellation, parameters=parts.bound.values)["rows"]
+    return rows[0]
 
 
 def _value(value: Any, kind: TypeClass) -> Any:

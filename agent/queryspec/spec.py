@@ -23,6 +23,11 @@ derived columns; without groups and aggregations the rows unchanged, then the de
   frequent value, the smallest of several. `first` and `last` take the rows that have a value and a place in the order;
   of rows with the same place, the one with the smallest value. `nunique` of several columns counts their combinations
   without NULL.
+- `from` takes the rows of an earlier result as if they were a table, all of them: a result without a limit is not cut.
+- `fill` applies before derived columns and filters on the result. In an added row counts and sums are 0, other
+  aggregations NULL. The first and the last period are those of all rows that the filters on rows leave.
+- `limit_per_group` applies after the filters and before the limit. Rows that are equal in the sort follow the order of
+  the groups, so that exactly `n` are left.
 - NULL sorts last in both directions. Groups that are equal in the sort are ordered by their own columns.
 """
 
@@ -46,6 +51,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from agent.errors import QuerySpecInvalid, SpecProblem
+from agent.queryspec.corrections import with_corrections
+from agent.queryspec.variants import standard_form
 from agent.schema import spelling
 
 DEFAULT_LIMIT = 1_000
@@ -64,6 +71,9 @@ _SCALARS = {"type": ["string", "number", "boolean"]}
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 """`2024-03-31`, `2024-W13` (ISO 8601), `2024-03`, `2024-Q1`, `2024`: always text."""
+
+KeyType = Literal["number", "date"]
+"""What the keys of a join are compared as if not as they are. Text that is no number or date equals nothing."""
 
 
 def _scalar(value: Any) -> Any:
@@ -245,10 +255,14 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
 
 
 class Bucket(_Part):
-    """A date or time by its period; in the result the column `{col}_{by}`."""
+    """A date or time by its period; in the result the column `{col}_{by}`.
+
+    `fill` adds the periods without rows between the first and the last one, for each combination of the other groups.
+    """
 
     col: Name
     by: Period
+    fill: bool = False
 
 
 Group = Annotated[
@@ -323,23 +337,60 @@ class Sort(_Part):
     desc: bool = False
 
 
+class RowsPerGroup(_Part):
+    """The first `n` rows, in the order of `sort`, of the rows of the result that are equal in the columns `by`."""
+
+    n: int = Field(ge=1, le=MAX_LIMIT)
+    by: Annotated[list[Name], Field(min_length=1, max_length=8)]
+
+
 class Join(_Part):
-    """Another dataset, where columns known so far (left) equal its own (right); `left` keeps rows without a match."""
+    """Another dataset or result, where columns known so far (left) equal its own (right).
+
+    `left` keeps rows without a match. Where the types of two keys differ, both are compared as numbers or days; `cast`
+    names left keys that are compared so although their types are equal: as numbers, the text 007 equals the text 7.
+    """
 
     dataset: Name
     on: Annotated[dict[Name, Name], Field(min_length=1, max_length=4)]
     how: Literal["inner", "left"] = "inner"
+    cast: Annotated[dict[Name, KeyType], Field(max_length=4)] = {}
+
+
+class UnionPart(_Part):
+    """A dataset or result in a union, and its value of the label column; by default its name."""
+
+    source: Name = Field(alias="from")
+    name: NewName | None = Field(None, alias="as")
+
+
+class Union(_Part):
+    """The rows of several datasets or results with the same columns, and a first column that names the part."""
+
+    parts: Annotated[list[UnionPart], Field(min_length=2, max_length=12)] = Field(alias="union")
+    label: NewName = "part"
+
+
+Source = Annotated[
+    Annotated[Name, Tag("name")] | Annotated[Union, Tag("union")],
+    Discriminator(lambda value: "union" if isinstance(value, dict | Union) else "name"),
+]
 
 
 class QuerySpec(_Part):
-    """What to compute. Without a limit the first 1,000 rows come."""
+    """What to compute. Without a limit the first 1,000 rows come.
 
+    `from` is a dataset or the id of an earlier result, or a union of several.
+    """
+
+    source: Source | None = Field(None, alias="from")
     joins: Annotated[list[Join], Field(max_length=4)] = []
     filters: Annotated[list[Filter], Field(max_length=20)] = []
     group_by: Annotated[list[Group], Field(max_length=8)] = []
     aggregations: Annotated[list[Aggregation], Field(max_length=20)] = []
     derived: Annotated[list[Derived], Field(max_length=20)] = []
     sort: Annotated[list[Sort], Field(max_length=8)] = []
+    limit_per_group: RowsPerGroup | None = None
     limit: int | None = Field(None, ge=1, le=MAX_LIMIT)
 
     @property
@@ -366,17 +417,32 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 
 
 def read_spec(data: Any) -> QuerySpec:
-    """Return the spec in `data`: JSON text, or parsed JSON.
+    """Return the spec in `data`: JSON text, or parsed JSON, in the published form or another that models write.
 
     Raises:
         QuerySpecInvalid: The data does not fit the schema.
     """
     try:
-        is_text = isinstance(data, str | bytes)
-        return QuerySpec.model_validate_json(data) if is_text else QuerySpec.model_validate(data)
+        standard = standard_form(data)
+    except ValueError as error:
+        raise QuerySpecInvalid((SpecProblem("", f"it cannot be read: {error}"),)) from None
+    try:
+        return QuerySpec.model_validate(standard)
     except ValidationError as error:
-        errors = error.errors(include_url=False, include_context=False)
-        raise QuerySpecInvalid(tuple(map(_problem, errors))) from None
+        raise QuerySpecInvalid(with_corrections(_problems(error), standard, schema_problems)) from None
+
+
+def schema_problems(data: Any) -> tuple[SpecProblem, ...]:
+    """Return the problems of a spec in the published form that concern its schema, without corrections."""
+    try:
+        QuerySpec.model_validate(data)
+    except ValidationError as error:
+        return _problems(error)
+    return ()
+
+
+def _problems(error: ValidationError) -> tuple[SpecProblem, ...]:
+    return tuple(map(_problem, error.errors(include_url=False, include_context=False)))
 
 
 def _problem(error: ErrorDetails) -> SpecProblem:

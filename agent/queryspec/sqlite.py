@@ -86,6 +86,22 @@ def round_number(node: exp.Expr, digits: int) -> exp.Expr:
     return exp.Paren(this=exp.Div(this=whole, expression=scale.copy(), typed=True))
 
 
+def is_number(text: exp.Expr) -> exp.Expr:
+    """Return the condition that `text` is a decimal number: digits with at most one point, and a sign before them."""
+    rest = function_call("LTRIM", text, "+-")
+    # LTRIM removes all signs, so at most one is allowed.
+    is_short = exp.LTE(
+        this=exp.Sub(this=function_call("LENGTH", text.copy()), expression=function_call("LENGTH", rest)),
+        expression=_literal(1),
+    )
+    patterns = (("*[^0-9.]*", False), ("[0-9]*", True), ("*.*.*", False))
+    globs: list[exp.Expr] = []
+    for pattern_text, is_wanted in patterns:
+        glob = exp.Glob(this=rest.copy(), expression=_literal(pattern_text))
+        globs.append(glob if is_wanted else exp.Not(this=glob))
+    return exp.and_(is_short, *globs, copy=False)
+
+
 def _class(character: str) -> str:
     cases = dict.fromkeys((character, character.lower(), character.upper()))
     single = [variant for variant in cases if len(variant) == 1]

@@ -1,28 +1,37 @@
 """Tool: run a query spec. The only source of figures in an answer."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, field_validator
 
 from agent.core.cancellation import Cancellation
-from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import compile_spec, run
+from agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
+from agent.queryspec.check_sources import results_read, unknown_sources
+from agent.queryspec.columns import Datasets, main_name, sources_of
+from agent.queryspec.compile import compile_spec, find_fan_out, run
 from agent.queryspec.dialect import spec_dialect
+from agent.queryspec.keys import converted_keys
 from agent.queryspec.spec import QuerySpec, read_spec
+from agent.schema.catalog import Table
 from agent.sql.summary import summarize_query
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
 from agent.types import KeptResult, Result, masked
 
 SHOWN_ROWS = 50
 """Rows of a result that the model sees; all rows are kept."""
+_SHOWN_NAMES = 12
 
 
 class RunQuery(Arguments):
-    """A dataset and a query spec."""
+    """A query spec, and the dataset that it reads."""
 
-    dataset_id: str = Field(description="The id of the main dataset.")
-    query: QuerySpec = Field(description="The query spec. Joined datasets are named by their ids.")
+    dataset_id: str | None = Field(
+        None, description="The id of the main dataset; left out if the query says `from` where its rows come."
+    )
+    query: QuerySpec = Field(
+        description="The query spec. `from` and joins name datasets and earlier results of run_query by their ids."
+    )
 
     @field_validator("query", mode="before")
     @classmethod
@@ -31,24 +40,43 @@ class RunQuery(Arguments):
 
 
 def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return the first rows, types, `truncated`, and the `result_id` under which all rows are kept.
+    """Return the first rows, types, `truncated`, and the `result_id` under which the result is kept.
+
+    A result that the query reads is computed again from its own query, so that no row of it is missing.
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
-        QuerySpecInvalid: the spec does not fit the datasets.
+        QuerySpecInvalid: the spec does not fit the datasets, or reads a dataset or result that does not exist.
         DatasphinxError: an error of `Workbench.open_source` or `agent.sql.execute.execute`.
     """
-    main = arguments.dataset_id
-    check_known(TOOL.name, "dataset_id", main, bench.dataset_ids)
-    source = bench.open_source([main, *_joined_datasets(arguments, bench)])
+    spec = _with_source(arguments, bench)
+    results = {name: read_spec(kept["query"]) for name, kept in bench.results.items() if kept.get("query")}
+    repeated = {name: frozenset(kept.get("repeated", ())) for name, kept in bench.results.items()}
+    source = bench.open_source(_datasets_read(spec, results, bench))
     tables = {name: table for name, table in source.catalog.tables.items() if name in bench.dataset_ids}
-    datasets = Datasets(main, tables)
-    result = run(arguments.query, datasets, source, cancellation)
-    compiled = compile_spec(arguments.query, datasets, spec_dialect(source.catalog.dialect))
+    datasets = Datasets(bench.dataset_ids[0], tables, results, repeated)
+    result = run(spec, datasets, source, cancellation)
+    repeated_columns = sorted(() if spec.is_grouped else find_fan_out(spec, datasets, source, cancellation))
+    compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
     summary = summarize_query(compiled.sql, source.catalog, compiled.parameters)
     result_id = f"r{len(bench.results) + 1}"
-    kept = KeptResult(dataset_id=main, sql=compiled.sql, result=result, summary=summary)
-    return Outcome(result_content(result_id, result), len(result["rows"]), kept=kept)
+    query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    kept = KeptResult(
+        dataset_id=main_name(spec, datasets),
+        sql=compiled.sql,
+        result=result,
+        summary=summary,
+        query=query,
+        repeated=repeated_columns,
+    )
+    content = result_content(result_id, result)
+    notes = [note.in_language(bench.language) for note in converted_keys(spec, datasets)]
+    warnings = [*notes]
+    if repeated_columns:
+        names = ", ".join(repeated_columns[:_SHOWN_NAMES])
+        warnings.append(f"the join repeats rows: the values of {names} occur several times and cannot be aggregated")
+    content |= {"notes": warnings} if warnings else {}
+    return Outcome(content, len(result["rows"]), kept=kept, notes=tuple(notes))
 
 
 def result_content(result_id: str, result: Result) -> dict[str, Any]:
@@ -59,25 +87,33 @@ def result_content(result_id: str, result: Result) -> dict[str, Any]:
     return content
 
 
-def _joined_datasets(arguments: RunQuery, bench: Workbench) -> list[str]:
-    names = [join.dataset for join in arguments.query.joins]
-    problems = [
-        SpecProblem(
-            f"joins[{at}].dataset",
-            "there is no such dataset in this question",
-            tuple(name for name in bench.dataset_ids if name != arguments.dataset_id),
-        )
-        for at, name in enumerate(names)
-        if name not in bench.dataset_ids
-    ]
+def _with_source(arguments: RunQuery, bench: Workbench) -> QuerySpec:
+    """Return the query with its `from`, which is the dataset of the call unless the query has one."""
+    if arguments.query.source is not None:
+        return arguments.query
+    if arguments.dataset_id is None:
+        reason = "a dataset is needed here, or a dataset or result as from in the query"
+        raise ToolCallInvalid(TOOL.name, (SpecProblem("dataset_id", reason, (*bench.dataset_ids, *bench.results)),))
+    if arguments.dataset_id not in bench.results:
+        check_known(TOOL.name, "dataset_id", arguments.dataset_id, bench.dataset_ids)
+    return arguments.query.model_copy(update={"source": arguments.dataset_id})
+
+
+def _datasets_read(spec: QuerySpec, results: Mapping[str, QuerySpec], bench: Workbench) -> list[str]:
+    """Return the datasets that the query reads, directly or through earlier results."""
+    known = Datasets("", {name: Table(name, ()) for name in bench.dataset_ids}, results)
+    direct = sources_of(spec, known)
+    names = [*direct, *(name for result in results_read(spec, known) for name in sources_of(results[result], known))]
+    problems = [*unknown_sources(spec, known)]
     if problems:
         raise QuerySpecInvalid(tuple(problems))
-    return names
+    return [name for name in dict.fromkeys(names) if name in bench.dataset_ids]
 
 
 TOOL = Tool(
     "run_query",
-    "Compute from a dataset: filter, group, aggregate, derive, sort, join. Every figure of an answer comes from here.",
+    "Compute from a dataset or from earlier results: filter, group, aggregate, derive, sort, join, unite. Every figure "
+    "of an answer comes from here.",
     RunQuery,
     run_query,
 )

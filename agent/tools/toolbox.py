@@ -1,5 +1,6 @@
 """The toolbox of a question: tool schemas for the model, and checked calls within a time limit."""
 
+import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -156,7 +157,12 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
     content: dict[str, Any] = {"code": error.code}
     if problems and isinstance(problems[0], SpecProblem):
         content["problems"] = [
-            {"path": item.path, "reason": item.reason, **({"nearest": list(item.nearest)} if item.nearest else {})}
+            {
+                "path": item.path,
+                "reason": item.reason,
+                **({"nearest": list(item.nearest)} if item.nearest else {}),
+                **({"corrected": json.loads(item.corrected)} if item.corrected else {}),
+            }
             for item in problems
         ]
     else:

@@ -31,14 +31,23 @@ from tests.agent.queryspec.tables import DATA, NAMES
 Row = dict[str, Any]
 
 
-def rows_of(main: str, spec: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """Return the columns and rows of `spec`, JSON-safe."""
-    rows = joined(main, spec.get("joins", []))
+def rows_of(
+    main: str, spec: dict[str, Any], results: dict[str, dict[str, Any]] | None = None
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and rows of `spec`, which may read `results`, JSON-safe."""
+    table = table_of(main, spec, results or {}, 1000)
+    names = list(table[0]) if table else []
+    return names, [[json_safe(value) for value in row.values()] for row in table]
+
+
+def table_of(main: str, spec: dict[str, Any], results: dict[str, dict[str, Any]], limit: int | None) -> list[Row]:
+    main, tables = tables_read(main, spec, results)
+    rows = joined(main, spec.get("joins", []), tables)
     groups, aggregations = spec.get("group_by", []), spec.get("aggregations", [])
     derived = {each["as"]: parse(each["expr"]) for each in spec.get("derived", [])}
     columns = {
         name.partition("/")[2] if name.startswith(f"{main}/") else name.replace("/", ".", 1)
-        for name in everything(main, spec)
+        for name in everything(tables)
     }
     result = {*map(group_name, groups), *(each["as"] for each in aggregations)}
     of_rows = {name for each in aggregations for name in read_by(each)}
@@ -59,22 +68,53 @@ def rows_of(main: str, spec: dict[str, Any]) -> tuple[list[str], list[list[Any]]
     of_result = [each for each in filters if filtered_names(each) & made - columns]
     rows = [row for row in rows if all(holds(row, each) for each in filters if each not in of_result)]
     if groups or aggregations:
-        table = grouped(rows, groups, aggregations)
+        table = filled(grouped(rows, groups, aggregations), rows, groups, aggregations)
     else:
-        names = everything(main, spec)
+        names = everything(tables)
         table = [{shown(main, name): row[name] for name in names} for row in rows]
     table = derive(table, {name: node for name, node in derived.items() if name not in of_rows}, spec)
     table = [row for row in table if all(holds({**row, "main": main}, each) for each in of_result)]
     sorts = [(each["by"], each.get("desc", False)) for each in spec.get("sort", [])]
     sorts += [(name, False) for name in map(group_name, groups) if name not in dict(sorts)]
-    table = order_term(table, sorts)[: spec.get("limit", 1000)]
-    names = list(table[0]) if table else []
-    return names, [[json_safe(value) for value in row.values()] for row in table]
+    table = order_term(table, sorts)
+    if "limit_per_group" in spec:
+        table = first_of_groups(table, **spec["limit_per_group"])
+    return table[: spec.get("limit", limit)]
 
 
-def everything(main: str, spec: dict[str, Any]) -> list[str]:
-    used = [main, *(join["dataset"] for join in spec.get("joins", []))]
-    return [f"{name}/{column}" for name in used for column in DATA[NAMES[name]].columns]
+def tables_read(
+    main: str, spec: dict[str, Any], results: dict[str, dict[str, Any]]
+) -> tuple[str, dict[str, list[Row]]]:
+    """Return the name of the main dataset, and the rows of all that the spec reads."""
+
+    def read(name: str) -> list[Row]:
+        if name in results:
+            return table_of("", results[name], results, None)
+        data = DATA[NAMES[name]]
+        return [dict(zip(data.columns, row, strict=True)) for row in data.rows]
+
+    source = spec.get("from", main)
+    if isinstance(source, str):
+        tables = {source: read(source)}
+    else:
+        label = source.get("label", "part")
+        parts = [(part.get("as", part["from"]), read(part["from"])) for part in source["union"]]
+        source, tables = "union", {"union": [{label: name, **row} for name, rows in parts for row in rows]}
+    return source, {**tables, **{join["dataset"]: read(join["dataset"]) for join in spec.get("joins", [])}}
+
+
+def first_of_groups(table: list[Row], n: int, by: list[str]) -> list[Row]:
+    counts: Counter[tuple[Any, ...]] = Counter()
+    found = []
+    for row in table:
+        key = tuple(row[name] for name in by)
+        counts[key] += 1
+        found += [row] if counts[key] <= n else []
+    return found
+
+
+def everything(tables: dict[str, list[Row]]) -> list[str]:
+    return [f"{name}/{column}" for name, rows in tables.items() for column in (rows[0] if rows else ())]
 
 
 def shown(main: str, name: str) -> str:
@@ -82,25 +122,59 @@ def shown(main: str, name: str) -> str:
     return column if dataset == main else f"{dataset}.{column}"
 
 
-def joined(main: str, joins: list[dict[str, Any]]) -> list[Row]:
-    rows = read(main)
+def joined(main: str, joins: list[dict[str, Any]], tables: dict[str, list[Row]]) -> list[Row]:
+    marked = {name: [{f"{name}/{column}": row[column] for column in row} for row in rows]
+              for name, rows in tables.items()}  # fmt: skip
+    rows = [{**row, "main": main} for row in marked[main]]
     for join in joins:
-        other, found = read(join["dataset"]), []
+        other, found = marked[join["dataset"]], []
         for row in rows:
-            pairs = join["on"].items()
             hits = [
                 {**row, **match} for match in other
-                if all(look(row, left) == match[f"{join['dataset']}/{right}"] is not None for left, right in pairs)
+                if all(
+                    equal_keys(look(row, left), match[f"{join['dataset']}/{right}"], join.get("cast", {}).get(left))
+                    for left, right in join["on"].items()
+                )
             ]  # fmt: skip
             missing = [{**row, **dict.fromkeys(other[0])}] if join.get("how") == "left" else []
             found += hits or missing
         rows = found
-    return [{**row, "main": main} for row in rows]
+    return rows
 
 
-def read(name: str) -> list[Row]:
-    data = DATA[NAMES[name]]
-    return [{**{f"{name}/{c}": v for c, v in zip(data.columns, row, strict=True)}, "main": name} for row in data.rows]
+def equal_keys(left: Any, right: Any, kind: str | None) -> bool:
+    if left is None or right is None:
+        return False
+    types = {("text" if isinstance(value, str) else "date" if isinstance(value, date) else "number")
+             for value in (left, right)}  # fmt: skip
+    if kind is None and (len(types) == 2 or isinstance(left, datetime) != isinstance(right, datetime)):
+        kind = "date" if "date" in types else "number"
+    if kind is None:
+        return bool(left == right)
+    if kind == "date":
+        return str(left).strip()[:10] == str(right).strip()[:10]
+    numbers = [re.fullmatch(r"[+-]?[0-9]+([.][0-9]*)?", str(value).strip()) for value in (left, right)]
+    return all(numbers) and Decimal(str(left).strip()) == Decimal(str(right).strip())
+
+
+def filled(table: list[Row], rows: list[Row], groups: list[Any], aggregations: list[dict[str, Any]]) -> list[Row]:
+    bucket = next((group for group in groups if isinstance(group, dict) and group.get("fill")), None)
+    days = [value for row in rows if bucket and (value := look(row, bucket["col"])) is not None]
+    if bucket is None or not days:
+        return table
+    first, last = (datetime(day.year, day.month, day.day) for day in (min(days), max(days)))
+    span = range((last - first).days + 1)
+    periods = dict.fromkeys(period(first + timedelta(days=day), bucket["by"]) for day in span)
+    others = [group_name(group) for group in groups if group is not bucket]
+    combinations = dict.fromkeys(tuple(row[name] for name in others) for row in table)
+    known = {(tuple(row[name] for name in others), row[group_name(bucket)]) for row in table}
+    for combination in combinations:
+        for each in periods:
+            if (combination, each) not in known:
+                key = {**dict(zip(others, combination, strict=True)), group_name(bucket): each}
+                zeros = {part["as"]: 0 if part["agg"] in {"sum", "count", "nunique"} else None for part in aggregations}
+                table.append({**{name: key[name] for name in map(group_name, groups)}, **zeros})
+    return table
 
 
 def look(row: Row, name: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.queryspec.columns import Datasets
+from agent.queryspec.spec import read_spec
 from agent.schema.catalog import Column, Table
 from agent.sources.source import Source
 from agent.types import Limits
@@ -71,6 +72,18 @@ DATA = {
         {"id": "INTEGER", "region": "VARCHAR(40)"},
         [(1, "North"), (2, "South")],
     ),
+    "qs_prices": Data(
+        {"code": "VARCHAR(40)", "day": "VARCHAR(40)", "price": "DECIMAL(10,2)"},
+        [
+            ("007", "2024-01-15", Decimal("1.50")),
+            (" 2 ", "2024-02-29 12:00", Decimal("2.50")),
+            ("3.0", "29.02.2024", Decimal("4.00")),
+            ("x1", None, Decimal("8.00")),
+            ("1-2", "2024-04-01", Decimal("16.00")),
+            (None, "", Decimal("32.00")),
+            ("2", "2024-01-01", Decimal("64.00")),
+        ],
+    ),
     "qs_returns": Data(
         {"账号": "VARCHAR(40)", "月份": "DATE", "退货数量": "INTEGER", "产品质量": "INTEGER", "物流异常": "INTEGER"},
         [
@@ -84,15 +97,19 @@ DATA = {
         ],
     ),
 }
-NAMES = {"orders": "qs_orders", "customers": "qs_customers", "regions": "qs_regions", "returns": "qs_returns"}
+NAMES = {
+    "orders": "qs_orders", "customers": "qs_customers", "regions": "qs_regions", "returns": "qs_returns",
+    "prices": "qs_prices",
+}  # fmt: skip
 
 
-def datasets(main: str = "orders", tables: Any = None) -> Datasets:
-    """The datasets over `tables`, by default as the types above have it."""
+def datasets(main: str = "orders", tables: Any = None, results: dict[str, Any] | None = None) -> Datasets:
+    """The datasets over `tables`, by default as the types above have it, and the results of the specs `results`."""
     known = tables or {
         key: Table(key, tuple(Column(name, kind) for name, kind in data.columns.items())) for key, data in DATA.items()
     }
-    return Datasets(main, {name: known[key] for name, key in NAMES.items()})
+    specs = {name: read_spec(spec) for name, spec in (results or {}).items()}
+    return Datasets(main, {name: known[key] for name, key in NAMES.items()}, specs)
 
 
 TYPES = {

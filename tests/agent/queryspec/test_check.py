@@ -1,6 +1,7 @@
 """Every kind of invalid spec, with the path, the reason and the nearest names of each problem."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from agent.errors import QuerySpecInvalid, Retryable, SpecProblem
 from agent.queryspec.check import check
 from agent.queryspec.columns import Datasets
-from agent.queryspec.spec import read_spec
+from agent.queryspec.spec import QuerySpec, read_spec, schema_problems
+from agent.queryspec.variants import standard_form
 from agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
 from tests.cases import all_cases
@@ -51,17 +53,17 @@ def aggregated(agg: str, col: Any, **options: Any) -> dict[str, Any]:
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     # By schema
-    ({"filter": []}, "filter", "no such field (nearest: filters"),
-    ({"filters": [{"col": "id", "op": "=", "val": 1, "value": 1}]}, "filters[0].val", "nearest: value"),
-    (filtered("id", "=", None), "filters[0].value", "a text, a number, true or false"),
-    (filtered("id", "=", [1]), "filters[0].value", "a text, a number, true or false"),
+    ({"fillters": []}, "fillters", "no such field (nearest: filters"),
+    ({"filters": [{"col": "id", "op": "=", "vla": 1, "value": 1}]}, "filters[0].vla", "nearest: value"),
+    (filtered("id", "<", None), "filters[0].value", "a text, a number, true or false"),
+    (filtered("id", "<", [1]), "filters[0].value", "a text, a number, true or false"),
     (filtered("id", "=", float("nan")), "filters[0].value", "not finite"),
     (filtered("id", "=", 2**63), "filters[0].value", "64 bits"),
     (filtered("status", "=", "x" * 1001), "filters[0].value", "1,000"),
     (filtered("status", "=", "a\0b"), "filters[0].value", "NUL"),
     (filtered("status", "=", "\ud800"), "filters[0].value", "surrogates"),
     (filtered("status", "contains", "a\0b"), "filters[0].value", "NUL"),
-    (filtered("id", "like", 1), "filters[0].op", "an operator is expected: = !="),
+    (filtered("id", "similar", 1), "filters[0].op", "an operator is expected: = !="),
     ({"filters": [{"col": "id", "value": 1}]}, "filters[0].op", "an operator is expected"),
     ({"filters": [{"op": "=", "value": 1}]}, "filters[0].col", "required"),
     (filtered("id", "in", []), "filters[0].value", "at least 1"),
@@ -73,7 +75,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"group_by": [{"col": "日期", "by": "moon"}]}, "group_by[0].by", "'month'"),
     ({"group_by": [7]}, "group_by[0]", "string"),
     ({"group_by": ["status"] * 9}, "group_by", "at most 8"),
-    (aggregated("average", "id"), "aggregations[0].agg", "'nunique'"),
+    (aggregated("weighted", "id"), "aggregations[0].agg", "'nunique'"),
     (aggregated("percentile", "id", p=90), "aggregations[0].p", "less than or equal to 1"),
     (aggregated("corr", ["id"]), "aggregations[0].col", "at least 2"),
     (
@@ -85,18 +87,22 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"aggregations": [{"as": "n" * 61, "agg": "sum", "col": "id"}]}, "aggregations[0].as", "60"),
     ({"derived": [{"as": "d", "expr": "1" * 1001}]}, "derived[0].expr", "1000"),
     ({"derived": [{"as": "d", "expr": "1"}] * 21}, "derived", "at most 20"),
-    ({"sort": "id"}, "sort", "list"),
+    ({"sort": 7}, "sort[0]", "dictionary"),
     ({"limit": 0}, "limit", "greater than or equal to 1"),
     ({"limit": 10_001}, "limit", "less than or equal to 10000"),
-    ({"limit": "10"}, "limit", "integer"),
+    ({"limit": "ten"}, "limit", "integer"),
     ({"joins": [{"dataset": "customers", "on": {}}]}, "joins[0].on", "at least 1"),
     # Joins
-    ({"joins": [{**JOIN, "dataset": "customer"}]}, "joins[0].dataset", "no dataset customer (nearest: customers"),
+    (
+        {"joins": [{**JOIN, "dataset": "customer"}]},
+        "joins[0].dataset",
+        "no dataset or result customer (nearest: customers",
+    ),
     ({"joins": [{"dataset": "orders", "on": {"id": "id"}}]}, "joins[0].dataset", "already read"),
     ({"joins": [JOIN, JOIN]}, "joins[1].dataset", "already read"),
     ({"joins": [{**JOIN, "on": {"custmer_id": "id"}}]}, "joins[0].on", "(nearest: customer_id"),
     ({"joins": [{**JOIN, "on": {"customer_id": "ids"}}]}, "joins[0].on", "no column ids (nearest: id"),
-    ({"joins": [{**JOIN, "on": {"status": "id"}}]}, "joins[0].on", "status (text) cannot be compared with id (number)"),
+    ({"joins": [{**JOIN, "on": {"paid": "id"}}]}, "joins[0].on", "paid (boolean) cannot be compared with id (number)"),
     ({"joins": [REGIONS, JOIN]}, "joins[0].on", "no column region id"),
     (
         {"joins": [JOIN, {"dataset": "returns", "on": {"имя": "账号"}}], **filtered("no", "=", 1)},
@@ -140,7 +146,6 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "there is no column idd (nearest: id",
     ),
     ({"filters": [nested(4)]}, "filters", "more than 3 levels deep"),
-    ({"filters": [nested(300)]}, "filters[0]", "nested too deeply"),
     (
         {
             **GROUPED,
@@ -287,11 +292,40 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
+def test_a_spec_that_is_nested_too_deeply_is_a_problem() -> None:
+    (problem,) = problems({"filters": [nested(300)]})
+
+    assert problem.path == "" and "nested too deeply" in problem.reason
+
+
 @all_cases("spec, path, reason", WRONG, ids=lambda value: str(value)[:60])
 def test_problem_is_reported_at_its_path(spec: dict[str, Any], path: str, reason: str) -> None:
     found = problems(spec)
 
     assert any(problem.path == path and reason in str(problem) for problem in found), [str(each) for each in found]
+
+
+@all_cases("spec", [spec for spec, _, _ in WRONG], ids=lambda spec: str(spec)[:60])
+def test_the_corrected_part_is_accepted(spec: dict[str, Any]) -> None:
+    whole = json.loads(json.dumps(standard_form(spec)))
+    # Without the datasets, the columns of a correction cannot be known.
+    find = schema_problems if schema_problems(whole) else problems
+    problem = problems(spec)[0]
+    match = re.match(r"(\w+)(?:\[(\d+)\])?", problem.path)
+    assert match
+    if (
+        match[1] not in {"from", *QuerySpec.model_fields}
+        or "already read" in problem.reason
+        or problem.path == "filters"
+    ):
+        return
+    assert problem.corrected, str(problem)
+    if match[2]:
+        whole[match[1]][int(match[2])] = json.loads(problem.corrected)
+    else:
+        whole[match[1]] = json.loads(problem.corrected)
+    left = [each.path for each in find(whole)]
+    assert not any(path.startswith(match[0]) for path in left), (problem.corrected, left)
 
 
 @pytest.mark.parametrize("spec", ["[]", "{", '"x"', "null", '{"limit": 1e999}'])

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from agent.errors import QuerySpecInvalid
 from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
 from tests.agent.queryspec.tables import datasets, loaded
 from tests.cases import all_cases
 from tests.fixtures import read_pairs
-from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected
+from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected, given
 
 GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -30,7 +31,7 @@ def test_there_are_sixty() -> None:
 @every_spec
 def test_sql_and_values_are_as_written(name: str) -> None:
     golden = content(name)
-    compiled = compiled_for_all(golden["dataset"], golden["spec"])
+    compiled = compiled_for_all(*given(golden))
 
     assert {pair.expected: pair.sql for pair in read_pairs(f"query_specs/{name}.sql")} == {
         dialect: each.sql for dialect, each in compiled.items()
@@ -42,7 +43,7 @@ def test_sql_and_values_are_as_written(name: str) -> None:
 def test_rows_are_those_of_plain_python(name: str) -> None:
     golden = content(name)
 
-    assert golden == expected(golden["dataset"], golden["spec"])
+    assert golden == expected(*given(golden))
 
 
 @pytest.fixture(
@@ -66,10 +67,32 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @every_spec
 def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
     golden = content(name)
-    result = run(read_spec(golden["spec"]), datasets(golden["dataset"], source.catalog.tables), source)
+    result = run(
+        read_spec(golden["spec"]), datasets(golden["dataset"], source.catalog.tables, golden.get("results")), source
+    )
 
     assert result["columns"] == golden["columns"]
     assert len(result["rows"]) == len(golden["rows"])
     for row, wanted in zip(result["rows"], golden["rows"], strict=True):
         assert row == [pytest.approx(value) if isinstance(value, float) else value for value in wanted]
         assert [isinstance(value, bool) for value in row] == [isinstance(value, bool) for value in wanted]
+
+
+def test_repeated_rows_are_not_aggregated_on_any_engine(source: Source) -> None:
+    join = {"dataset": "orders", "on": {"id": "customer_id"}, "how": "left"}
+    known = datasets("customers", source.catalog.tables)
+    cases = [
+        ({"agg": "sum", "col": "region id"}, []),
+        ({"agg": "count", "col": "*"}, []),
+        ({"agg": "max", "col": "region id"}, [[2]]),
+        ({"agg": "sum", "col": "orders.количество"}, [[20]]),
+        ({"agg": "count", "col": "orders.id"}, [[7]]),
+    ]
+    for aggregation, rows in cases:
+        spec = read_spec({"joins": [join], "aggregations": [{"as": "x", **aggregation}]})
+        try:
+            assert run(spec, known, source)["rows"] == rows
+        except QuerySpecInvalid as error:
+            (problem,) = error.problems
+            assert not rows and "customer_id is not unique in orders" in problem.reason
+            assert json.loads(problem.corrected)

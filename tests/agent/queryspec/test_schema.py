@@ -19,7 +19,7 @@ def test_nothing_beyond_the_schema_is_allowed() -> None:
     parts = [schema, *schema["$defs"].values()]
     assert all(part["additionalProperties"] is False for part in parts)
     assert list(schema["properties"]) == [
-        "joins", "filters", "group_by", "aggregations", "derived", "sort", "limit",
+        "from", "joins", "filters", "group_by", "aggregations", "derived", "sort", "limit_per_group", "limit",
     ]  # fmt: skip
     assert schema["properties"]["limit"] == {"maximum": 10_000, "minimum": 1, "type": "integer"}
     assert definition(schema, "Compared")["value"]["type"] == ["string", "number", "boolean"]

@@ -1,0 +1,89 @@
+"""Check what a spec reads: its dataset, earlier results, and the parts of a union."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from agent.errors import SpecProblem
+from agent.queryspec.columns import Datasets, main_name, sources_of
+from agent.queryspec.spec import QuerySpec, Union, nearest
+
+MAX_RESULTS = 12
+"""Maximum number of earlier results that a spec reads."""
+_SHOWN_REASONS = 5
+_SHOWN_NAMES = 12
+
+
+def check_sources(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
+    """Yield the problems of the main dataset, without which nothing else can be checked."""
+    if len(results_read(spec, datasets)) > MAX_RESULTS:
+        yield SpecProblem("from", f"it reads more than {MAX_RESULTS} earlier results, directly or through others")
+    yield from unknown_sources(spec, datasets)
+    for path, name in _named_sources(spec, datasets):
+        if name in results_of_results(name, datasets):
+            yield SpecProblem(path, f"the result {name} depends on itself")
+    if isinstance(spec.source, Union):
+        yield from _union(spec.source, datasets)
+
+
+def unknown_sources(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
+    """Yield a problem for each table or result that `spec` reads and that does not exist, with those that do."""
+    joined = [(f"joins[{index}].dataset", join.dataset) for index, join in enumerate(spec.joins)]
+    for path, name in [*_named_sources(spec, datasets), *joined]:
+        if name not in datasets.names:
+            names = tuple(dict.fromkeys([*nearest(name, datasets.names), *datasets.names]))[:_SHOWN_NAMES]
+            yield SpecProblem(path, f"there is no dataset or result {name}", names)
+
+
+def _named_sources(spec: QuerySpec, datasets: Datasets) -> list[tuple[str, str]]:
+    """Return path and name of the main dataset, or of each part of the union."""
+    if isinstance(spec.source, Union):
+        return [(f"from.union[{index}].from", part.source) for index, part in enumerate(spec.source.parts)]
+    return [("from", main_name(spec, datasets))]
+
+
+def _union(union: Union, datasets: Datasets) -> Iterator[SpecProblem]:
+    labels = Counter(part.name or part.source for part in union.parts)
+    for index, part in enumerate(union.parts):
+        if labels[part.name or part.source] > 1:
+            text = f"two parts are called {part.name or part.source}: give each its own name with as"
+            yield SpecProblem(f"from.union[{index}].as", text)
+    if any(part.source not in datasets.names for part in union.parts):
+        return
+    first, *others = [(part.source, _types_of(part.source, datasets)) for part in union.parts]
+    if union.label in first[1]:
+        yield SpecProblem("from.label", f"the parts have a column {union.label}: choose another label")
+    for index, (name, types) in enumerate(others, 1):
+        reasons = [
+            *(f"{name} has no column {column}" for column in first[1] if column not in types),
+            *(f"{first[0]} has no column {column}" for column in types if column not in first[1]),
+            *(
+                f"{column} holds {kind} in {first[0]} and {types[column]} in {name}"
+                for column, kind in first[1].items()
+                if types.get(column, kind) != kind
+            ),
+        ]
+        if reasons:
+            text = "the parts of a union have the same columns, but " + ", ".join(reasons[:_SHOWN_REASONS])
+            yield SpecProblem(f"from.union[{index}].from", text)
+
+
+def _types_of(name: str, datasets: Datasets) -> dict[str, str]:
+    return {column.name: column.type_class for column in datasets.relation(name).columns}
+
+
+def results_of_results(name: str, datasets: Datasets) -> set[str]:
+    """Return the results that the result `name` reads, directly or through others."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        spec = datasets.results.get(todo.pop())
+        new = {other for other in sources_of(spec, datasets) if other in datasets.results} - found if spec else set()
+        found |= new
+        todo += new
+    return found
+
+
+def results_read(spec: QuerySpec, datasets: Datasets) -> set[str]:
+    """Return the results that `spec` reads, directly or through others."""
+    direct = {name for name in sources_of(spec, datasets) if name in datasets.results}
+    return direct.union(*(results_of_results(name, datasets) for name in direct))

@@ -1,0 +1,145 @@
+"""Periods without rows: the SQL that adds them to the groups of a query.
+
+Days are counted from the first one, in steps that are at most as long as the shortest period, so that every period has
+one of them. The numbers are made from ten digits, because engines differ in functions that generate rows.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from sqlglot import exp
+
+from agent.queryspec.dialect import SpecDialect, function_call, period, period_key
+from agent.queryspec.spec import Period
+from agent.queryspec.statement import StatementParts, row_number, unused_name
+
+ZERO_IF_EMPTY = ("sum", "count", "nunique")
+"""Aggregations that are 0 over no rows; all others are NULL."""
+
+_STEPS: dict[Period, int] = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}
+"""The number of days of the shortest period."""
+_BLOCK = 1_000
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The gaps to fill: in `period_name`, one of the columns `groups`, in periods of length `by`.
+
+    `ends` names the columns with the first and the last day of each group, and `zeros` the aggregations that are 0.
+    """
+
+    groups: Sequence[str]
+    period_name: str
+    by: Period
+    ends: tuple[str, str]
+    zeros: Collection[str]
+
+
+def filled_groups(gaps: Gaps, columns: Sequence[str], groups: exp.Table, parts: StatementParts) -> exp.Select:
+    """Return the query for `columns` of the query `groups`, with a row for each period and combination of the rest."""
+    is_added = unused_name("is_added", columns)
+    others = [name for name in gaps.groups if name != gaps.period_name]
+    existing = exp.select(*map(_column, columns), exp.alias_(_number(0), is_added, quoted=True))
+    periods = parts.add("periods", _periods(gaps, groups, parts))
+    added = exp.select(*(_filler(name, gaps) for name in columns), exp.alias_(_number(1), is_added, quoted=True))
+    added = added.from_(exp.alias_(periods, "p", table=True, quoted=True), copy=False)
+    if others:
+        combinations = exp.select(*(_column(name) for name in others)).distinct(copy=False).from_(groups.copy())
+        added = added.join(combinations.subquery(_quoted("g")), join_type="cross", copy=False)
+    both = exp.union(existing.from_(groups.copy(), copy=False), added, distinct=False, copy=False)
+    place = unused_name("place", [*columns, is_added])
+    order = [exp.Ordered(this=_column(is_added), desc=False, nulls_first=False)]
+    numbered = row_number([_column(name) for name in gaps.groups], order)
+    inner = exp.select(*map(_column, columns), exp.alias_(numbered, place, quoted=True))
+    inner = inner.from_(both.subquery(_quoted("b")), copy=False)
+    first = exp.EQ(this=_column(place), expression=_number(1))
+    return exp.select(*map(_column, columns)).from_(inner.subquery(_quoted("n")), copy=False).where(first, copy=False)
+
+
+def _filler(name: str, gaps: Gaps) -> exp.Expr:
+    """Return the value of the column `name` in an added row."""
+    if name in gaps.groups:
+        return _column(name, "p" if name == gaps.period_name else "g")
+    return exp.alias_(_number(0) if name in gaps.zeros else exp.Null(), name, quoted=True)
+
+
+def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
+    """Return the query for all periods from the first to the last day, in a column named as in the groups."""
+    dialect, step = parts.dialect, _STEPS[gaps.by]
+    first, last = exp.Min(this=_column(gaps.ends[0])), exp.Max(this=_column(gaps.ends[1]))
+    ends = exp.select(
+        exp.alias_(first, "start_day", quoted=True),
+        exp.alias_(_days_between(first.copy(), last, dialect), "days", quoted=True),
+    ).from_(groups.copy(), copy=False)
+    numbers = parts.add("numbers", _numbers(parts))
+    block = _product(_column("n", "a"), step * _BLOCK)
+    blocks = exp.select(_column("start_day", "e"), _column("days", "e"), exp.alias_(block, "start", quoted=True)).from_(
+        ends.subquery(_quoted("e")), copy=False
+    )
+    blocks = blocks.join(exp.alias_(numbers, "a", table=True, quoted=True), join_type="cross", copy=False)
+    blocks = blocks.where(exp.LTE(this=block.copy(), expression=_column("days", "e")), copy=False)
+    offset = exp.Paren(this=exp.Add(this=_column("start", "s"), expression=_product(_column("n", "b"), step)))
+    day = _add_days(_column("start_day", "s"), offset, dialect)
+    generated = exp.select(
+        exp.alias_(period(period_key(day, gaps.by, dialect), gaps.by, dialect), gaps.period_name, quoted=True)
+    )
+    generated = generated.from_(blocks.subquery(_quoted("s")), copy=False)
+    generated = generated.join(exp.alias_(numbers.copy(), "b", table=True, quoted=True), join_type="cross", copy=False)
+    generated = generated.where(exp.LTE(this=offset.copy(), expression=_column("days", "s")), copy=False)
+    known = exp.Not(this=exp.Is(this=_column(gaps.period_name), expression=exp.Null()))
+    existing = exp.select(_column(gaps.period_name)).from_(groups.copy(), copy=False).where(known, copy=False)
+    return exp.union(existing, generated, distinct=True, copy=False)
+
+
+def _numbers(parts: StatementParts) -> exp.Select:
+    """Return the query for the numbers from 0 to 999, in the column `n`."""
+    selects: list[exp.Query] = [exp.select(exp.alias_(_number(digit), "n", quoted=True)) for digit in range(10)]
+    digits = parts.add("digits", reduce(lambda a, b: exp.union(a, b, distinct=False, copy=False), selects))
+    terms = [_product(_column("n", alias), factor) for alias, factor in (("a", 100), ("b", 10))]
+    total = exp.Add(this=exp.Add(this=terms[0], expression=terms[1]), expression=_column("n", "c"))
+    query = exp.select(exp.alias_(total, "n", quoted=True))
+    query = query.from_(exp.alias_(digits, "a", table=True, quoted=True), copy=False)
+    for alias in ("b", "c"):
+        query = query.join(exp.alias_(digits.copy(), alias, table=True, quoted=True), join_type="cross", copy=False)
+    return query
+
+
+def _days_between(first: exp.Expr, last: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    if dialect == "sqlite":
+        days = [function_call("JULIANDAY", day) for day in (last, first)]
+        return exp.cast(exp.Sub(this=days[0], expression=days[1]), "INTEGER", copy=False)
+    if dialect == "mysql":
+        return function_call("DATEDIFF", last, first)
+    if dialect == "postgres":
+        return exp.Sub(this=last, expression=first)
+    if dialect == "clickhouse":
+        number = exp.DataType.build("Nullable(Int32)", dialect=dialect)
+        return exp.Sub(this=exp.cast(last, number, copy=False), expression=exp.cast(first, number.copy(), copy=False))
+    return function_call("dateDiff", exp.Literal.string("day"), first, last)
+
+
+def _add_days(day: exp.Expr, days: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    if dialect == "sqlite":
+        return function_call("DATE", day, exp.DPipe(this=days, expression=exp.Literal.string(" days")))
+    if dialect == "mysql":
+        return function_call("ADDDATE", day, days)
+    if dialect == "clickhouse":
+        return function_call("addDays", day, days)
+    return exp.Add(this=day, expression=exp.cast(days, "INTEGER", copy=False))
+
+
+def _column(name: str, table: str | None = None) -> exp.Column:
+    return exp.column(name, table=table, quoted=True)
+
+
+def _quoted(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=True)
+
+
+def _number(value: int) -> exp.Expr:
+    return exp.Literal.number(value)
+
+
+def _product(node: exp.Expr, factor: int) -> exp.Expr:
+    return exp.Mul(this=node, expression=_number(factor))

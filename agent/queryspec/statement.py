@@ -1,0 +1,51 @@
+"""The parts of a statement that several queries in it share: bound values and the queries of its WITH clause."""
+
+from collections.abc import Collection, Sequence
+
+from sqlglot import exp
+
+from agent.queryspec.clauses import BoundValues
+from agent.queryspec.columns import Datasets
+from agent.queryspec.dialect import SpecDialect
+from agent.sql.dialects import print_statement
+
+
+class StatementParts:
+    """Collects the values and the common table expressions (CTEs) of a statement."""
+
+    def __init__(self, dialect: SpecDialect, datasets: Datasets) -> None:
+        """Start without values and CTEs; names of CTEs differ from those of the tables of `datasets`."""
+        self.dialect = dialect
+        self.bound = BoundValues(dialect)
+        self.results: dict[str, exp.Table] = {}
+        """The CTEs of the results that were compiled."""
+        self._tables = {table.name.lower() for table in datasets.tables.values()}
+        self._queries: dict[str, exp.Query] = {}
+
+    def add(self, name: str, query: exp.Query) -> exp.Table:
+        """Add `query` as a CTE called `name`, or similarly if there is one, and return it as a table."""
+        free = unused_name(name, {*self._tables, *self._queries})
+        self._queries[free] = query
+        return exp.table_(free, quoted=True)
+
+    def print(self, query: exp.Select) -> str:
+        """Return the complete statement, with `query` at its end."""
+        for name, inner in self._queries.items():
+            query = query.with_(exp.to_identifier(name, quoted=True), as_=inner, copy=False)
+        return print_statement(query, self.dialect)
+
+
+def unused_name(name: str, names: Collection[str]) -> str:
+    """Return `name`, or the first of `name_2`, `name_3` and so on that is not among `names` in any case."""
+    taken = {other.casefold() for other in names}
+    number, free = 1, name
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def row_number(within: Sequence[exp.Expr], terms: Sequence[exp.Expr]) -> exp.Expr:
+    """Return the number of each row among those that are equal in `within`, in the order of `terms`."""
+    order = exp.Order(expressions=list(terms)) if terms else None
+    return exp.Window(this=exp.RowNumber(), partition_by=list(within), order=order)

@@ -1,0 +1,127 @@
+"""Queries over earlier results, unions and joins, as the model calls them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.agent.tools.conftest import Bench
+
+ORDERS = "id,customer,day,amount\n1,007,2024-01-05,10\n2,007,2024-01-09,20\n3,8,2024-03-01,5\n4,9,2024-03-02,7\n"
+CUSTOMERS = "number,city,credit\n7,Riga,100\n8,Oslo,50\n9,Oslo,10\n"
+TOTAL = {"as": "total", "agg": "sum", "col": "amount"}
+COUNT = {"as": "n", "agg": "count", "col": "*"}
+
+Ids = dict[str, str]
+
+
+@pytest.fixture
+def ids(bench: Bench, add: Callable[[str, str], str]) -> Ids:
+    """The ids of two files, which are the datasets of the question."""
+    made = {"orders": add("orders.csv", ORDERS), "customers": add("customers.csv", CUSTOMERS)}
+    bench.bench = replace(bench.bench, dataset_ids=tuple(made.values()))
+    return made
+
+
+def ask(bench: Bench, query: dict[str, Any], **given: Any) -> Any:
+    return bench.call("run_query", query=query, **given).content
+
+
+def by_customer(ids: Ids) -> dict[str, Any]:
+    return {"from": ids["orders"], "group_by": ["customer"], "aggregations": [TOTAL]}
+
+
+def test_an_average_of_sums(bench: Bench, ids: Ids) -> None:
+    assert ask(bench, by_customer(ids))["result_id"] == "r1"
+    query = {"from": "r1", "aggregations": [{"as": "average", "agg": "avg", "col": "total"}]}
+
+    assert ask(bench, query)["rows"] == [[14.0]]
+    assert ask(bench, {"from": "r2"})["rows"] == [[14.0]]
+    assert ask(bench, {"limit": 1}, dataset_id="r1")["rows"] == [["007", 30]]
+
+
+def test_a_result_is_not_cut_for_a_later_query(bench: Bench, add: Callable[[str, str], str]) -> None:
+    many = add("many.csv", "n\n" + "\n".join(map(str, range(1500))))
+    bench.bench = replace(bench.bench, dataset_ids=(many,))
+
+    assert ask(bench, {}, dataset_id=many)["truncated"]
+    assert ask(bench, {"from": "r1", "aggregations": [COUNT]})["rows"] == [[1500]]
+
+
+def test_results_are_united_with_a_label(bench: Bench, ids: Ids) -> None:
+    for bound, op in (("2024-02-01", "<"), ("2024-02-01", ">=")):
+        condition = {"col": "day", "op": op, "value": bound}
+        ask(bench, {"from": ids["orders"], "filters": [condition], "aggregations": [TOTAL]})
+    union = {"union": [{"from": "r1", "as": "January"}, {"from": "r2", "as": "March"}], "label": "month"}
+
+    found = ask(bench, {"from": union})
+    assert (found["columns"], found["rows"]) == (["month", "total"], [["January", 30], ["March", 12]])
+
+
+def test_a_result_is_a_side_of_a_join(bench: Bench, ids: Ids) -> None:
+    ask(bench, by_customer(ids))
+    query = {
+        "from": ids["customers"], "joins": [{"dataset": "r1", "on": {"number": "customer"}}],
+        "group_by": ["city"],
+        "aggregations": [{**TOTAL, "col": "total"}, {"as": "credit", "agg": "sum", "col": "credit"}],
+    }  # fmt: skip
+
+    assert ask(bench, query)["rows"] == [["Oslo", 12, 60], ["Riga", 30, 100]]
+
+
+def test_differing_keys_are_converted_with_a_note(bench: Bench, ids: Ids) -> None:
+    query = {
+        "from": ids["orders"], "joins": [{"dataset": ids["customers"], "on": {"customer": "number"}}],
+        "group_by": ["city"], "aggregations": [TOTAL],
+    }  # fmt: skip
+    for language, word in (("en", "numbers"), ("ru", "числа"), ("zh", "数字")):
+        bench.bench = replace(bench.bench, language=language)
+        found = bench.call("run_query", query=query)
+
+        assert found.content["rows"] == [["Oslo", 12], ["Riga", 30]]
+        (note,) = found.notes
+        assert word in note and found.content["notes"] == [note]
+    declared = [{**query["joins"][0], "cast": {"customer": "number"}}]
+    assert not bench.call("run_query", query={**query, "joins": declared}).notes
+
+
+def test_an_aggregation_over_repeated_rows_is_rejected(bench: Bench, ids: Ids) -> None:
+    join = {"dataset": ids["orders"], "on": {"number": "customer"}}
+    credit = {"as": "credit", "agg": "sum", "col": "credit"}
+    query = {"from": ids["customers"], "joins": [join], "aggregations": [credit]}
+    (problem,) = bench.fail("run_query", query=query)["problems"]
+
+    assert problem["path"] == "aggregations[0].col"
+    assert "customer is not unique" in problem["reason"] and "credit" in problem["reason"]
+    assert ask(bench, {**query, "aggregations": [TOTAL]})["rows"] == [[42]]
+    assert bench.fail("run_query", query={**query, "aggregations": [COUNT]})["problems"]
+    # A row that no other row repeats can be summed.
+    only = {"col": "number", "op": ">", "value": 7}
+    assert ask(bench, {**query, "filters": [only]})["rows"] == [[60]]
+
+
+def test_a_result_of_repeated_rows_is_not_aggregated(bench: Bench, ids: Ids) -> None:
+    join = {"dataset": ids["orders"], "on": {"number": "customer"}}
+    found = ask(bench, {"from": ids["customers"], "joins": [join]})
+    assert any("credit" in note for note in found["notes"])
+    ask(bench, {"from": "r1", "derived": [{"as": "double", "expr": "credit * 2"}]})
+
+    for col, source in (("credit", "r1"), ("credit", "r2"), ("double", "r2")):
+        query = {"from": source, "aggregations": [{"as": "x", "agg": "sum", "col": col}]}
+        assert "several times" in bench.fail("run_query", query=query)["problems"][0]["reason"]
+    amount = {"as": "x", "agg": "sum", "col": f"{ids['orders']}.amount"}
+    assert ask(bench, {"from": "r1", "aggregations": [amount]})["rows"] == [[42]]
+
+
+def test_unknown_results_are_told_with_the_known_ones(bench: Bench, ids: Ids) -> None:
+    ask(bench, by_customer(ids))
+    for query, path in (
+        ({"from": "r2"}, "from"),
+        ({"from": {"union": [{"from": "r1"}, {"from": "r9"}]}}, "from.union[1].from"),
+        ({"from": "r1", "joins": [{"dataset": "r3", "on": {"customer": "customer"}}]}, "joins[0].dataset"),
+    ):
+        (problem,) = bench.fail("run_query", query=query)["problems"]
+        assert problem["path"] == path
+        assert {"r1", *ids.values()} <= set(problem["nearest"])
+    assert bench.fail("run_query", query={})["problems"][0]["path"] == "dataset_id"
