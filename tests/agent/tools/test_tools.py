@@ -298,7 +298,7 @@ def test_a_result_is_drawn(bench: Bench, returns: str) -> None:
         ({"result_id": "r2"}, "result_id", "r1"),
         ({"plot": {"chart_type": "bar", "x": "账号", "y": "return"}}, "y", "returns"),
         ({"plot": {"chart_type": "radar", "x": "账号", "y": "returns"}}, "plot.chart_type", None),
-        ({"plot": {"chart_type": "bar", "x": "账号"}}, "plot.y", None),
+        ({"plot": {"chart_type": "bar", "x": "账号"}}, "y", None),
         ({"plot": {"chart_type": "bar", "x": "账号", "y": "returns", "color": "red"}}, "plot.color", None),
     ],
 )
