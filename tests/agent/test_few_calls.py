@@ -105,7 +105,7 @@ def test_words_on_request_cost_one_call(scripted: Scripted, question: str, outpu
     assert calls(agent)["NarratedAnswer"] == 1
 
 
-STATUSES = "Orders: cancelled (348), delivered (9,488), pending (32) and shipped (259)."
+STATUSES = "Orders: cancelled (527), delivered (9,488), pending (32) and shipped (80)."
 
 
 @pytest.mark.parametrize("sql", [COUNT["sql"], "SELECT status FROM orders WHERE total_amount < 0"])
