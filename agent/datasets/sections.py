@@ -1,7 +1,7 @@
 """Find rows that are no data: headings of sections above groups of rows, and notes below a table."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ class Sections(NamedTuple):
     has_own_column: bool
 
 
-def find_sections(work: Workspace, columns: Sequence[Cells], merged_rows: Collection[int]) -> Sections:
+def find_sections(work: Workspace, columns: Sequence[Cells], merged_rows: Set[int]) -> Sections:
     """Return the headings and notes of the table; `merged_rows` are the rows with a cell merged across columns.
 
     Headings divide the table: the first row is one, at least two have rows below them, and these rows fill other

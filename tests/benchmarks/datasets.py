@@ -156,9 +156,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000, help="rows of the workbook and of the small table")
     parser.add_argument("--columns", type=int, default=8, help="columns of the workbook")
     parser.add_argument("--megabytes", type=float, default=1000, help="size of the CSV")
-    parser.add_argument(
-        "--millions", type=float, default=10, help="rows of the large table, in millions; 0: no queries"
-    )
+    parser.add_argument("--millions", type=float, default=10, help="rows of the large table, in millions; 0: none")
     options = parser.parse_args()
     print(f"memory limit {MEMORY_MB} MB, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
