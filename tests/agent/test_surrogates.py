@@ -23,7 +23,7 @@ from agent.replay import replay
 from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import SourceSettings, load_settings
-from agent.tools.toolbox import _parse_arguments
+from agent.tools.arguments import parse_arguments
 from agent.types import Limits
 from tests.agent.server.serving import LANGSERVE_WARNING, running
 from tests.conftest import VALID
@@ -80,7 +80,7 @@ def test_an_answer_is_read_as_valid_text(text: str) -> None:
 
 
 def test_arguments_of_a_tool_are_valid_text() -> None:
-    assert _parse_arguments("plot", json.dumps({f"a{LONE}": [LONE]})) == {"a\ufffd": ["\ufffd"]}
+    assert parse_arguments("plot", json.dumps({f"a{LONE}": [LONE]})) == {"a\ufffd": ["\ufffd"]}
 
 
 @pytest.fixture
