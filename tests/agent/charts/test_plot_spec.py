@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ def test_one_measure_or_several() -> None:
     ("given", "path", "reason"),
     [
         (spec("line", "month", "cost", colour="red"), "colour", "Extra inputs"),
-        (spec("donut", "month", "cost"), "chart_type", "'heatmap'"),
+        (spec("radar", "month", "cost"), "chart_type", "'heatmap'"),
         ({"chart_type": "line", "y": "cost"}, "x", "required"),
         (spec("line", "month", []), "y", "at least 1"),
         (spec("line", "month", ["cost"] * 13), "y", "at most 12"),
@@ -63,7 +62,7 @@ def test_what_breaks_the_schema_is_said_with_its_path(given: dict[str, Any], pat
 
 
 def test_every_break_of_the_schema_is_said_at_once() -> None:
-    assert [path for path, _, _ in problems(chart_type="donut", y=[], size=1)] == ["chart_type", "x", "y", "size"]
+    assert [path for path, _, _ in problems(chart_type="radar", y=[], size=1)] == ["chart_type", "x", "y", "size"]
 
 
 @pytest.mark.parametrize("given", [None, [], "line", 3])
@@ -216,5 +215,6 @@ def test_the_error_is_told_in_every_language_with_every_problem(language: Any, b
     text = caught.value.message(language)
 
     assert text.startswith(begin)
-    assert "x: the result has no column 'mont' (nearest: month" in text
-    assert re.search(r"; [«“]?y: the result has no column 'cots' \(nearest: cost", text)
+    assert "month" in text and "cost" in text
+    # The reasons are for models: users of other languages read the places and the similar names.
+    assert ("x: the result has no column 'mont'" in text) == (language == "en")
