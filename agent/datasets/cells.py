@@ -21,9 +21,13 @@ _TOTALS = (
 )
 """A cell that is nothing but the label of a totals row."""
 
+_WESTERN_TOTALS = (
+    r"(zwischen|gesamt|end|teil|monats|jahres)?summen?|(gesamt|zwischen)(betrag|wert)|(ins)?gesamt|(sous-?|sub-?)?tota(l|le|les|is|ux|al)|"
+    r"subtota(le|al)|suma|somma|soma|summa|delsumma|razem|łącznie|ogółem|toplam|ara toplam|celkem|összesen"
+)
 _NAMED_TOTALS = (
-    r"(?i)((grand |sub-?|general |sub )?totals?|sum|итого?|всего|合计|总计|小计)([\s:：(-].*)|"
-    r".+[\s:：-]((grand |sub-?|sub )?totals?|итого?|всего)|.+(合计|总计|小计|总和)"
+    r"(?i)((grand |sub-?|general |sub )?totals?|sum|итого?|всего|合计|总计|小计|" + _WESTERN_TOTALS + r")([\s:：(-].*)|"
+    r".+[\s:：-]((grand |sub-?|sub )?totals?|итого?|всего|" + _WESTERN_TOTALS + r")|.+(合计|总计|小计|总和)"
 )
 """A cell that may label the total of a group: `Total North`, `North Total`, `Итого по Москве`, `华东小计`."""
 

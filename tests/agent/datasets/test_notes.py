@@ -1,6 +1,7 @@
 """Notes about a file: the important ones first, at most five, one for all columns with the same problem."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from agent.datasets.dataset import Dataset, Report, Warning
 from agent.datasets.notes import guesses_of, notes_of, option_for, ordered
 from agent.datasets.options import LoadOptions
 from agent.messages.en import TEXTS
+from tests.agent.datasets.conftest import Loaded
 from tests.agent.datasets.files import place, text
 from tests.agent.datasets.messy import workbook
 
@@ -76,3 +78,16 @@ def test_blank_rows_of_a_file_too_large_for_several_tables_are_noted(load, monke
     assert ("tables_unknown", "") not in load("a.csv", content).warnings
     monkeypatch.setattr(text_file, "_MAX_SCANNED_BYTES", 10)
     assert ("tables_unknown", "") in load("b.csv", content + b"z,4\n").warnings
+
+
+def test_subtotals_of_many_languages_are_left_out(load: Callable[..., Loaded]) -> None:
+    labels = (
+        "Zwischensumme Januar", "Summe Januar", "Gesamtsumme: Januar", "Sous-total janvier", "Subtotale gennaio",
+        "Suma styczeń", "Razem styczeń", "Subtotaal januari", "Delsumma januari", "Subtotal January", "January total",
+        "Итого за январь", "一月小计",
+    )  # fmt: skip
+    rows = "a,1\nb,2\n{label},3\nc,4\nd,5\n"
+    kept = {label: len(load("sums.csv", f"name,number\n{rows.format(label=label)}".encode()).rows) for label in labels}
+
+    assert {label: count for label, count in kept.items() if count != 4} == {}
+    assert len(load("names.csv", b"name,number\na,1\nSumatra island,2\nSummer camp,3\nc,4\nd,5\n").rows) == 5
