@@ -53,6 +53,7 @@
         ├── FileEmpty                the file has no data rows                file, where
         ├── LoadOptionInvalid        a loader option does not fit the file    option, reason
         ├── FileUnknown              no stored file has this id               file_id
+        ├── LoadUnknown              no load has this id                      load_id
         ├── DatasetUnknown           no dataset has this id                   dataset_id
         ├── DataMissing              a question to the analyst has no data
         ├── QueryNotWritten          the embedded model wrote no valid query  reason
@@ -689,6 +690,16 @@ class FileUnknown(Terminal):
     http_status = 404
     exit_code = USAGE
     file_id: str
+
+
+@dataclass(eq=False)
+class LoadUnknown(Terminal):
+    """No file is being loaded under this id."""
+
+    code = "load_unknown"
+    http_status = 404
+    exit_code = USAGE
+    load_id: str
 
 
 @dataclass(eq=False)

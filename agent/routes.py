@@ -18,7 +18,7 @@ _QUESTION_INPUTS = ("source", "output_type", "clarify", "enable_sql_validation",
 _ANALYSIS_INPUTS = ("output_type", "clarify")
 """The same for the analyst."""
 _ANALYSIS_SOURCES = ("files", "datasets", "source")
-_ANALYSIS_CONVERSATION = ("turns", "clarifications", "clarification")
+_ANALYSIS_CONVERSATION = ("turns", "clarifications", "clarification", "earlier_results")
 
 
 def begin(state: State) -> Send:
@@ -172,7 +172,9 @@ def begin_analysis(state: AnalystState) -> Send:
         conversation = {name: value for name, value in state.items() if name in _ANALYSIS_CONVERSATION and value}
         payload = {**_previous_inputs(state, _ANALYSIS_INPUTS), **inputs, **conversation}
         return Send("plan", {**payload, "question": question or inputs.get("question")})
-    inputs = {**inputs, "clarification": None, "turns": state.get("turns") or []}
+    is_same_source = inputs.get("source") == (state.get("given") or {}).get("source")
+    earlier = state.get("earlier_results") if is_same_source else None
+    inputs = {**inputs, "clarification": None, "turns": state.get("turns") or [], "earlier_results": earlier or {}}
     is_dependent = bool(inputs["turns"]) and is_follow_up(inputs.get("question"))
     return Send("rewrite_question" if is_dependent else "plan", inputs)
 

@@ -14,6 +14,7 @@ from agent.types import (
     Clarification,
     Clarify,
     ClarifyingQuestion,
+    EarlierResult,
     Effort,
     ErrorInfo,
     Feedback,
@@ -36,6 +37,7 @@ CARRIED_ON = (
     "relevant_tables_with_rel_columns",
     "table_list_tokens",
     "result",
+    "earlier_results",
 )
 """Keys that a run may take over from earlier runs of its thread; see `agent.routes.begin`."""
 
@@ -313,6 +315,8 @@ class AnalystState(AnalystInput, total=False):
     """The completed calls, oldest first."""
     results: dict[str, KeptResult]
     """The results by id."""
+    earlier_results: dict[str, EarlierResult]
+    """The queries of results of earlier questions of the conversation, by id, oldest first."""
     drawn: list[DrawnChart]
     """The charts, oldest first."""
     conclusion: Conclusion | None
@@ -347,6 +351,7 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "step_count": 0,
         "observations": [],
         "results": {},
+        "earlier_results": inputs.get("earlier_results") or {},
         "drawn": [],
         "conclusion": None,
         "rejected": None,

@@ -82,6 +82,16 @@ class KeptResult(TypedDict):
     """The columns that hold values of a row several times, because of a join; they cannot be aggregated."""
 
 
+class EarlierResult(TypedDict):
+    """A result of an earlier question of a conversation: its query, from which later queries compute it again."""
+
+    question: str
+    columns: list[str]
+    query: dict[str, Any]
+    repeated: list[str]
+    """As in `KeptResult`."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of one statement: seconds, rows and bytes of its result, megabytes of memory in a worker process.

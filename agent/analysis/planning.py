@@ -7,6 +7,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import Field
 
 import prompts
+from agent.analysis.earlier_results import earlier_results_text, readable_results
 from agent.analysis.evidence import evidence_of, unknown_figures
 from agent.answers.narration import LANGUAGES
 from agent.answers.outputs import choose_output_type
@@ -182,6 +183,8 @@ _OUTPUT_INSTRUCTIONS = {
 def step_messages(state: AnalystState, settings: Settings, instructions: str, today: date) -> list[BaseMessage]:
     """Return the messages that request the next call from the model; `instructions` are those of the operator."""
     clarify = state.get("clarify") or settings.clarify
+    clarified = "".join(f"Clarified: {turn['question']} - {turn['answer']}\n" for turn in state["clarifications"])
+    earlier = readable_results(state["earlier_results"], state["dataset_ids"])
     return prompts.render(
         "analyse",
         instructions=instructions,
@@ -190,7 +193,7 @@ def step_messages(state: AnalystState, settings: Settings, instructions: str, to
         clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask(state, settings) else _NO_CLARIFY_INSTRUCTION,
         form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
         question=state["question"],
-        context="".join(f"Clarified: {turn['question']} - {turn['answer']}\n" for turn in state["clarifications"]),
+        context=clarified + earlier_results_text(earlier),
         calls="\n".join(_calls(state["observations"])) or "none",
         left=str(max(0, settings.max_steps - state["step_count"])),
     )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agent.analysis.earlier_results import last_number, readable_results
 from agent.analysis.start import schema_calls
 from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
@@ -33,6 +34,8 @@ def workbench(
         file_ids=tuple(state["file_ids"]),
         dataset_ids=tuple(state["dataset_ids"]),
         results=state["results"],
+        earlier_results=readable_results(state["earlier_results"], state["dataset_ids"]),
+        earlier_number=last_number(state["earlier_results"]),
         language=language_of(state["question"]),
         loading=loading,
     )

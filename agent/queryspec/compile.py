@@ -4,7 +4,7 @@ The same spec over the same datasets always gives the same text. Columns derived
 around it; those derived from other derived columns, in a further query around that.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,12 +43,15 @@ from agent.queryspec.dialect import (
 from agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
 from agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
 from agent.queryspec.fan_out import FanOut
-from agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, filled_groups
+from agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, bounds_of, filled_groups
 from agent.queryspec.keys import as_date, join_key, key_type
 from agent.queryspec.spec import (
     DEFAULT_LIMIT,
     Aggregation,
+    AllOf,
+    AnyOf,
     Bucket,
+    Condition,
     Join,
     QuerySpec,
     Union,
@@ -330,9 +333,25 @@ class _Compiler:
         self.columns |= {first: exp.Min(this=day), last: exp.Max(this=day.copy())}
         groups = self.parts.add("groups", self._selected())
         names = [output_name(group) for group in self.spec.group_by]
-        gaps = Gaps(names, output_name(bucket), bucket.by, (first, last), zeros)
+        bounds = bounds_of(self._conditions_on(bucket.col), bucket.by)
+        gaps = Gaps(names, output_name(bucket), bucket.by, (first, last), zeros, bounds)
         filled = self.parts.add("filled", filled_groups(gaps, columns, groups, self.parts))
         self._continue_from(exp.alias_(filled, f"r{self.layers}", table=True, quoted=True), columns)
+
+    def _conditions_on(self, name: str) -> Iterator[Condition]:
+        """Yield the conditions that all rows meet on the column `name`."""
+        parts = [part for part in self.spec.filters if not is_on_result(part, self.row_types, self.scope)]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, AllOf):
+                parts += part.all
+            elif not isinstance(part, AnyOf) and self._same_column(part.col, name):
+                yield part
+
+    def _same_column(self, first: str, second: str) -> bool:
+        if first in self.row_types or second in self.row_types:
+            return first == second
+        return self._resolve(first) == self._resolve(second)
 
     def _limit_per_group(self) -> None:
         limit = self.spec.limit_per_group

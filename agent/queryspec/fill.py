@@ -4,14 +4,17 @@ Days are counted from the first one, in steps that are at most as long as the sh
 one of them. The numbers are made from ten digits, because engines differ in functions that generate rows.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from functools import reduce
+from typing import NamedTuple
 
 from sqlglot import exp
 
+from agent.queryspec.dates import read_span
 from agent.queryspec.dialect import SpecDialect, function_call, period, period_key
-from agent.queryspec.spec import Period
+from agent.queryspec.spec import Between, Compared, Condition, Period
 from agent.queryspec.statement import StatementParts, row_number, unused_name
 
 ZERO_IF_EMPTY = ("sum", "count", "nunique")
@@ -21,12 +24,67 @@ _STEPS: dict[Period, int] = {"day": 1, "week": 7, "month": 28, "quarter": 90, "y
 """The number of days of the shortest period."""
 _BLOCK = 1_000
 
+MAX_ADDED_PERIODS = 1_000
+"""Maximum number of periods between the data and a bound of the filters; with a farther bound the data are the end."""
+
+
+class Bounds(NamedTuple):
+    """The first and the last day that filters admit; None: no bound. Both are ends of periods."""
+
+    first: date | None = None
+    last: date | None = None
+
+
+def bounds_of(conditions: Iterable[Condition], by: Period) -> Bounds:
+    """Return the bounds of `conditions` on one column, extended to whole periods; contradictory ones are none."""
+    lows: list[date] = []
+    highs: list[date] = []
+    for condition in conditions:
+        if isinstance(condition, Between):
+            low, high = condition.value
+            lows.append(read_span(str(low)).start.date())
+            highs.append(read_span(str(high)).start.date())
+        elif isinstance(condition, Compared) and condition.op != "!=":
+            start, end = read_span(str(condition.value))
+            if condition.op in (">=", ">", "="):
+                lows.append((end if end and condition.op == ">" else start).date())
+            if condition.op in ("<=", "="):
+                highs.append(start.date())
+            elif condition.op == "<":
+                last = start - timedelta(microseconds=1) if start > datetime.min else start
+                highs.append(last.date())
+    if lows and highs and max(lows) > min(highs):
+        return Bounds()
+    return Bounds(_first_day(max(lows), by) if lows else None, _last_day(min(highs), by) if highs else None)
+
+
+def _first_day(day: date, by: Period) -> date:
+    """Return the first day of the period that contains `day`."""
+    if by == "day":
+        return day
+    if by == "week":
+        return day - timedelta(days=day.weekday())
+    months: dict[Period, int] = {"month": 1, "quarter": 3, "year": 12}
+    return date(day.year, day.month - (day.month - 1) % months[by], 1)
+
+
+def _last_day(day: date, by: Period) -> date:
+    """Return the last day of the period that contains `day`."""
+    if day.year == date.max.year:
+        # Python has no day after that year.
+        return day
+    next_day = day
+    while _first_day(next_day, by) == _first_day(day, by):
+        next_day += timedelta(days=1)
+    return next_day - timedelta(days=1)
+
 
 @dataclass(frozen=True)
 class Gaps:
     """The gaps to fill: in `period_name`, one of the columns `groups`, in periods of length `by`.
 
-    `ends` names the columns with the first and the last day of each group, and `zeros` the aggregations that are 0.
+    `ends` names the columns with the first and the last day of each group, `zeros` the aggregations that are 0, and
+    `bounds` has the days to which filters extend the periods.
     """
 
     groups: Sequence[str]
@@ -34,6 +92,7 @@ class Gaps:
     by: Period
     ends: tuple[str, str]
     zeros: Collection[str]
+    bounds: Bounds = Bounds()
 
 
 def filled_groups(gaps: Gaps, columns: Sequence[str], groups: exp.Table, parts: StatementParts) -> exp.Select:
@@ -67,11 +126,7 @@ def _filler(name: str, gaps: Gaps) -> exp.Expr:
 def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     """Return the query for all periods from the first to the last day, in a column named as in the groups."""
     dialect, step = parts.dialect, _STEPS[gaps.by]
-    first, last = exp.Min(this=_column(gaps.ends[0])), exp.Max(this=_column(gaps.ends[1]))
-    ends = exp.select(
-        exp.alias_(first, "start_day", quoted=True),
-        exp.alias_(_days_between(first.copy(), last, dialect), "days", quoted=True),
-    ).from_(groups.copy(), copy=False)
+    ends = _ends(gaps, groups, parts)
     numbers = parts.add("numbers", _numbers(parts))
     block = _product(_column("n", "a"), step * _BLOCK)
     blocks = exp.select(_column("start_day", "e"), _column("days", "e"), exp.alias_(block, "start", quoted=True)).from_(
@@ -90,6 +145,31 @@ def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     known = exp.Not(this=exp.Is(this=_column(gaps.period_name), expression=exp.Null()))
     existing = exp.select(_column(gaps.period_name)).from_(groups.copy(), copy=False).where(known, copy=False)
     return exp.union(existing, generated, distinct=True, copy=False)
+
+
+def _ends(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Select:
+    """Return the query for the first day and the number of days up to the last one."""
+    most_days = MAX_ADDED_PERIODS * _STEPS[gaps.by]
+    low, high = gaps.bounds
+    is_span = low is not None and high is not None and (high - low).days <= most_days
+
+    def end(bound: date | None, data: exp.Expr, *, is_first: bool) -> exp.Expr:
+        if bound is None:
+            return data
+        if is_span:
+            return parts.bound.date(bound.isoformat())
+        pair = (parts.bound.date(bound.isoformat()), data) if is_first else (data, parts.bound.date(bound.isoformat()))
+        is_near = exp.LTE(this=_days_between(*pair, parts.dialect), expression=_number(most_days))
+        return exp.Case(ifs=[exp.If(this=is_near, true=parts.bound.date(bound.isoformat()))], default=data.copy())
+
+    first = end(low, exp.Min(this=_column(gaps.ends[0])), is_first=True)
+    last = end(high, exp.Max(this=_column(gaps.ends[1])), is_first=False)
+    ends = exp.select(
+        exp.alias_(first, "start_day", quoted=True),
+        exp.alias_(_days_between(first.copy(), last, parts.dialect), "days", quoted=True),
+    )
+    # With two bounds, there may be no group.
+    return ends if is_span else ends.from_(groups.copy(), copy=False)
 
 
 def _numbers(parts: StatementParts) -> exp.Select:

@@ -257,7 +257,8 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
 class Bucket(_Part):
     """A date or time by its period; in the result the column `{col}_{by}`.
 
-    `fill` adds the periods without rows between the first and the last one, for each combination of the other groups.
+    `fill` adds the periods without rows, for each combination of the other groups: between the bounds of filters on the
+    column, otherwise between the first and the last row.
     """
 
     col: Name

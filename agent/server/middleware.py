@@ -15,7 +15,7 @@ from agent.server.loopback import foreign_sender
 from agent.server.tenants import Tenant, Tenants, set_tenant
 from agent.settings import Settings
 
-_FILES = "/files"
+_FILES = ("/files", "/files/events")
 _EVENTS = "/events"
 """Path ending of the streams, which enforce the time limit themselves and report a timeout as an event."""
 
@@ -60,7 +60,7 @@ class RequestLimits:
 
     def _body_limit(self, scope: Scope) -> tuple[int, int, str]:
         """Return the allowed body size in bytes, and the limit and its setting for the error."""
-        if scope["path"] == _FILES:
+        if scope["path"] in _FILES:
             limit = self._settings.max_upload_bytes
             return limit + _MULTIPART_BYTES, limit, "DATASPHINX_MAX_UPLOAD_BYTES"
         limit = self._settings.max_request_bytes

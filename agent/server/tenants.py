@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from agent.record.recorder import Recorder
 from agent.record.store import Store
 from agent.retrieval.semantic import Embedder
 from agent.server.keys import hash_of
+from agent.server.loads import Loads
 from agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
 from agent.services import Services
 from agent.settings import ModelRole, Settings, TenantSettings
@@ -41,6 +42,7 @@ class Tenant:
     """The conversations with each graph, by its name."""
     quota: Quota | None = None
     """None: unlimited."""
+    loads: Loads = field(default_factory=Loads)
 
     async def admit(self, questions: int) -> None:
         """Count `questions` questions at the current time.

@@ -32,7 +32,7 @@ def describe_data(arguments: DescribeData, bench: Workbench, cancellation: Cance
     name = table.key if bench.asks_database else bench.registry.dataset(arguments.dataset_id).name
     summary: QuerySummary = {**EMPTY_SUMMARY, "subject": name}
     kept = KeptResult(dataset_id=arguments.dataset_id, sql=sql, result=result, summary=summary)
-    result_id = f"r{len(bench.results) + 1}"
+    result_id = bench.next_result_id
     return Outcome(result_content(result_id, result), len(result["rows"]), kept=kept)
 
 

@@ -50,8 +50,9 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
         DatasphinxError: an error of `Workbench.open_source` or `agent.sql.execute.execute`.
     """
     spec = _with_source(arguments, bench)
-    results = {name: read_spec(kept["query"]) for name, kept in bench.results.items() if kept.get("query")}
-    repeated = {name: frozenset(kept.get("repeated", ())) for name, kept in bench.results.items()}
+    kept_results = {**bench.earlier_results, **bench.results}
+    results = {name: read_spec(kept["query"]) for name, kept in kept_results.items() if kept.get("query")}
+    repeated = {name: frozenset(kept.get("repeated", ())) for name, kept in kept_results.items()}
     source = bench.open_source(_datasets_read(spec, results, bench))
     tables = {name: table for name, table in source.catalog.tables.items() if name in bench.dataset_ids}
     datasets = Datasets(bench.dataset_ids[0], tables, results, repeated)
@@ -59,7 +60,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     repeated_columns = sorted(() if spec.is_grouped else find_fan_out(spec, datasets, source, cancellation))
     compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
     summary = summarize_query(compiled.sql, source.catalog, compiled.parameters)
-    result_id = f"r{len(bench.results) + 1}"
+    result_id = bench.next_result_id
     query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     kept = KeptResult(
         dataset_id=main_name(spec, datasets),
@@ -93,8 +94,9 @@ def _with_source(arguments: RunQuery, bench: Workbench) -> QuerySpec:
         return arguments.query
     if arguments.dataset_id is None:
         reason = "a dataset is needed here, or a dataset or result as from in the query"
-        raise ToolCallInvalid(TOOL.name, (SpecProblem("dataset_id", reason, (*bench.dataset_ids, *bench.results)),))
-    if arguments.dataset_id not in bench.results:
+        names = (*bench.dataset_ids, *bench.earlier_results, *bench.results)
+        raise ToolCallInvalid(TOOL.name, (SpecProblem("dataset_id", reason, names),))
+    if arguments.dataset_id not in {**bench.earlier_results, **bench.results}:
         check_known(TOOL.name, "dataset_id", arguments.dataset_id, bench.dataset_ids)
     return arguments.query.model_copy(update={"source": arguments.dataset_id})
 

@@ -17,7 +17,7 @@ from agent.queryspec.spec import nearest
 from agent.schema.catalog import Table
 from agent.sources.source import Source
 from agent.sql.dialects import print_statement
-from agent.types import KeptResult, Result
+from agent.types import EarlierResult, KeptResult, Result
 
 _SHOWN_IDS = 12
 
@@ -62,11 +62,20 @@ class Workbench:
     file_ids: tuple[str, ...] = ()
     dataset_ids: tuple[str, ...] = ()
     results: Mapping[str, KeptResult] = field(default_factory=dict)
+    earlier_results: Mapping[str, EarlierResult] = field(default_factory=dict)
+    """Results of earlier questions over the same datasets."""
+    earlier_number: int = 0
+    """The largest number in the id of a result of an earlier question."""
     language: Language = "en"
     asks_database: bool = False
     """Whether the datasets are tables of a database rather than files."""
     loading: LoadProgress = lambda stage, share: None
     """Called with the progress of loading a file."""
+
+    @property
+    def next_result_id(self) -> str:
+        """The id of the next result; it differs from those of earlier questions."""
+        return f"r{self.earlier_number + len(self.results) + 1}"
 
     def table(self, tool: str, dataset_id: str) -> tuple[Source, Table]:
         """Return the source and table of a dataset of the question.

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.analysis.earlier_results import keep_results
 from agent.analysis.evidence import evidence_of
 from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer
 from agent.run_events import LOGGED_ANSWER
@@ -42,4 +43,5 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         answer=output[LOGGED_ANSWER],
         clarifications=state.get("clarifications") or [],
     )
-    return {**output, "turns": [*(state.get("turns") or ()), turn][-services.settings.memory_size :]}
+    turns = [*(state.get("turns") or ()), turn][-services.settings.memory_size :]
+    return {**output, "turns": turns, "earlier_results": keep_results(state)}

@@ -1,4 +1,4 @@
-"""Routes: questions with server-sent events for each completed step, and for the text that the model writes."""
+"""Server-sent events, and the routes that stream a question: each completed step, and the text of the model."""
 
 import asyncio
 import logging
@@ -72,23 +72,36 @@ def _endpoint(served: ServedGraph) -> Any:
         await current_tenant().admit(1)
         seconds = current_tenant().services.settings.request_timeout_s
         body = question.model_dump(exclude_none=True)
-        lines = _keep_alive(_lines(served.events(body, with_text=True), request.scope, seconds))
-        return EventStream(lines, headers={"X-Accel-Buffering": "no"})
+        return event_response(_shown(served.events(body, with_text=True)), request.scope, seconds)
 
     schema: type[BaseModel] = served.get_input_schema()
     events.__annotations__["question"] = schema
     return events
 
 
-async def _lines(events: AsyncGenerator[Event], scope: Scope, seconds: float) -> AsyncGenerator[bytes]:
-    """Yield the encoded events; if the run fails or times out, a `problem` is the last."""
+async def _shown(events: AsyncGenerator[Event]) -> AsyncGenerator[tuple[str, Any]]:
+    """Yield the events of a run with their content for clients."""
+    async with aclosing(events):
+        async for kind, content in events:
+            for data in _steps(content) if kind == "step" else (content,):
+                yield kind, data
+
+
+def event_response(events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float) -> EventStream:
+    """Return the stream of `events`, which are closed when the client disconnects or after `seconds`."""
+    return EventStream(_keep_alive(_lines(events, scope, seconds)), headers={"X-Accel-Buffering": "no"})
+
+
+async def _lines(events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float) -> AsyncGenerator[bytes]:
+    """Yield the encoded events; if they fail or time out, a `problem` is the last."""
     try:
         async with asyncio.timeout(seconds), aclosing(events):
-            async for kind, content in events:
-                for data in _steps(content) if kind == "step" else (content,):
-                    yield _event(kind, PlainJSON().dumps(data))
+            async for kind, data in events:
+                yield _event(kind, PlainJSON().dumps(data))
     except TimeoutError:
         yield _problem(RequestTimeout(seconds), scope)
+    except DatasphinxError as error:
+        yield _problem(error, scope)
     except Exception as error:
         defect = InternalError(type(error).__name__, uuid.uuid4().hex)
         logger.exception("[SERVER] a run failed trace_id=%s", defect.trace_id)

@@ -1,19 +1,24 @@
 """Routes: uploaded files and their datasets."""
 
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Form, Path, UploadFile
+from fastapi import APIRouter, Depends, Form, Path, Request, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from agent.core.cancellation import Cancellation
+from agent.datasets.limits import LoadProgress, ignore_progress
 from agent.datasets.options import DETECT, LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
 from agent.messages import Message
-from agent.server.background import cancellable
+from agent.server.background import cancellable, run_in_thread
+from agent.server.loads import Loads
+from agent.server.routes.events import EventStream, event_response, stream_of
 from agent.server.tenants import current_tenant
 from agent.services import Services
 
@@ -22,10 +27,22 @@ router = APIRouter(tags=["datasets"])
 DatasetId = Annotated[str, Path(pattern=r"^ds_[0-9a-f]{16}$")]
 _MAX_NAME_CHARS = 255
 _MAX_OPTIONS_CHARS = 100_000
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {"event": {"enum": ["load", "progress", "output", "problem"]}, "data": {"type": "string"}},
+}
 
 
-@router.post("/files", status_code=201)
-async def upload(
+class _Form(NamedTuple):
+    """An uploaded file with its clean name, and how to read it."""
+
+    file: UploadFile
+    name: str
+    options: LoadOptions
+
+
+async def _form(
     file: UploadFile,
     sheet: Annotated[
         str | None, Form(max_length=_MAX_NAME_CHARS, description="Sheet of a workbook; default: the first.")
@@ -38,15 +55,29 @@ async def upload(
         str | None,
         Form(max_length=_MAX_OPTIONS_CHARS, description="How to read the file, as JSON; see the schema LoadOptions."),
     ] = None,
-) -> dict[str, Any]:
-    """Upload a spreadsheet, CSV, Parquet or JSON lines file and create a dataset from it."""
-    services = current_tenant().services
-    registry, limit = services.registry, services.settings.max_upload_bytes
+) -> _Form:
+    limit = current_tenant().services.settings.max_upload_bytes
     name = _clean_name(file.filename or "file")
     if (file.size or 0) > limit:
         raise FileTooLarge(name, Message("unit_bytes"), limit, "DATASPHINX_MAX_UPLOAD_BYTES")
-    load = _load_options(options, {"sheet": sheet or None, "header_row": header_row})
-    return await cancellable(lambda stop: _create(registry, file, name, load, stop))
+    return _Form(file, name, _load_options(options, {"sheet": sheet or None, "header_row": header_row}))
+
+
+Uploaded = Annotated[_Form, Depends(_form)]
+
+
+@router.post("/files", status_code=201)
+async def upload(form: Uploaded) -> dict[str, Any]:
+    """Upload a spreadsheet, CSV, Parquet or JSON lines file and create a dataset from it."""
+    registry = current_tenant().services.registry
+    return await cancellable(lambda stop: _create(registry, form, ignore_progress, stop))
+
+
+@router.post("/files/events", response_class=EventStream, responses={200: stream_of(_EVENT)})
+async def upload_events(request: Request, form: Uploaded) -> EventStream:
+    """Upload a file as with `/files` and get events with the progress; closing the connection cancels the load."""
+    registry = current_tenant().services.registry
+    return _load_response(lambda progress, stop: _create(registry, form, progress, stop), request)
 
 
 @router.get("/datasets")
@@ -73,6 +104,21 @@ async def create(new: NewDataset) -> dict[str, Any]:
     return dataset.to_json()
 
 
+@router.post("/datasets/events", response_class=EventStream, responses={200: stream_of(_EVENT)})
+async def create_events(request: Request, new: NewDataset) -> EventStream:
+    """Create a dataset as with `/datasets` and get events with the progress; closing the connection cancels it."""
+    registry = current_tenant().services.registry
+    return _load_response(
+        lambda progress, stop: registry.create(new.file_id, new.options, progress, stop).to_json(), request
+    )
+
+
+@router.delete("/loads/{load_id}", status_code=204)
+async def cancel_load(load_id: Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]) -> None:
+    """Cancel a load by the id from its first event. The load ends with a `problem` once its data is removed."""
+    current_tenant().loads.cancel(load_id)
+
+
 @router.delete("/datasets/{dataset_id}", status_code=204)
 async def delete(dataset_id: DatasetId) -> None:
     """Remove a dataset and its file."""
@@ -94,22 +140,56 @@ def _load_options(text: str | None, fields: dict[str, Any]) -> LoadOptions:
         raise InputInvalid("options", problem_of(error)) from None
 
 
-def _create(
-    registry: Registry, file: UploadFile, name: str, options: LoadOptions, stop: Cancellation
-) -> dict[str, Any]:
+def _load_response(work: Callable[[LoadProgress, Cancellation], dict[str, Any]], request: Request) -> EventStream:
+    tenant = current_tenant()
+    events = _load_events(work, tenant.loads)
+    return event_response(events, request.scope, tenant.services.settings.request_timeout_s)
+
+
+async def _load_events(
+    work: Callable[[LoadProgress, Cancellation], dict[str, Any]], loads: Loads
+) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
+    """Yield the id of the load, its progress in whole percents of each stage, and the result of `work`.
+
+    Raises:
+        DatasphinxError: An error of `work`.
+    """
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
+    last: dict[str, Any] = {}
+
+    def report(stage: str, share: float) -> None:
+        nonlocal last
+        progress = {"stage": stage, "share": int(100 * share) / 100}
+        if progress != last:
+            last = progress
+            loop.call_soon_threadsafe(queue.put_nowait, progress)
+
+    with loads.start() as (load_id, stop):
+        yield "load", {"load_id": load_id}
+        working = asyncio.create_task(run_in_thread(lambda: work(report, stop)))
+        working.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while progress := await queue.get():
+                yield "progress", progress
+            yield "output", await working
+        finally:
+            working.cancel()
+
+
+def _create(registry: Registry, form: _Form, progress: LoadProgress, stop: Cancellation) -> dict[str, Any]:
     while True:
         stop.check()
-        file.file.seek(0)
-        file_id = registry.add_stream(file.file, name)
+        form.file.file.seek(0)
+        file_id = registry.add_stream(form.file.file, form.name)
         try:
-            dataset = registry.create(file_id, options, cancellation=stop)
+            dataset = registry.create(file_id, form.options, progress, stop)
         except FileUnknown:
             # Another upload of the same file failed and has deleted the file meanwhile.
             continue
         except DatasphinxError:
             _delete_unused(registry, file_id)
             raise
-        return {"file_id": file_id, "name": name, "bytes": file.size, "datasets": [dataset.to_json()]}
+        return {"file_id": file_id, "name": form.name, "bytes": form.file.size, "datasets": [dataset.to_json()]}
 
 
 def _delete(services: Services, dataset_id: str) -> None:

@@ -6,6 +6,9 @@ import { lost, problemFrom } from "./problem.js";
 /** The server says something at least every 15 s. */
 const SILENCE_MS = 45_000;
 
+/** The share of a load that is done before each stage. */
+const STAGES = { read: 0, examine: 1 / 3, write: 2 / 3 };
+
 /**
  * Yield `{event, data}` for each ended step, for the pieces of the text that the model writes, and at last the output of a run.
  * A server without events is asked for the output alone. Throws a Problem, or what the signal's abort throws.
@@ -17,6 +20,18 @@ export async function* run(graph, input, signal) {
     yield { event: "output", data: (await whole.json()).output };
     return;
   }
+  yield* events(response);
+}
+
+/** Call `showShare` with the share of a load that is done, and return its output. Throws as `run` does. */
+export async function loaded(response, showShare) {
+  for await (const { event, data } of events(response)) {
+    if (event === "progress") showShare(STAGES[data.stage] + data.share / 3);
+    if (event === "output") return data;
+  }
+}
+
+async function* events(response) {
   for await (const block of blocks(response.body)) {
     const { event, data } = parsed(block);
     if (event === "problem") throw problemFrom(data);

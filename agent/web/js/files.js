@@ -4,7 +4,8 @@ import { request } from "./api.js";
 import { announce } from "./announce.js";
 import { choose, readyText } from "./chosen.js";
 import { byId, make } from "./dom.js";
-import { text } from "./language.js";
+import { loaded } from "./events.js";
+import { say, text } from "./language.js";
 
 /** Take files from the button and from what is dropped. */
 export function addFiles() {
@@ -42,16 +43,22 @@ async function takeAll(files) {
 }
 
 async function take(file) {
-  show(text("reading_file", { name: file.name }), "busy");
+  const stop = new AbortController();
+  const state = say(make("p", { class: "busy", role: "status" }), "reading_file", { name: file.name });
+  const share = make("progress", { max: 1, "aria-label": file.name });
+  const cancel = say(make("button", { type: "button", class: "quiet", on: { click: () => stop.abort() } }), "load_cancel");
+  byId("file-state").replaceChildren(state, share, cancel);
   try {
     const body = new FormData();
     body.append("file", file);
-    const made = await (await request("files", { method: "POST", body })).json();
+    const response = await request("files/events", { method: "POST", body, signal: stop.signal });
+    const made = await loaded(response, (done) => share.setAttribute("value", String(done)));
     for (const dataset of made.datasets) choose({ name: made.name, ...dataset });
     show("");
     announce(made.datasets.map(readyText).join(". "));
   } catch (error) {
-    show(error.status === 404 ? text("files_unsupported") : error.message, "error");
+    if (error.name === "AbortError") show("");
+    else show(error.status === 404 ? text("files_unsupported") : error.message, "error");
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { postJson } from "./api.js";
 import { byId, make } from "./dom.js";
+import { loaded } from "./events.js";
 import { say, text } from "./language.js";
 
 const KINDS = ["text", "number", "number_point", "number_comma", "currency", "boolean", "date", "date_day_first",
@@ -27,13 +28,17 @@ export function askOptions(dataset, name) {
       event.preventDefault();
       apply.disabled = true;
       say(state, "reading_file", { name });
+      const share = make("progress", { max: 1, "aria-label": name });
+      state.after(share);
       try {
         const body = { file_id: dataset.file_id, options: optionsOf(fields) };
-        made = await (await postJson("datasets", body, stop.signal)).json();
+        const response = await postJson("datasets/events", body, stop.signal);
+        made = await loaded(response, (done) => share.setAttribute("value", String(done)));
         dialog.close();
       } catch (error) {
         if (error.name === "AbortError") return;
         apply.disabled = false;
+        share.remove();
         state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
       }
     });

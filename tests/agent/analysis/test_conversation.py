@@ -155,6 +155,54 @@ def test_each_run_is_replayed(talking: Talking, returns: str) -> None:
         assert done.output["answer"] == output["answer"]
 
 
+AVERAGE = {"aggregations": [{"as": "average", "agg": "avg", "col": "returns"}]}
+
+
+def test_a_query_reads_a_result_of_an_earlier_question(talking: Talking, returns: str) -> None:
+    of_sums = step("run_query", query={"from": "r1", **AVERAGE})
+    again = step("run_query", query={"from": "r2", "derived": [{"as": "double", "expr": "average * 2"}]})
+    talk = talking("SUMS", step("finish"), of_sums, step("finish"), again, step("finish"))
+    talk.ask(QUESTION, files=[returns])
+    second = talk.ask("What is the average number of returns of all accounts?")
+    third = talk.ask("What is twice the average number of returns of all accounts?")
+
+    assert (second["error"], second["tables"][0]["rows"]) == (None, [[50]])
+    assert (third["error"], third["tables"][0]["rows"]) == (None, [[50, 100]])
+    listed = [[line for line in prompt.splitlines() if line.startswith("<data result=")] for prompt in talk.prompts()]
+    assert [len(lines) for lines in listed] == [0, 0, 1, 1, 2, 2]
+    assert listed[2][0].startswith('<data result="r1">') and QUESTION in listed[2][0] and "returns" in listed[2][0]
+
+    settings = talk.agent.services.settings
+    for output in (second, third):
+        done = replay(open_store(settings), output["audit"]["trace_id"], settings)
+        assert (done.differences, done.output["tables"]) == ([], output["tables"])
+
+
+def test_results_of_other_data_are_not_offered(talking: Talking, returns: str, sales: str) -> None:
+    of_sums = step("run_query", query={"from": "r1", **AVERAGE})
+    talk = talking("SUMS", step("finish"), of_sums, step("finish", cannot_answer="no such result"))
+    talk.ask(QUESTION, files=[returns])
+    output = talk.ask("What is the average number of returns of all accounts?", files=[sales])
+
+    assert output["error"]["code"] == "cannot_answer"
+    assert "there is no dataset or result r1" in talk.prompts()[-1]
+    assert not any('<data result="' in prompt for prompt in talk.prompts())
+
+
+def test_the_number_of_earlier_results_is_bounded(talking: Talking, returns: str) -> None:
+    steps: list[Any] = ["SUMS"]
+    steps += [step("run_query", query={"from": "r1", **AVERAGE, "limit": number}) for number in range(1, 6)]
+    others = [step("run_query", query={"from": f"r{number}", "limit": 1}) for number in (2, 3, 4, 5, 6)]
+    talk = talking(*steps, step("finish"), *others, step("finish"), "QUERY", step("finish"))
+    talk.ask(QUESTION, files=[returns])
+    output = talk.ask("What is the average number of returns of all accounts?")
+    assert output["error"] is None
+    talk.ask("How many returns has each account in the whole file?")
+
+    shown = [line.split('"')[1] for line in talk.prompts()[-1].splitlines() if line.startswith("<data result=")]
+    assert shown == ["r1", "r3", "r4", "r5", "r6", "r9", "r10", "r11"]
+
+
 def test_a_file_stays_open_as_it_was_read(talking: Talking, tmp_path: Path) -> None:
     path = tmp_path / "months.csv"
     path.write_text("kind,Jan,Feb,Mar\nboot,3,4,5\n", encoding="utf-8")

@@ -27,7 +27,7 @@ def test_a_file_is_read_again_with_the_options_of_the_form(visit: Visit) -> None
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     page.get_by_role("button", name="How a.xlsx · Jan is read").click()
-    with page.expect_response("**/datasets") as made:
+    with page.expect_response("**/datasets/events") as made:
         dialog.get_by_label("Sheet").select_option("*")
         dialog.get_by_label("amount: Type").select_option("text")
         dialog.get_by_label("account: Fill down").check()

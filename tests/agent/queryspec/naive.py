@@ -68,7 +68,7 @@ def table_of(main: str, spec: dict[str, Any], results: dict[str, dict[str, Any]]
     of_result = [each for each in filters if filtered_names(each) & made - columns]
     rows = [row for row in rows if all(holds(row, each) for each in filters if each not in of_result)]
     if groups or aggregations:
-        table = filled(grouped(rows, groups, aggregations), rows, groups, aggregations)
+        table = filled(grouped(rows, groups, aggregations), rows, groups, aggregations, filters)
     else:
         names = everything(tables)
         table = [{shown(main, name): row[name] for name in names} for row in rows]
@@ -157,16 +157,33 @@ def equal_keys(left: Any, right: Any, kind: str | None) -> bool:
     return all(numbers) and Decimal(str(left).strip()) == Decimal(str(right).strip())
 
 
-def filled(table: list[Row], rows: list[Row], groups: list[Any], aggregations: list[dict[str, Any]]) -> list[Row]:
+def filled(
+    table: list[Row],
+    rows: list[Row],
+    groups: list[Any],
+    aggregations: list[dict[str, Any]],
+    filters: list[dict[str, Any]],
+) -> list[Row]:
     bucket = next((group for group in groups if isinstance(group, dict) and group.get("fill")), None)
     days = [value for row in rows if bucket and (value := look(row, bucket["col"])) is not None]
-    if bucket is None or not days:
+    if bucket is None:
         return table
-    first, last = (datetime(day.year, day.month, day.day) for day in (min(days), max(days)))
+    low, high = bounds(filters, bucket["col"])
+    near = timedelta(days=1000 * {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}[bucket["by"]])
+    if days:
+        first, last = (datetime(day.year, day.month, day.day) for day in (min(days), max(days)))
+        if low and high and high - low <= near:
+            first, last = low, high
+        first = low if low and first - low <= near else first
+        last = high if high and high - last <= near else last
+    elif low and high and high - low <= near:
+        first, last = low, high
+    else:
+        return table
     span = range((last - first).days + 1)
     periods = dict.fromkeys(period(first + timedelta(days=day), bucket["by"]) for day in span)
     others = [group_name(group) for group in groups if group is not bucket]
-    combinations = dict.fromkeys(tuple(row[name] for name in others) for row in table)
+    combinations = dict.fromkeys(tuple(row[name] for name in others) for row in table) if others else {(): None}
     known = {(tuple(row[name] for name in others), row[group_name(bucket)]) for row in table}
     for combination in combinations:
         for each in periods:
@@ -175,6 +192,28 @@ def filled(table: list[Row], rows: list[Row], groups: list[Any], aggregations: l
                 zeros = {part["as"]: 0 if part["agg"] in {"sum", "count", "nunique"} else None for part in aggregations}
                 table.append({**{name: key[name] for name in map(group_name, groups)}, **zeros})
     return table
+
+
+def bounds(filters: list[dict[str, Any]], name: str) -> tuple[datetime | None, datetime | None]:
+    """Return the first and the last day that the conditions on a column admit."""
+    lows, highs = [], []
+    for each in filters:
+        if "all" in each:
+            low, high = bounds(each["all"], name)
+            lows += [low] if low else []
+            highs += [high] if high else []
+        if each.get("col") == name and each["op"] in {"between", ">", ">=", "<", "<=", "="}:
+            op = each["op"]
+            values = each["value"] if op == "between" else [each["value"]]
+            times = [datetime.fromisoformat(value) for value in values]
+            day = [time.replace(hour=0, minute=0, second=0) for time in times]
+            if op in {"between", ">", ">=", "="}:
+                lows.append(day[0] + timedelta(days=op == ">" and len(values[0]) == 10))
+            if op in {"between", "<", "<=", "="}:
+                highs.append(day[-1] - timedelta(days=op == "<" and day[-1] == times[-1]))
+    if lows and highs and max(lows) > min(highs):
+        return None, None
+    return max(lows, default=None), min(highs, default=None)
 
 
 def look(row: Row, name: str) -> Any:

@@ -1,0 +1,65 @@
+"""Results of earlier questions of a conversation: kept without rows, as queries that later queries can read."""
+
+from collections.abc import Collection, Mapping
+
+from agent.core.prompt_data import block, shortened
+from agent.queryspec.columns import Datasets, sources_of
+from agent.queryspec.spec import read_spec
+from agent.state import AnalystState
+from agent.types import EarlierResult
+
+MAX_EARLIER_RESULTS = 8
+_SHOWN_COLUMNS = 40
+
+
+def keep_results(state: AnalystState) -> dict[str, EarlierResult]:
+    """Return the results for later questions, oldest first: the newest, each with all results that it reads."""
+    known: dict[str, EarlierResult] = {**(state.get("earlier_results") or {})}
+    for name, kept in state["results"].items():
+        if query := kept.get("query"):
+            columns, repeated = kept["result"]["columns"], kept.get("repeated", [])
+            question = state["question"]
+            known[name] = EarlierResult(question=question, columns=columns, query=query, repeated=repeated)
+    chosen: set[str] = set()
+    for name in reversed(known):
+        needed = chosen | {name} | _sources(name, known) & known.keys()
+        if len(needed) <= MAX_EARLIER_RESULTS:
+            chosen = needed
+    return {name: result for name, result in known.items() if name in chosen}
+
+
+def readable_results(results: Mapping[str, EarlierResult], dataset_ids: Collection[str]) -> dict[str, EarlierResult]:
+    """Return the results that read no other datasets than `dataset_ids` and are not named like one of them."""
+    return {
+        name: result
+        for name, result in results.items()
+        if name not in dataset_ids and _sources(name, results) <= {*results, *dataset_ids}
+    }
+
+
+def last_number(results: Mapping[str, EarlierResult]) -> int:
+    """Return the largest number in the ids of `results`, or 0."""
+    return max((int(name.removeprefix("r")) for name in results), default=0)
+
+
+def earlier_results_text(results: Mapping[str, EarlierResult]) -> str:
+    """Return the part of a prompt that lists `results`; empty if there are none."""
+    if not results:
+        return ""
+    listed = [
+        block(shortened({"question": result["question"], "columns": result["columns"][:_SHOWN_COLUMNS]}), result=name)
+        for name, result in results.items()
+    ]
+    title = "Results of earlier questions, which a query may read by id; compute anew what the answer needs of them:"
+    return "\n".join([title, *listed, ""])
+
+
+def _sources(name: str, results: Mapping[str, EarlierResult]) -> set[str]:
+    """Return the names of the datasets and results that the result `name` reads, directly or through others."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        new = set(sources_of(read_spec(results[todo.pop()]["query"]), Datasets("", {}))) - found
+        found |= new
+        todo += [other for other in new if other in results]
+    return found
