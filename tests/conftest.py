@@ -164,11 +164,18 @@ def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out folders all of whose tests `-m "not (...)"` deselects: to import torch or the browser takes seconds."""
+    """Leave out folders and modules all of whose tests `-m "not (...)"` deselects: their imports take seconds."""
     expression = re.fullmatch(r"not \(?(\w+(?: or \w+)*)\)?", config.option.markexpr)
-    deselected = expression[1].split(" or ") if expression else []
-    is_left_out = collection_path.is_dir() and any(collection_path.name in IMPLIED.get(each, ()) for each in deselected)
-    return is_left_out or None
+    deselected = set(expression[1].split(" or ")) if expression else set()
+    if not deselected:
+        return None
+    if collection_path.is_dir():
+        return any(collection_path.name in IMPLIED.get(each, ()) for each in deselected) or None
+    if collection_path.suffix != ".py":
+        return None
+    statement = re.search(r"^pytestmark = (?:\[[^]]*\]|.*)", collection_path.read_text(encoding="utf-8"), re.MULTILINE)
+    markers = re.findall(r"pytest\.mark\.(\w+)", statement[0]) if statement else []
+    return not deselected.isdisjoint(markers) or None
 
 
 def _add_markers(item: pytest.Item) -> None:

@@ -4,6 +4,7 @@
 """
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,12 @@ Results = dict[str, dict[str, Any]]
 
 def compiled_for_all(dataset: str, spec: dict[str, Any], results: Results | None = None) -> dict[str, Compiled]:
     """Return the statement of a spec, which may read the results of other specs, for each engine."""
-    known = datasets(dataset, results=results)
+    return _compiled(dataset, json.dumps(spec), json.dumps(results))
+
+
+@cache
+def _compiled(dataset: str, spec: str, results: str) -> dict[str, Compiled]:
+    known = datasets(dataset, results=json.loads(results))
     return {dialect: compile_spec(read_spec(spec), known, dialect) for dialect in DIALECTS}
 
 

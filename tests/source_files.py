@@ -11,7 +11,12 @@ _ROOT = Path(__file__).parents[1]
 def trees(*folders: str) -> dict[str, ast.Module]:
     """Return the syntax trees of all modules in `folders`, by path from the root of the project."""
     files = sorted(path for folder in folders for path in (_ROOT / folder).rglob("*.py"))
-    return {path.relative_to(_ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    return {path.relative_to(_ROOT).as_posix(): _tree(path) for path in files}
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache

@@ -7,38 +7,11 @@ from functools import cache
 
 from agent.grounding.vocabulary import all_vocabularies
 
-_MONTHS = [
-    "|".join(months) for months in zip(*(words.months for words in all_vocabularies() if words.months), strict=True)
-]
-_NAME = "|".join(rf"(?:{month})(?![^\W\d_])" for month in _MONTHS)
-_MONTH_NAME = re.compile(rf"(?<![^\W\d_])(?:{_NAME})")
 _DAY = r"(?P<day>\d{1,2})"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 _CLOCK = r"(?:[T ]+(?P<clock>\d{1,2}:\d\d)(?::\d\d)?)?"
-_PATTERNS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        *(form.format(year=_YEAR) for words in all_vocabularies() for form in words.dates),
-        rf"(?<!\d){_YEAR}[- ]?(?:Q|кв\.?\s?)(?P<quarter>[1-4])(?!\d)",
-        rf"(?<![\w])Q(?P<quarter>[1-4])(?:[\s,’'-]+(?:of\s+)?{_YEAR})?(?!\d)",
-        rf"(?<!\d)(?P<quarter>[1-4])(?:-?[йемго]+)?\s+кв(?:артал\w*|\.)(?:\s+{_YEAR})?",
-        rf"(?<!\d)(?:{_YEAR}\s?年)?第?(?P<quarter>[1-4一二三四])季度",
-        rf"(?<!\d){_YEAR}[-/](?P<month>\d{{1,2}})(?:[-/]{_DAY})?(?!\d){_CLOCK}",
-        rf"(?<!\d){_YEAR}\.(?P<month>\d{{1,2}})\.{_DAY}(?!\d)",
-        rf"(?<!\d){_DAY}[./](?P<month>\d{{1,2}})[./]{_YEAR}{_CLOCK}",
-        rf"(?<!\d){_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_NAME})(?:,?\s+{_YEAR})?",
-        rf"(?<![^\W\d_])(?P<name>{_NAME})\s+{_DAY}(?:st|nd|rd|th)?(?![\d.,]\d|\d|\s?%|,\d)(?:,?\s+{_YEAR})?(?!\s+(?:[^\W\d_]+\s+)?(?:19|20)\d\d)",
-        rf"(?<![^\W\d_])(?P<name>{_NAME})(?:\s+of)?,?\s+{_YEAR}",
-        rf"(?<!\d)(?:{_YEAR}\s?年)?\s?(?P<month>\d{{1,2}})\s?月(?:\s?{_DAY}\s?[日号])?",
-        rf"(?<!\d){_YEAR}\s?(?:年|год|г\.)",
-        r"(?<![\d:])(?P<clock>\d{1,2}:\d\d)(?::\d\d)?(?![\d:])",
-        rf"(?<![^\W\d_])(?P<name>{_NAME})",
-    )
-)
 _BARE_YEAR = re.compile(r"(?<![\w.,$€£¥₽-])(?:19|20)\d\d(?![\d%]|[.,]\d|[ \u00a0]\d{3}\b)")
 _LAST_YEAR = 9999
-_HINT = re.compile(rf"(?:19|20)\d\d|\d:\d\d|Q[1-4]|H[12]|季|月|半年|[Qq]uarter|half|(?i:кв\.?|полуго|половин)|{_NAME}")
-"""Every date contains a match. This test is fast, and most cells contain no date."""
 
 _PARTS_OF_NAMES = {
     "year": re.compile(r"(?<![a-zа-я])(year|yr|fy|год|года)(?![a-zа-я])|年份|年度|^年$"),
@@ -90,7 +63,7 @@ class Period:
 def periods_of(text: str) -> list[Period]:
     """Return the dates and periods in `text` in order, without bare years; they do not overlap."""
     periods: list[Period] = []
-    for pattern in _PATTERNS if _HINT.search(text) else ():
+    for pattern in _patterns() if _hint().search(text) else ():
         for match in pattern.finditer(text):
             period = _period(match)
             is_separate = all(match.end() <= earlier.start or match.start() >= earlier.end for earlier in periods)
@@ -132,7 +105,7 @@ def periods_of_row(row: Mapping[str, object]) -> Iterator[Period]:
 @cache
 def month_named(text: str) -> int | None:
     """Return the month that `text` names in words, 1 to 12; None if it names no month."""
-    match = _MONTH_NAME.search(text.strip())
+    match = _month_name().search(text.strip())
     return _month_of(match.group()) if match else None
 
 
@@ -152,6 +125,54 @@ def _period(match: re.Match[str]) -> Period:
     return Period(**numbers, clock=clock and clock.zfill(5), start=match.start(), end=match.end())
 
 
+@cache
+def _months() -> list[str]:
+    """Return the pattern of the names of each month in all languages."""
+    names = (words.months for words in all_vocabularies() if words.months)
+    return ["|".join(months) for months in zip(*names, strict=True)]
+
+
+@cache
+def _names() -> str:
+    return "|".join(rf"(?:{month})(?![^\W\d_])" for month in _months())
+
+
+@cache
+def _month_name() -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W\d_])(?:{_names()})")
+
+
+@cache
+def _hint() -> re.Pattern[str]:
+    """Return a pattern that every date contains. It is fast, and most cells contain no date."""
+    return re.compile(
+        rf"(?:19|20)\d\d|\d:\d\d|Q[1-4]|H[12]|季|月|半年|[Qq]uarter|half|(?i:кв\.?|полуго|половин)|{_names()}"
+    )
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    name = _names()
+    patterns = (
+        *(form.format(year=_YEAR) for words in all_vocabularies() for form in words.dates),
+        rf"(?<!\d){_YEAR}[- ]?(?:Q|кв\.?\s?)(?P<quarter>[1-4])(?!\d)",
+        rf"(?<![\w])Q(?P<quarter>[1-4])(?:[\s,’'-]+(?:of\s+)?{_YEAR})?(?!\d)",
+        rf"(?<!\d)(?P<quarter>[1-4])(?:-?[йемго]+)?\s+кв(?:артал\w*|\.)(?:\s+{_YEAR})?",
+        rf"(?<!\d)(?:{_YEAR}\s?年)?第?(?P<quarter>[1-4一二三四])季度",
+        rf"(?<!\d){_YEAR}[-/](?P<month>\d{{1,2}})(?:[-/]{_DAY})?(?!\d){_CLOCK}",
+        rf"(?<!\d){_YEAR}\.(?P<month>\d{{1,2}})\.{_DAY}(?!\d)",
+        rf"(?<!\d){_DAY}[./](?P<month>\d{{1,2}})[./]{_YEAR}{_CLOCK}",
+        rf"(?<!\d){_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{name})(?:,?\s+{_YEAR})?",
+        rf"(?<![^\W\d_])(?P<name>{name})\s+{_DAY}(?:st|nd|rd|th)?(?![\d.,]\d|\d|\s?%|,\d)(?:,?\s+{_YEAR})?(?!\s+(?:[^\W\d_]+\s+)?(?:19|20)\d\d)",
+        rf"(?<![^\W\d_])(?P<name>{name})(?:\s+of)?,?\s+{_YEAR}",
+        rf"(?<!\d)(?:{_YEAR}\s?年)?\s?(?P<month>\d{{1,2}})\s?月(?:\s?{_DAY}\s?[日号])?",
+        rf"(?<!\d){_YEAR}\s?(?:年|год|г\.)",
+        r"(?<![\d:])(?P<clock>\d{1,2}:\d\d)(?::\d\d)?(?![\d:])",
+        rf"(?<![^\W\d_])(?P<name>{name})",
+    )
+    return tuple(map(re.compile, patterns))
+
+
 def _number_of(word: str) -> int:
     """Return the number of an ordinal or a Chinese numeral in a date."""
     lower = word.lower()
@@ -162,4 +183,4 @@ def _number_of(word: str) -> int:
 
 
 def _month_of(name: str) -> int:
-    return next(number for number, pattern in enumerate(_MONTHS, 1) if re.fullmatch(pattern, name))
+    return next(number for number, pattern in enumerate(_months(), 1) if re.fullmatch(pattern, name))

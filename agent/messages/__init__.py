@@ -7,7 +7,7 @@ its script to `language_of`.
 
 import re
 from importlib import import_module
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, get_args
 
 Language = Literal["en", "ru", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
@@ -25,13 +25,6 @@ _QUOTED_FACTS = {"reason", "problems", "findings", "unknown", "rights", "error"}
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _LATIN = re.compile(r"[A-Za-z]")
-
-
-@runtime_checkable
-class _Rendered(Protocol):
-    """A fact that has a text in each language."""
-
-    def in_language(self, language: Language) -> str: ...
 
 
 class Message(str):
@@ -95,7 +88,7 @@ def render(code: str, language: Language, /, **facts: Any) -> str:
 
 def fact_text(name: str, fact: Any, language: Language) -> Any:
     """Return the value that a text in `language` shows for the fact `name`; see `render`."""
-    if isinstance(fact, _Rendered):
+    if hasattr(fact, "in_language"):
         return fact.in_language(language)
     if isinstance(fact, tuple | list):
         return "; ".join(str(fact_text(name, part, language)) for part in fact)

@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,11 @@ REASONS = [code for code in TEXTS["en"] if code not in BY_CODE]
 """Codes of all texts that are not those of an error: any of them may be a reason."""
 
 
+@cache
+def every_reason() -> tuple[Message, ...]:
+    return tuple(Message(code, **facts_of(code, reason="it broke", error="it broke")) for code in REASONS)
+
+
 @pytest.mark.parametrize("language", ["ru", "zh"])
 def test_every_reason_has_no_english_words(language: Language) -> None:
     english = {}
@@ -71,9 +77,10 @@ def test_every_reason_has_no_english_words(language: Language) -> None:
 @pytest.mark.parametrize("language", ["ru", "zh"])
 @pytest.mark.parametrize("error", list(BY_CODE.values()), ids=lambda error: error.code)
 def test_every_error_with_every_reason_has_no_english_words(error: type[DatasphinxError], language: Language) -> None:
-    reasons = tuple(Message(code, **facts_of(code, reason="it broke", error="it broke")) for code in REASONS)
     has_number = re.search(r"\{limit:", TEXTS["en"][error.code])
-    facts = facts_of(error.code, **{name: reasons for name in TEXT_FACTS if not (has_number and name == "limit")})
+    facts = facts_of(
+        error.code, **{name: every_reason() for name in TEXT_FACTS if not (has_number and name == "limit")}
+    )
 
     assert english_words(render(error.code, language, **facts)) == []
 

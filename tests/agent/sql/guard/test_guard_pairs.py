@@ -39,6 +39,7 @@ SCRATCH = {
     "mysql": ("DROP DATABASE IF EXISTS guard_pairs", "CREATE DATABASE guard_pairs", "USE guard_pairs"),
 }
 SERVERS = {"postgres", "mysql"}
+MARKED = {*SERVERS, "clickhouse"}
 
 
 def shown(case: tuple[str, Pair]) -> str:
@@ -190,7 +191,7 @@ SOURCES: dict[str, Callable[[], list[function_lists.Function]]] = {
 
 
 @pytest.mark.parametrize(
-    "dialect", [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in SERVERS else []) for name in SOURCES]
+    "dialect", [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in MARKED else []) for name in SOURCES]
 )
 def test_the_list_has_no_function_that_its_engine_calls_impure(dialect: str) -> None:
     """The list may also contain functions of other versions, which `SYNTAX` names."""
