@@ -171,12 +171,14 @@ def test_the_kind_of_chart_that_is_named(talking: Talking, question: str, kind: 
     assert talk.ask(question)["charts"][0]["type"] == kind
 
 
-def test_a_pie_of_two_figures_is_the_usual_chart(talking: Talking) -> None:
+def test_a_pie_of_one_of_two_figures_names_the_one_that_it_shows(talking: Talking) -> None:
     two = {"sql": "SELECT status, COUNT(*) AS orders, MIN(order_id) AS first FROM orders GROUP BY status"}
     talk = talking([two])
     talk.ask(STATUSES)
 
-    assert talk.ask("as a pie chart")["charts"][0]["type"] == "bar"
+    (chart,) = talk.ask("as a pie chart")["charts"]
+    assert chart["type"] == "pie"
+    assert chart["option"]["title"]["subtext"] == "Of 2 measures, 1 are drawn: Orders."
 
 
 @pytest.mark.parametrize("written", ["x" * 50_000, "???"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from agent.server.app import create_app
 from agent.services import Services
@@ -27,6 +27,8 @@ BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
 SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "source", "sources"}
 """What a test may set of the server."""
 PICTURES = ROOT / "build/screenshots"
+TIMEOUT_MS = 60_000
+"""How long an action or an expectation may take on a loaded machine."""
 
 
 @pytest.fixture(scope="package")
@@ -37,6 +39,7 @@ def chromium() -> Iterator[Browser]:
         reason = "no Chromium on this machine (apt-get install chromium)"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     with sync_playwright() as playwright:
+        expect.set_options(timeout=TIMEOUT_MS)
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield browser
         browser.close()
@@ -84,7 +87,7 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
             opened = chromium.new_context(locale=context.pop("locale", "en-US"), reduced_motion="reduce", **context)
             stack.callback(opened.close)
             page = opened.new_page()
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(TIMEOUT_MS)
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
             if not events:

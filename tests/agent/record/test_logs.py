@@ -63,7 +63,7 @@ def test_a_traceback_is_one_line_with_the_trace_id(cache_dir: Path, monkeypatch:
     settings = load_settings(cache_dir=cache_dir, log_json=True, enable_sql_validation=True)
     configure_logs(settings, stream)
 
-    def broken(result: Any, question: str) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError(f"while drawing with {KEY} on postgresql://u:{PASSWORD}@h/db")
 
     monkeypatch.setattr("agent.answers.outputs.chart_of", broken)

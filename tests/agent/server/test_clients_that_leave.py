@@ -56,8 +56,8 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Semaphore, li
             begun.release()
         return run(sql, *given)
 
-    def end(sql: str, *given: Any) -> None:
-        record(sql, *given)
+    def end(sql: str, *given: Any, **named: Any) -> None:
+        record(sql, *given, **named)
         if "RECURSIVE" in sql:
             outcomes.append(given[-1])
 

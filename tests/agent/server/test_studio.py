@@ -208,7 +208,7 @@ def test_the_analyst_answers_from_a_stored_file(
     file_id = Services(load_settings(data_dir=cache_dir, cache_dir=cache_dir)).registry.add_file(path)
     model.answers.append({"tool": "finish", "arguments": '{"cannot_answer": "no"}'})
     output = studio.runs.wait(None, "analyst", input={"question": "Why?", "files": [file_id]})
-    assert output["error"]["code"] == "off_topic"
+    assert output["error"]["code"] == "cannot_answer"
     assert [step.get("tool") for step in output["audit"]["steps"]][1::2] == ["create_dataset", "get_schema", None]
 
 
