@@ -92,11 +92,20 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder of this test session, with the sample shop built."""
-    from agent.sample.shop import shop_path
+    """A cache folder of this test session, with the sample shop built and its catalog sampled.
+
+    Under load the time limit of the sampling is reached, and the prompts of the first questions differ from later ones.
+    """
+    from pydantic import SecretStr
+
+    from agent.sample.shop import shop_url
+    from agent.settings import SourceSettings
+    from agent.sources.source import open_source
+    from agent.types import Limits
 
     folder = tmp_path_factory.mktemp("cache")
-    shop_path(folder)
+    settings = SourceSettings(url=SecretStr(shop_url(folder)))
+    open_source(settings, Limits(60, 1), cache_dir=folder, profile_budget_s=600).release()
     return folder
 
 

@@ -91,7 +91,7 @@ def check_plot_spec(spec: PlotSpec, result: Result) -> None:
     """
     problems = _problems(spec, result)
     if problems:
-        corrected = _corrected(spec, problems, result)
+        corrected = _corrected(spec, result)
         raise PlotSpecInvalid(tuple(replace(problem, corrected=corrected) for problem in problems))
 
 
@@ -104,27 +104,38 @@ def _problems(spec: PlotSpec, result: Result) -> list[SpecProblem]:
     return problems
 
 
-def _corrected(spec: PlotSpec, problems: list[SpecProblem], result: Result) -> str:
-    """Return a valid spec as JSON: `spec` with similar names, or without wrong options; empty if neither fits."""
-    fields = spec.model_dump(exclude_defaults=True)
-    wrong = {problem.path.partition(".")[0] for problem in problems}
-    named = dict(fields)
+def _corrected(spec: PlotSpec, result: Result) -> str:
+    """Return a valid spec as JSON: `spec` with similar names and without wrong options, or a bar chart; else empty."""
+    numeric = [name for name in result["columns"] if type_of_column(result, name) in NUMERIC]
+    x = next((name for name in result["columns"] if name not in numeric), numeric[0] if numeric else "")
+    y = tuple(name for name in numeric if name != x)[:1]
+    bar = spec.model_copy(update={"chart_type": "bar"})
+    for candidate in (spec, bar, PlotSpec(chart_type="bar", title=spec.title, x=x).model_copy(update={"y": y})):
+        for _ in PlotSpec.model_fields:
+            problems = _problems(candidate, result)
+            if not problems:
+                return json.dumps(candidate.model_dump(exclude_defaults=True), ensure_ascii=False)
+            candidate = _repaired(candidate, problems)
+    return ""
+
+
+def _repaired(spec: PlotSpec, problems: list[SpecProblem]) -> PlotSpec:
+    """Return `spec` with the nearest name for each wrong one; a wrong option or further measure is left out."""
+    fields: dict[str, Any] = {}
+    measures = dict(enumerate(spec.y))
     for problem in problems:
         name, _, at = problem.path.partition(".")
-        if problem.nearest and name == "y":
-            named["y"] = [
-                problem.nearest[0] if str(index) == (at or "0") else each for index, each in enumerate(spec.y)
-            ]
+        if name == "y" and problem.nearest:
+            measures[int(at or 0)] = problem.nearest[0]
+        elif name == "y":
+            is_needed = spec.chart_type != "histogram"
+            for index in [int(at)] if at else list(measures)[is_needed:]:
+                measures.pop(index, None)
         elif problem.nearest:
-            named[name] = problem.nearest[0]
-    candidates = [named, {name: value for name, value in fields.items() if name not in wrong - {"x", "y"}}]
-    if len(spec.y) > 1:
-        candidates += [{**each, "y": spec.y[:1]} for each in (*candidates, fields)]
-    for candidate in candidates:
-        corrected = PlotSpec.model_validate(candidate)
-        if not _problems(corrected, result):
-            return json.dumps(corrected.model_dump(exclude_defaults=True), ensure_ascii=False)
-    return ""
+            fields[name] = problem.nearest[0]
+        elif name in {"series", "stacked", "horizontal"}:
+            fields[name] = PlotSpec.model_fields[name].default
+    return spec.model_copy(update={**fields, "y": tuple(measures.values())})
 
 
 def _encodings(spec: PlotSpec) -> list[tuple[str, str]]:
@@ -194,17 +205,20 @@ def _check_duplicates(spec: PlotSpec, result: Result) -> Iterator[SpecProblem]:
     others = [
         name
         for name in result["columns"]
-        if name not in {*by, *spec.y}
+        if spec.series is None
+        and spec.chart_type not in _NO_SERIES
+        and name not in {*by, *spec.y}
         and type_of_column(result, name) not in NUMERIC
         and result["columns"].count(name) == 1
         and not _first_duplicate([*by, name], result)
     ]
     if spec.chart_type == "bar" and spec.series is None and not others:
         return
-    names = " and ".join(map(repr, by))
-    reason = f"several rows have the same {names}, such as {', '.join(duplicate)}"
-    advice = "set series, or aggregate them first" if others and spec.series is None else "aggregate them first"
-    yield SpecProblem("x", f"{reason}: {advice}", tuple(others) if spec.series is None else ())
+    reason = f"several rows have the same {' and '.join(map(repr, by))}, such as {', '.join(duplicate)}"
+    if others:
+        yield SpecProblem("series", f"{reason}: set series, or aggregate them first", tuple(others))
+    else:
+        yield SpecProblem("x", f"{reason}: aggregate them first")
 
 
 def _first_duplicate(names: list[str], result: Result) -> tuple[str, ...] | None:

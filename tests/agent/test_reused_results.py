@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from agent.record.store import open_store
 from agent.replay import replay
 from tests.agent.walk import COUNT, HOW_MANY
@@ -12,6 +14,11 @@ from tests.conftest import ScriptedAgent
 Scripted = Callable[..., ScriptedAgent]
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 CUSTOMERS = "SELECT customer_id FROM customers"
+
+
+@pytest.fixture
+def stored_record() -> bool:
+    return True
 
 
 def executed(output: dict[str, Any]) -> dict[str, int]:

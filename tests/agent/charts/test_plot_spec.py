@@ -181,7 +181,7 @@ def test_rows_that_another_column_tells_apart_need_it_as_series(chart_type: str)
     (problem,) = problems(**spec(chart_type, "city", "revenue"))
 
     assert problem == (
-        "x", "several rows have the same 'city', such as Oslo: set series, or aggregate them first", ("month",)
+        "series", "several rows have the same 'city', such as Oslo: set series, or aggregate them first", ("month",)
     )  # fmt: skip
 
 

@@ -49,11 +49,22 @@ def test_a_variant_is_read_as_the_published_form(given: Any, wanted: dict[str, A
         {"chart_type": "pie", "x": "city", "y": ["total", "share"]},
         {**LINE, "chart_type": "heatmap"},
         {**LINE, "y": ["total", "share"], "series": "city"},
+        {**LINE, "x": "zzz", "y": "qqq"},
+        {"chart_type": "histogram", "x": "total", "y": "share"},
+        {"chart_type": "histogram", "x": "city"},
     ],
 )
 def test_the_corrected_form_is_accepted(spec: dict[str, Any]) -> None:
     with pytest.raises(PlotSpecInvalid) as caught:
         read_plot_spec(spec, RESULT)
 
+    assert caught.value.problems
     for problem in caught.value.problems:
         check_plot_spec(PlotSpec.model_validate_json(problem.corrected), RESULT)
+
+
+def test_the_corrected_form_keeps_the_chart_type_and_shows_every_row() -> None:
+    with pytest.raises(PlotSpecInvalid) as caught:
+        read_plot_spec({**LINE, "y": "totl", "title": "Sales"}, RESULT)
+
+    assert json.loads(caught.value.problems[0].corrected) == {**LINE, "title": "Sales", "series": "city"}

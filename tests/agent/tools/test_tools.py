@@ -350,7 +350,7 @@ def test_a_result_without_a_row_has_a_gap(bench: Bench, returns: str) -> None:
     assert drawn
 
     assert [(series["name"], series["data"]) for series in drawn.option["series"]] == [
-        ("returns", [10, 20]), ("problems", [2, None])
+        ("Returns", [10, 20]), ("Problems", [2, None])
     ]  # fmt: skip
 
 
