@@ -216,3 +216,13 @@ def test_true_sentences_are_accepted(result: Result | list[Result], question: st
 )
 def test_evidence_supports_nothing_else(result: Result, text: str) -> None:
     assert objections(text, result, "What is in the file?")
+
+
+def test_a_number_of_the_question_with_its_noun_needs_no_row() -> None:
+    rows: Result = {"columns": ["product"], "types": ["string"], "rows": [["Tea"], ["Rum"]], "truncated": False}
+    question = "Which products were sold in none of the three regions?"
+
+    assert not unsupported_claims("Tea and Rum were sold in none of the 3 regions.", rows, question)
+    assert not unsupported_claims("三个地区都没有卖出过的商品有 Tea 和 Rum。", rows, "哪些商品在三个地区都没有卖出过?")
+    assert unsupported_claims("Tea and Rum were sold in none of the five regions.", rows, question)
+    assert unsupported_claims("Three products were sold in no region.", rows, question)
