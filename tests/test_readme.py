@@ -36,7 +36,7 @@ def test_the_python_program_answers(cache_dir: Path) -> None:
             "DATASPHINX_CACHE_DIR": str(cache_dir),
         }
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=130, check=False
         )
     assert done.stdout.strip() == f"1184 {COUNT['sql']} 1", done.stderr
 
@@ -68,7 +68,7 @@ def test_the_question_of_a_spreadsheet_gives_what_is_shown(cache_dir: Path, tmp_
         }
         command = [str(Path(sys.executable).with_name("datasphinx")), *shlex.split(SPREADSHEET)[1:]]
         done = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=130,
             check=False,
         )  # fmt: skip
     assert (tmp_path / "returns.png").exists(), done.stdout
