@@ -191,7 +191,7 @@ TEXTS = {
     "data_codes": "保留为文本：有些值像是编号：{examples}",
     "data_percent": "{count} 个百分数已读作小数：12.5 % 为 0.125",
     "data_currency": "{count} 个数字去掉了货币 {codes}",
-    "data_marks": "数字按小数点“{decimal}”读取，不含千位分隔符，例如 {example}",
+    "data_marks": "数字按小数点“{decimal}”读取，已去掉千位分隔符，例如 {example}",
     "data_marks_ambiguous": "没有单元格能区分千位与小数；{example} 按小数点“{decimal}”读取",
     "data_date_style": "日期写作 {style}",
     "data_date_ambiguous": "没有单元格能区分日与月；日期按 {style} 读取，例如 {example}",
