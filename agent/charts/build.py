@@ -1,7 +1,7 @@
 """Build the figure of a chart: the cells of a result that a PlotSpec selects, reduced to a readable number."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,46 +52,6 @@ def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: 
     series_name = axis_title(spec.series, language) if spec.series is not None else ""
     texts = (*map(clean, notes), *own.texts(result))
     return Figure(spec, clean(spec.title), x_name, y_name, data, texts, series_name)
-
-
-def join_results(results: Mapping[str, Result], spec: PlotSpec) -> tuple[Result, PlotSpec]:
-    """Return the rows of several results as one result, and `spec` with the names of the results as its series.
-
-    Each result needs the columns of `spec`; a series within the results becomes part of the name. The joined result is
-    truncated if one of them is.
-
-    Raises:
-        PlotSpecInvalid: a result does not fit the spec, or the chart has no series or several measures.
-    """
-    for result in results.values():
-        check_plot_spec(spec, result)
-    parts = [spec.x, *spec.y, *([spec.series] if spec.series is not None else [])]
-    name = "series"
-    while name in parts:
-        name += "_"
-    rows = []
-    for title, result in results.items():
-        cells = zip(*(column(result, part) for part in parts), strict=True)
-        for x, *others in cells:
-            inner = [label(others.pop())] if spec.series is not None else []
-            rows.append([x, *others, ", ".join([title, *inner])])
-    first = next(iter(results.values()))
-    joined = Result(
-        columns=[spec.x, *spec.y, name],
-        types=[*(_common_type(list(results.values()), part, first) for part in (spec.x, *spec.y)), "string"],
-        rows=rows,
-        truncated=any(result["truncated"] for result in results.values()),
-    )
-    several = spec.model_copy(update={"series": name})
-    check_plot_spec(several, joined)
-    return joined, several
-
-
-def _common_type(results: Sequence[Result], name: str, first: Result) -> str:
-    types = {type_of_column(result, name) for result in results} - {"null"}
-    if len(types) == 1:
-        return types.pop()
-    return "float" if types and types <= NUMERIC else "string" if types else type_of_column(first, name)
 
 
 class Notes:

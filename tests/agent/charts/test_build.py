@@ -2,10 +2,9 @@ from typing import Any
 
 import pytest
 
-from agent.charts.build import extremes, join_results, largest, sampled
+from agent.charts.build import extremes, largest, sampled
 from agent.charts.echarts import Chart, draw
 from agent.charts.plot_spec import read_plot_spec
-from agent.errors import PlotSpecInvalid
 from agent.types import Result
 from tests.agent.charts.results import result, spec
 
@@ -194,21 +193,6 @@ def test_histogram_counts_every_number_once() -> None:
         assert len(made.option["xAxis"]["data"]) == len(made.option["series"][0]["data"]) <= 42
         assert (made.notes == ()) is (len(known) == len(values))
         assert (made.option["xAxis"]["name"], made.option["yAxis"]["name"]) == ("Price", "Number of rows")
-
-
-def test_several_results_are_named_series() -> None:
-    this = result({"month": "string", "n": "integer"}, ("2024-01", 1), ("2024-02", 2))
-    last = result({"n": "float", "month": "string"}, (0.5, "2024-01"), (1.5, "2024-03"))
-    wanted = read_plot_spec(spec("line", "month", "n"), this)
-    joined, several = join_results({"This year": this, "Last year": last}, wanted)
-    option = draw(joined, several).option
-
-    assert option["xAxis"]["data"] == ["2024-01", "2024-02", "2024-03"]
-    assert [(each["name"], each["data"]) for each in option["series"]] == [
-        ("This year", [1, 2, None]), ("Last year", [0.5, None, 1.5]),
-    ]  # fmt: skip
-    with pytest.raises(PlotSpecInvalid):
-        join_results({"a": this, "b": result({"x": "string"}, ("a",))}, wanted)
 
 
 def test_small_parts_of_a_pie_are_added_up() -> None:
