@@ -1,4 +1,4 @@
-"""Tool: compute statistics of the columns of a dataset; the answer describes them in words without the model."""
+"""Compute statistics of the columns of a dataset, which the answer describes in words; the model is not offered it."""
 
 from pydantic import Field
 
@@ -38,8 +38,7 @@ def describe_data(arguments: DescribeData, bench: Workbench, cancellation: Cance
 
 TOOL = Tool(
     "describe_data",
-    "Describe a whole dataset: rows, range, gaps, outliers and frequent values of each column. The answer puts the "
-    "result into words; finish with its result_id and an empty answer.",
+    "Describe a whole dataset: rows, range, gaps, outliers and frequent values of each column.",
     DescribeData,
     describe_data,
 )

@@ -35,8 +35,9 @@ from agent.tools.arguments import parse_arguments, read_arguments
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
 TOOLS: tuple[Tool, ...] = tuple(
-    module.TOOL for module in (create_dataset, get_schema, describe_data, sample_rows, run_query, plot, resolve_fields)
+    module.TOOL for module in (create_dataset, get_schema, sample_rows, run_query, plot, resolve_fields)
 )
+"""The tools that the model is offered. Beside them, the analysis calls `describe_data` itself."""
 
 _REPORTED_TO_MODEL = (
     Retryable, ArchiveSuspicious, DatasetUnknown, FileEmpty, FileEncrypted, FileTooLarge, FileUnknown, FileUnreadable,
@@ -72,15 +73,16 @@ class Toolbox:
     ) -> None:
         """A call equal to one of `past_calls` is rejected."""
         self._bench, self._timeout_s, self._past_calls = bench, timeout_s, past_calls
-        self._tools = {tool.name: tool for tool in tools}
+        self._offered = tools
+        self._tools = {tool.name: tool for tool in (*tools, describe_data.TOOL)}
 
     def schemas(self) -> list[dict[str, Any]]:
-        """Return all tools in the format of OpenAI's function calling; ids are restricted to those of the question."""
+        """Return the offered tools in the format of OpenAI's function calling, with the ids of the question."""
         return [
             function_schema(
                 tool.name, tool.description, self._with_ids(tool.arguments.model_json_schema(by_alias=True))
             )
-            for tool in self._tools.values()
+            for tool in self._offered
         ]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> CallResult:
@@ -108,8 +110,9 @@ class Toolbox:
 
     def _unknown_tool(self, name: str, arguments: str | Mapping[str, Any]) -> ToolCallInvalid:
         """Return the error of a call of no tool; it has the correction if one tool of a similar name fits."""
-        names = spelling.nearest(name, self._tools, _MIN_SIMILARITY)
-        problem = SpecProblem("tool", "there is no such tool", names or tuple(self._tools))
+        offered = tuple(tool.name for tool in self._offered)
+        names = spelling.nearest(name, offered, _MIN_SIMILARITY)
+        problem = SpecProblem("tool", "there is no such tool", names or offered)
         for near in names:
             tool = self._tools[near]
             try:

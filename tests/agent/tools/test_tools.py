@@ -18,7 +18,7 @@ from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 from agent.tools.toolbox import TOOLS, Toolbox
 from tests.agent.tools.conftest import Bench
 
-NAMES = ["create_dataset", "get_schema", "describe_data", "sample_rows", "run_query", "plot", "resolve_fields"]
+NAMES = ["create_dataset", "get_schema", "sample_rows", "run_query", "plot", "resolve_fields"]
 BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
 
 
