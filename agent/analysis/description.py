@@ -19,13 +19,12 @@ def description_step(state: AnalystState, bench: Workbench) -> dict[str, Any] | 
     if state.get("output_type") in ("number", "plot"):
         return None
     ids = bench.dataset_ids
-    labels = dict(
-        zip(
-            ids if bench.asks_database else map(_stem, (bench.registry.dataset(name).name for name in ids)),
-            ids,
-            strict=True,
-        )
-    )
+    if bench.asks_database:
+        labels = dict(zip(ids, ids, strict=True))
+    else:
+        # Questions name files without the extension.
+        files = (bench.registry.dataset(dataset_id).name for dataset_id in ids)
+        labels = {name.rpartition(".")[0] or name: dataset_id for name, dataset_id in zip(files, ids, strict=True)}
     named = names_described(state["question"], labels)
     if named is None:
         return None
@@ -36,7 +35,3 @@ def description_step(state: AnalystState, bench: Workbench) -> dict[str, Any] | 
             arguments = json.dumps({"dataset_id": dataset_id}, ensure_ascii=False)
             return {"call": ToolCall(tool="describe_data", arguments=arguments, is_given=False)}
     return {"conclusion": Conclusion(answer="", result_ids=list(state["results"]))} if state["results"] else None
-
-
-def _stem(name: str) -> str:
-    return name.rpartition(".")[0] or name

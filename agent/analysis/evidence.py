@@ -9,7 +9,7 @@ from agent.grounding.evidence import Evidence
 from agent.grounding.facts import question_figures
 from agent.grounding.numbers import Figure, figures_of
 from agent.messages import language_of
-from agent.state import AnalystState, Observation
+from agent.state import AnalystState
 
 _VALUE_KEYS = {"value", "values", "limit", "p"}
 """Fields of a query spec whose values a text may repeat."""
@@ -60,8 +60,8 @@ def _values(query: Any, key: str = "") -> Iterator[Any]:
 
 
 def _sizes(state: AnalystState) -> dict[str, frozenset[int]]:
-    contents = [_described(observation) for observation in state["observations"]]
-    described = [content for content in contents if content]
+    schemas = [each for each in state["observations"] if each["tool"] == "get_schema" and not each["failed"]]
+    described = [schema["content"] for schema in schemas if schema["content"]]
     sheets = [
         len({content["loaded"].get("sheet"), *content["loaded"].get("other_sheets", ())})
         for content in described
@@ -73,8 +73,3 @@ def _sizes(state: AnalystState) -> dict[str, frozenset[int]]:
         "sheets": frozenset(sheets),
         "files": frozenset({len(state["file_ids"]) or len(state["dataset_ids"])}),
     }
-
-
-def _described(observation: Observation) -> dict[str, Any] | None:
-    is_schema = observation["tool"] == "get_schema" and not observation["failed"]
-    return observation["content"] if is_schema else None

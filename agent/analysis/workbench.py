@@ -100,15 +100,11 @@ def _observation(call: CallResult, content: dict[str, Any]) -> Observation:
 def _record(call: CallResult, content: dict[str, Any], language: Language) -> None:
     step = current_step.get()
     if step:
+        error = call.error
         step.tool = ToolRun(
             tool=call.tool,
             arguments=dict(call.arguments),
             rows=call.outcome.rows if call.outcome else 0,
             result_id=content.get("result_id"),
-            error=_error_text(call.error, language) if call.error else None,
+            error=(str(error) if language == "en" else error.message(language)) if error else None,
         )
-
-
-def _error_text(error: DatasphinxError, language: Language) -> str:
-    """Return the text of an error for the user's list of steps."""
-    return str(error) if language == "en" else error.message(language)

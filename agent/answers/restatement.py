@@ -103,7 +103,10 @@ def _english(
     # The verb names the measure of the ranking in other words.
     if not rest or unknown - words(rest.split()[0]):
         return None
-    return _predicated(rest, value)
+    verb, _, tail = rest.partition(" ")
+    if not tail or _INVERTED.search(f"{rest} ") or _SECOND_QUESTION.search(rest) or rest.split()[-1] in _PREPOSITIONS:
+        return None
+    return f"{value} {_SINGULAR_VERBS.get(verb, verb)} {tail}"
 
 
 def _counted(rest: str, value: str) -> str | None:
@@ -127,13 +130,6 @@ def _after_noun(rest: str, nouns: Collection[str]) -> str | None:
         return None
     addition = _ADDITION.match(rest, ends[-1])
     return rest[addition.end() if addition else ends[-1] :].strip()
-
-
-def _predicated(rest: str, value: str) -> str | None:
-    verb, _, tail = rest.partition(" ")
-    if not tail or _INVERTED.search(f"{rest} ") or _SECOND_QUESTION.search(rest) or rest.split()[-1] in _PREPOSITIONS:
-        return None
-    return f"{value} {_SINGULAR_VERBS.get(verb, verb)} {tail}"
 
 
 def _russian(text: str, value: str, is_number: bool, conditions: int) -> str | None:

@@ -299,11 +299,6 @@ def _format_value(value: float, unit: str) -> str:
     return f"{value:,.10g}{unit}"
 
 
-def _plain_value(value: float) -> str:
-    """Return a number along x; four digits, which may be a year, are not grouped."""
-    return f"{value:.10g}" if abs(value) < 10_000 else _format_value(value, "")
-
-
 def _formatter(figure: Figure) -> FuncFormatter:
     return FuncFormatter(lambda value, _: _format_value(value, figure.unit))
 
@@ -317,7 +312,10 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))  # type: ignore[no-untyped-call]
     else:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain_value(value)))
+        # Four digits, which may be a year, are not grouped.
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{value:.10g}" if abs(value) < 10_000 else _format_value(value, ""))
+        )
     getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
     names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
     axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})
@@ -341,7 +339,8 @@ def _tick(axes: Axes, along: str, names: Sequence[str], lettering: Lettering) ->
     flat = [lettering.fitted(name, _NAME_COLUMNS) for name in names]
     widest = max(map(_columns, flat), default=1)
     upright = len(names) * (widest + 2) <= _AXIS_COLUMNS
-    if not upright and widest <= _PERIOD_COLUMNS and _are_ordered(names):
+    are_ordered = all(name[:1].isdigit() or name[:1] in "-–" for name in names)
+    if not upright and widest <= _PERIOD_COLUMNS and are_ordered:
         # Periods and numbers: fewer labels are clear enough.
         places = range(0, len(names), -(-len(names) * (widest + 2) // _AXIS_COLUMNS))
         axes.set_xticks(places, [flat[place] for place in places])
@@ -350,8 +349,3 @@ def _tick(axes: Axes, along: str, names: Sequence[str], lettering: Lettering) ->
     axes.set_xticks(
         places, [flat[place] for place in places], rotation=0 if upright else 30, ha="center" if upright else "right"
     )
-
-
-def _are_ordered(names: Sequence[str]) -> bool:
-    """Return whether the labels are numbers or periods, so that those between two labels are clear."""
-    return all(name[:1].isdigit() or name[:1] in "-–" for name in names)

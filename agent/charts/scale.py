@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any, Literal
 
 from agent.charts.cells import NUMERIC, Number, column, label, number, type_of_column
@@ -120,24 +121,18 @@ def is_year_column(name: str, cells: Sequence[Any], kind: str) -> bool:
 
 
 _YEAR = re.compile(r"(\d{4})")
-_QUARTER = re.compile(r"(\d{4})(-?)Q([1-4])")
+_QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
 
 
-def _year(text: str) -> int | None:
-    match = _YEAR.fullmatch(text)
-    return int(match[1]) if match and match[1] != "0000" else None
-
-
-def _quarter(text: str) -> int | None:
-    match = _QUARTER.fullmatch(text)
-    return 4 * int(match[1]) + int(match[3]) - 1 if match and match[1] != "0000" else None
-
-
-def _month(text: str) -> int | None:
-    match = _MONTH.fullmatch(text)
-    return 12 * int(match[1]) + int(match[2]) - 1 if match and match[1] != "0000" and 1 <= int(match[2]) <= 12 else None
+def _period(pattern: re.Pattern[str], per_year: int, text: str) -> int | None:
+    """Return the number of a year or of one of its `per_year` periods, counted from the year 0."""
+    match = pattern.fullmatch(text)
+    if match is None or match[1] == "0000":
+        return None
+    place = int(match[2]) if per_year > 1 else 1
+    return per_year * int(match[1]) + place - 1 if 1 <= place <= per_year else None
 
 
 def _week(text: str) -> int | None:
@@ -159,8 +154,12 @@ def _microsecond(text: str) -> int | None:
 
 
 _READERS: tuple[tuple[Unit, Callable[[str], int | None]], ...] = (
-    ("year", _year), ("quarter", _quarter), ("month", _month), ("week", _week), ("time", _microsecond),
-)  # fmt: skip
+    ("year", partial(_period, _YEAR, 1)),
+    ("quarter", partial(_period, _QUARTER, 4)),
+    ("month", partial(_period, _MONTH, 12)),
+    ("week", _week),
+    ("time", _microsecond),
+)
 
 
 def _calendar_scale(cells: Sequence[Any], kind: str, name: str) -> Scale | None:

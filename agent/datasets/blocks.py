@@ -81,14 +81,12 @@ class BlockScanner:
             self._empty.update(range(self._width, width))
             self._width = width
         if self._empty:
-            self._empty -= {place for place in self._empty if place < width and self._is_filled(fields, place)}
+            starts = {place: place * self._step for place in self._empty if place < width}
+            self._empty -= {place for place, at in starts.items() if any(map(str.strip, fields[at : at + self._step]))}
         if len(self._rows) < _FIRST_ROWS:
             self._rows.append(self._sample(fields))
             self._cells += width
         self._tail = [*self._tail[1 - _LAST_ROWS :], fields]
-
-    def _is_filled(self, fields: Sequence[str], place: int) -> bool:
-        return any(field.strip() for field in fields[place * self._step : (place + 1) * self._step])
 
     def _close(self, last: int) -> None:
         if self._first >= 0:

@@ -83,12 +83,9 @@ class _CountQuery(NamedTuple):
 def _truth(cells: Cells, given: str | None) -> str:
     """Return SQL of the truth value of a cell; words such as `yes` count only if the options say so."""
     words = {"true": ("true",), "false": ("false",)} if given != "boolean" else _TRUTH_WORDS
-    cases = " ".join(f"WHEN lower({cells.trimmed}) IN {_tuple(words[truth])} THEN {truth}" for truth in words)
+    listed = {truth: ", ".join(f"'{word}'" for word in words[truth]) for truth in words}
+    cases = " ".join(f"WHEN lower({cells.trimmed}) IN ({texts}) THEN {truth}" for truth, texts in listed.items())
     return f"(CASE {cases} END)"
-
-
-def _tuple(words: Sequence[str]) -> str:
-    return "(" + ", ".join(f"'{word}'" for word in words) + ")"
 
 
 def _single_notation(cells: Cells, given: str | None = None) -> dict[str, str]:

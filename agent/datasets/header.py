@@ -116,7 +116,10 @@ class HeaderFinder:
             if self._count_filled(index) < _DENSE * self._max_filled:
                 continue
             if self._is_header(index):
-                return self._top(self._after_preamble(index))
+                last = self._after_preamble(index)
+                # A row above may begin the header to which this row belongs.
+                tops = (top for top in range(max(0, last - _MAX_DEPTH + 1), last) if top + self._depth(top) > last)
+                return next(tops, last)
             rows_of_values += not all(map(_is_label, _filled_cells(row)))
             if rows_of_values == _MAX_VALUE_ROWS:
                 return None
@@ -131,11 +134,6 @@ class HeaderFinder:
             if is_fuller and self._is_header(below) and self._is_above_values(below):
                 return below
         return index
-
-    def _top(self, index: int) -> int:
-        """Return the first row of the header to which a row belongs."""
-        tops = (top for top in range(max(0, index - _MAX_DEPTH + 1), index) if top + self._depth(top) > index)
-        return next(tops, index)
 
     def index_of(self, row_number: int) -> int | None:
         """Return the index of the row with this number in the file; None if it has no cells."""

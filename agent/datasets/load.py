@@ -177,7 +177,13 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
         labels = [cell_file.sheet or "" for cell_file in files]
     parts = [_locate(cell_file, label, job.loading, options) for cell_file, label in zip(files, labels, strict=True)]
     if options.sheets == (ALL_SHEETS,):
-        unlike = [part for part in parts if not _is_alike(part.header, parts[0].header)]
+        names = [{name.casefold() for name in part.header.names if name} for part in parts]
+        # Most columns of a sheet must have the names of those of the first sheet.
+        unlike = [
+            part
+            for part, own in zip(parts, names, strict=True)
+            if 2 * len(own & names[0]) <= max(len(own), len(names[0]))
+        ]
         parts = [part for part in parts if part not in unlike]
         if unlike:
             warnings.append(Warning("unlike_sheets", "", {"sheets": _listed([part.label for part in unlike])}))
@@ -260,12 +266,6 @@ def _choose(found: Sequence[FoundTable], options: LoadOptions) -> list[int]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN_SHEETS]) + (", ..." if len(names) > _SHOWN_SHEETS else "")
-
-
-def _is_alike(header: Header, first: Header) -> bool:
-    """Return whether most columns have the names of those of the first sheet."""
-    own, others = ({name.casefold() for name in each.names if name} for each in (header, first))
-    return 2 * len(own & others) > max(len(own), len(others))
 
 
 def _load_typed(job: Job, kind: SourceType, options: LoadOptions) -> Dataset:

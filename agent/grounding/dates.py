@@ -105,7 +105,7 @@ def periods_of_row(row: Mapping[str, object]) -> Iterator[Period]:
 @cache
 def month_named(text: str) -> int | None:
     """Return the month that `text` names in words, 1 to 12; None if it names no month."""
-    match = _month_name().search(text.strip())
+    match = re.search(rf"(?<![^\W\d_])(?:{_names()})", text.strip())
     return _month_of(match.group()) if match else None
 
 
@@ -135,11 +135,6 @@ def _months() -> list[str]:
 @cache
 def _names() -> str:
     return "|".join(rf"(?:{month})(?![^\W\d_])" for month in _months())
-
-
-@cache
-def _month_name() -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W\d_])(?:{_names()})")
 
 
 @cache

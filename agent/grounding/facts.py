@@ -250,12 +250,6 @@ def number_of(cell: object) -> float | None:
     return value if abs(value) < _LARGEST else None
 
 
-def _are_row_numbers(cells: Sequence[Any]) -> bool:
-    """Return whether many cells number the rows: whole numbers from 0 or 1 on, each once."""
-    whole = [cell for cell in cells if isinstance(cell, int)]
-    return len(cells) > 30 and len({*whole}) == len(cells) == max(whole) - min(whole) + 1 and min(whole) in {0, 1}
-
-
 @dataclass
 class Column:
     """A column of a result, and the words that a text may use for it."""
@@ -431,7 +425,14 @@ class Table:
             if dated or (year_like and (ORDERED.search(words) or not measures_of(words))):
                 kind = "period"
             else:
-                kind = "label" if _IDENTIFIER.search(words) or _are_row_numbers(present) else "metric"
+                # Many whole numbers from 0 or 1 on, each once, number the rows.
+                whole = {cell for cell in present if isinstance(cell, int)}
+                are_row_numbers = (
+                    len(present) > 30
+                    and len(whole) == len(present) == max(whole) - min(whole) + 1
+                    and min(whole) in {0, 1}
+                )
+                kind = "label" if _IDENTIFIER.search(words) or are_row_numbers else "metric"
         elif present and all(isinstance(cell, str) for cell in present):
             dated = all(len(cell) <= 30 and periods_of(cell) for cell in present)
             kind = "period" if dated else "label"

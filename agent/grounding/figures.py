@@ -326,7 +326,10 @@ class Figures(Counts):
         combined = op and figure.kind == "plain" and not named_so and not self._states_difference(figure)
         if not (combined and several and op == "median"):
             yield self._across_columns(figure, rows, columns)
-        yield self._ratios_of_rows(figure, rows, columns)
+        if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MAX_ROWS_IN_RUNS and not self._refers_to_all_rows():
+            # The values computed from two columns of each row.
+            for row in bits(rows):
+                yield self._across_columns(figure, 1 << row, columns)
         yield self._top_facts(figure, rows, columns)
         if several and self.words.weighted.search(self.text):
             yield self._weighted_means(rows, columns)
@@ -356,12 +359,6 @@ class Figures(Counts):
             whole = sum(weight for _, weight in pairs)
             if one.index in columns and whole:
                 yield Fact(sum(value * weight for value, weight in pairs) / whole, "value", one)
-
-    def _ratios_of_rows(self, figure: Figure, rows: int, columns: frozenset[int]) -> Iterator[Fact]:
-        """Yield the values computed from two columns of each row, unless the sentence refers to all rows."""
-        if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MAX_ROWS_IN_RUNS and not self._refers_to_all_rows():
-            for row in bits(rows):
-                yield from self._across_columns(figure, 1 << row, columns)
 
     def _values(self, figure: Figure, rows: int, column: Column, op: str, bound: bool) -> Iterator[Fact]:
         """Yield the values of a column, and its total, average and median if the sentence mentions them."""

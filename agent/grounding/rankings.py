@@ -309,8 +309,13 @@ class Rankings(Binding):
 
     def _is_at(self, subject: Group, column: int, context: int, side: int, place: int) -> bool:
         table = self.table
-        if table.truncated and not self._is_sorted(column, side) and not self.words.shown.search(self.text):
-            return False
+        if table.truncated and not self.words.shown.search(self.text):
+            # The first rows have the extreme values only if the rows are sorted.
+            known = [value for value in table.columns[column].values if value is not None]
+            pairs = zip(known, known[1:], strict=False)
+            is_sorted = len(known) > 2 and all(side * one >= side * two for one, two in pairs)
+            if not is_sorted or known[0] == known[-1]:
+                return False
         if subject.dimension >= 0:
             groups = list(table.groups(subject.dimension).values())
         else:
@@ -350,11 +355,6 @@ class Rankings(Binding):
         return any(
             value == best[0] and value in stated_values and subject.rows >> row & 1 for value, row in rows if best
         )
-
-    def _is_sorted(self, column: int, side: int) -> bool:
-        values = [value for value in self.table.columns[column].values if value is not None]
-        pairs = list(zip(values, values[1:], strict=False))
-        return len(values) > 2 and all(side * one >= side * two for one, two in pairs) and values[0] != values[-1]
 
     def _follows(self, one: Group, two: Group, match: re.Match[str]) -> bool:
         """Return whether `two` directly follows `one` in the order of some column."""

@@ -161,8 +161,9 @@ class _Rows:
         keys = [key.copy() for key in (*self.keys, *self.columns)]
         order = exp.Order(expressions=[order_term(self.columns[0].copy(), is_descending=False)])
         place = exp.Window(this=exp.Anonymous(this="ROW_NUMBER"), partition_by=keys, order=order)
-        is_first = [exp.EQ(this=self._added("place"), expression=_number(1)), *map(_present, self.columns)]
-        counted = exp.Case().when(exp.and_(*is_first, copy=False), _number(1))
+        is_first = exp.EQ(this=self._added("place"), expression=_number(1))
+        are_present = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in self.columns]
+        counted = exp.Case().when(exp.and_(is_first, *are_present, copy=False), _number(1))
         return Windowed(exp.Count(this=counted), {self.names["place"]: place})
 
     def _at_first_place(self, value: exp.Expr) -> exp.Expr:
@@ -179,10 +180,6 @@ class _Rows:
     def _added(self, kind: str) -> exp.Expr:
         """Return the column that a window adds to the rows."""
         return exp.column(self.names[kind], quoted=True)
-
-
-def _present(node: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=node.copy(), expression=exp.Null()))
 
 
 def _number(value: int) -> exp.Expr:

@@ -137,15 +137,12 @@ def differs(op: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
         return made
     missing = [exp.Is(this=side.copy(), expression=exp.Null()) for side in (left, right)]
     only = [_and(missing[at].copy(), exp.Not(this=missing[1 - at].copy())) for at in (0, 1)]
-    literals = [side for side in (left, right) if isinstance(_uncast(side), exp.Placeholder | exp.Boolean)]
-    if literals:
-        return either(made, missing[0] if literals[0] is right else missing[1])
+    for node, other_is_missing in ((left, missing[1]), (right, missing[0])):
+        inner = node.unnest()
+        if isinstance(inner.this if isinstance(inner, exp.Cast) else inner, exp.Placeholder | exp.Boolean):
+            # A literal is not NULL.
+            return either(made, other_is_missing)
     return either(made, *only)
-
-
-def _uncast(node: exp.Expr) -> exp.Expr:
-    inner = node.unnest()
-    return inner.this if isinstance(inner, exp.Cast) else inner
 
 
 def _in(values: Sequence[Scalar], node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from agent.queryspec.expression_types import Finder, type_of
 from agent.queryspec.expressions import Node, names_in, parse
-from agent.queryspec.spec import Aggregation, Bucket, Filter, QuerySpec, Union, columns_of, conditions, output_name
+from agent.queryspec.spec import Bucket, Filter, QuerySpec, Union, columns_of, conditions, output_name
 from agent.schema.catalog import Column, Table, TypeClass
 
 UNION = "union"
@@ -221,14 +221,11 @@ def base_outputs(spec: QuerySpec, scope: Scope) -> list[Output]:
         Output(output_name(group), "text" if isinstance(group, Bucket) else _class_of(group, types, scope))
         for group in spec.group_by
     ]
-    columns += [Output(each.name, _aggregated_type(each, types, scope)) for each in spec.aggregations]
+    for each in spec.aggregations:
+        name = each.cols[0]
+        is_value = each.agg in {"min", "max", "mode", "first", "last"} and (name in types or scope.find_columns(name))
+        columns.append(Output(each.name, _class_of(name, types, scope) if is_value else "number"))
     return columns
-
-
-def _aggregated_type(aggregation: Aggregation, types: Mapping[str, TypeClass], scope: Scope) -> TypeClass:
-    keeps_type = aggregation.agg in {"min", "max", "mode", "first", "last"}
-    name = aggregation.cols[0]
-    return _class_of(name, types, scope) if keeps_type and (name in types or scope.find_columns(name)) else "number"
 
 
 def outputs(spec: QuerySpec, scope: Scope) -> list[Output]:

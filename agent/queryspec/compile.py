@@ -144,7 +144,12 @@ class _Compiler:
     def _table(self, dataset: str, *, is_optional: bool = False) -> exp.Expr:
         """Return a dataset for FROM or JOIN; one that `is_optional` has NULL in rows without a match."""
         alias = exp.to_identifier(self.aliases[dataset], quoted=True)
-        node = exp.alias_(self._relation(dataset), alias, table=True)
+        relation: exp.Expr
+        if isinstance(self.spec.source, Union) and dataset == self.scope.main:
+            relation = self.parts.add("union", self._union(self.spec.source))
+        else:
+            relation = self._named_relation(dataset)
+        node = exp.alias_(relation, alias, table=True)
         # ClickHouse fills unmatched rows with 0 or '' unless columns are nullable.
         needs_nullable = is_optional and self.dialect == "clickhouse"
         if not needs_nullable and not self.numbers_rows:
@@ -158,13 +163,8 @@ class _Compiler:
         selected = [exp.alias_(column, name, quoted=True) for name, column in columns.items()]
         return exp.select(*selected).from_(node, copy=False).subquery(alias.copy())
 
-    def _relation(self, dataset: str) -> exp.Expr:
-        """Return the table of a dataset, or the CTE of a result or union."""
-        if isinstance(self.spec.source, Union) and dataset == self.scope.main:
-            return self.parts.add("union", self._union(self.spec.source))
-        return self._named_relation(dataset)
-
     def _named_relation(self, name: str) -> exp.Expr:
+        """Return the table of a dataset, or the CTE of a result."""
         if name in self.datasets.tables:
             table = self.datasets.tables[name]
             return exp.table_(table.name, db=table.schema, quoted=True)
@@ -297,7 +297,10 @@ class _Compiler:
             keys, columns = self._select_rows(keys, columns)
         made = {at: windowed(aggregations[at], columns[at], keys, at, self.bound) for at in windows}
         for level in ("first", "second"):
-            self._add_windows({name: node for each in made.values() for name, node in getattr(each, level).items()})
+            added = {name: node for each in made.values() for name, node in getattr(each, level).items()}
+            if added:
+                self.columns |= {name: self._qualified(node) for name, node in added.items()}
+                self._wrap()
         aggregates = [
             made[at].result if at in made else aggregate(each, columns[at][0], self.bound)
             for at, each in enumerate(aggregations)
@@ -345,13 +348,10 @@ class _Compiler:
             part = parts.pop()
             if isinstance(part, AllOf):
                 parts += part.all
-            elif not isinstance(part, AnyOf) and self._same_column(part.col, name):
-                yield part
-
-    def _same_column(self, first: str, second: str) -> bool:
-        if first in self.row_types or second in self.row_types:
-            return first == second
-        return self._resolve(first) == self._resolve(second)
+            elif not isinstance(part, AnyOf):
+                is_derived = part.col in self.row_types or name in self.row_types
+                if part.col == name if is_derived else self._resolve(part.col) == self._resolve(name):
+                    yield part
 
     def _limit_per_group(self) -> None:
         limit = self.spec.limit_per_group
@@ -414,12 +414,6 @@ class _Compiler:
         self._wrap()
         read = {name: exp.column(name, quoted=True) if name in self.columns else exp.Star() for name in named}
         return [read[f"key{at}"] for at in range(len(keys))], [[read[name] for name in each] for each in names]
-
-    def _add_windows(self, windows: Mapping[str, exp.Expr]) -> None:
-        """Add columns to the rows of the query so far, and make it the source of the next one."""
-        if windows:
-            self.columns |= {name: self._qualified(node) for name, node in windows.items()}
-            self._wrap()
 
     def _qualified(self, node: exp.Expr) -> exp.Expr:
         """Return a copy of `node` whose columns are those of the last query."""

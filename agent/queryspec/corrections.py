@@ -96,8 +96,9 @@ def _candidates(
         yield rest
     if isinstance(leaf, list):
         yield _replaced(part, inner, leaf[:1]) if inner else leaf[:1]
-    kind = str(place[0])
-    yield from _EXAMPLES.get(kind, _no_example)(part if isinstance(part, dict) else {}, problem, columns)
+    examples = _EXAMPLES.get(str(place[0]))
+    if examples:
+        yield from examples(part if isinstance(part, dict) else {}, problem, columns)
 
 
 def _renamed_expressions(text: str, name: str, reason: str) -> Iterator[str]:
@@ -231,10 +232,6 @@ def _source_examples(part: Json, problem: SpecProblem, columns: Mapping[str, Typ
         yield {**part, "label": "part_2"}
         yield from (each.get("from") for each in parts[:1])
     yield from problem.nearest
-
-
-def _no_example(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
-    yield from ()
 
 
 _EXAMPLES: dict[str, Callable[[Json, SpecProblem, Mapping[str, TypeClass]], Iterator[Any]]] = {

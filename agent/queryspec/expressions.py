@@ -320,18 +320,17 @@ class _Parser:
         return node
 
     def _negation(self) -> Node:
-        if not self._is_word("not") or self._ends_operand(self._at + 1):
+        if not self._is_word("not"):
+            return self._comparison()
+        kind, text, _ = self._tokens[self._at + 1]
+        if kind == "end" or (kind == "sign" and text not in {"(", "-"}):
+            # No operand follows: `not` is a name.
             return self._comparison()
         self._at += 1
         self._deeper()
         node = Not(self._negation())
         self._depth -= 1
         return node
-
-    def _ends_operand(self, at: int) -> bool:
-        """Return whether the token at `at` cannot begin an operand, so that a word before it is a name."""
-        kind, text, _ = self._tokens[at]
-        return kind == "end" or (kind == "sign" and text not in {"(", "-"})
 
     def _comparison(self) -> Node:
         node = self._sum()
@@ -506,20 +505,16 @@ def _number(text: str) -> int | float:
 def _checked(call: Call) -> Node:
     """Return `call` with the right number of arguments and suitable literals; `if` and `case` as a `Case`."""
     function, arguments = call.function, call.arguments
-    _check_number(function, len(arguments))
+    fewest, most = _ARGUMENTS[function]
+    if not fewest <= len(arguments) <= most:
+        text = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise ValueError(f"{function} takes {text} argument{'' if most == 1 else 's'}")
     if function in {"if", "case"}:
         pairs = range(0, len(arguments) - 1, 2)
         otherwise = arguments[-1] if len(arguments) % 2 else Constant(None)
         return Case(tuple((arguments[at], arguments[at + 1]) for at in pairs), otherwise)
     _check_literals(function, arguments)
     return call
-
-
-def _check_number(function: str, number: int) -> None:
-    fewest, most = _ARGUMENTS[function]
-    if not fewest <= number <= most:
-        text = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise ValueError(f"{function} takes {text} argument{'' if most == 1 else 's'}")
 
 
 def _check_literals(function: str, arguments: tuple[Node, ...]) -> None:

@@ -101,7 +101,13 @@ def filled_groups(gaps: Gaps, columns: Sequence[str], groups: exp.Table, parts: 
     others = [name for name in gaps.groups if name != gaps.period_name]
     existing = exp.select(*map(_column, columns), exp.alias_(_number(0), is_added, quoted=True))
     periods = parts.add("periods", _periods(gaps, groups, parts))
-    added = exp.select(*(_filler(name, gaps) for name in columns), exp.alias_(_number(1), is_added, quoted=True))
+    fillers = [
+        _column(name, "p" if name == gaps.period_name else "g")
+        if name in gaps.groups
+        else exp.alias_(_number(0) if name in gaps.zeros else exp.Null(), name, quoted=True)
+        for name in columns
+    ]
+    added = exp.select(*fillers, exp.alias_(_number(1), is_added, quoted=True))
     added = added.from_(exp.alias_(periods, "p", table=True, quoted=True), copy=False)
     if others:
         combinations = exp.select(*(_column(name) for name in others)).distinct(copy=False).from_(groups.copy())
@@ -114,13 +120,6 @@ def filled_groups(gaps: Gaps, columns: Sequence[str], groups: exp.Table, parts: 
     inner = inner.from_(both.subquery(_quoted("b")), copy=False)
     first = exp.EQ(this=_column(place), expression=_number(1))
     return exp.select(*map(_column, columns)).from_(inner.subquery(_quoted("n")), copy=False).where(first, copy=False)
-
-
-def _filler(name: str, gaps: Gaps) -> exp.Expr:
-    """Return the value of the column `name` in an added row."""
-    if name in gaps.groups:
-        return _column(name, "p" if name == gaps.period_name else "g")
-    return exp.alias_(_number(0) if name in gaps.zeros else exp.Null(), name, quoted=True)
 
 
 def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:

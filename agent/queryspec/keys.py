@@ -55,7 +55,10 @@ def join_key(node: exp.Expr, column: Column, kind: TypeClass, bound: BoundValues
     """Return `node`, the column `column`, as a number, as the text of a day, or as text; NULL where it is none."""
     dialect = bound.dialect
     if kind == "number":
-        return _text_number(node, column, bound) if column.type_class == "text" else _decimal(node, dialect)
+        if column.type_class != "text":
+            return _decimal(node, dialect)
+        text = exp.Trim(this=as_text(node, column, dialect))
+        return exp.Case().when(_is_number(text, bound), _decimal(text.copy(), dialect))
     if kind == "date":
         if column.type_class != "text":
             return period(period_key(as_date(node, dialect), "day", dialect), "day", dialect)
@@ -67,13 +70,6 @@ def join_key(node: exp.Expr, column: Column, kind: TypeClass, bound: BoundValues
 def as_date(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
     """Return a date or time as a date."""
     return sqlite.as_comparable(node, "date") if dialect == "sqlite" else cast(node, "date", dialect)
-
-
-def _text_number(node: exp.Expr, column: Column, bound: BoundValues) -> exp.Expr:
-    dialect = bound.dialect
-    text = exp.Trim(this=as_text(node, column, dialect))
-    is_number = _is_number(text, bound)
-    return exp.Case().when(is_number, _decimal(text.copy(), dialect))
 
 
 def _is_number(text: exp.Expr, bound: BoundValues) -> exp.Expr:

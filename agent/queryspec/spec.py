@@ -199,11 +199,12 @@ _TAGS: dict[type[BaseModel], str] = {
 """Tags of the kinds of filters; `path_of` leaves tags out of paths."""
 
 
-def _operators(kind: type[BaseModel]) -> tuple[str, ...]:
-    return get_args(kind.model_fields["op"].annotation) if "op" in kind.model_fields else ()
-
-
-_TAG_OF_OPERATOR = {op: tag for kind, tag in _TAGS.items() if kind is not ComparedColumns for op in _operators(kind)}
+_TAG_OF_OPERATOR: dict[str, str] = {
+    op: tag
+    for kind, tag in _TAGS.items()
+    if kind is not ComparedColumns and "op" in kind.model_fields
+    for op in get_args(kind.model_fields["op"].annotation)
+}
 _OPERATORS = tuple(_TAG_OF_OPERATOR)
 
 

@@ -73,7 +73,12 @@ def _iso_week(node: exp.Expr) -> exp.Expr:
 
 def pattern(text: str) -> str:
     """Return the GLOB pattern that matches `text` in any case; LIKE and LOWER handle only ASCII."""
-    return "".join(map(_class, text))
+    parts = []
+    for character in text:
+        cases = dict.fromkeys((character, character.lower(), character.upper()))
+        single = [variant for variant in cases if len(variant) == 1]
+        parts.append(f"[{''.join(single)}]" if len(single) > 1 or character in "*?[" else character)
+    return "".join(parts)
 
 
 def round_number(node: exp.Expr, digits: int) -> exp.Expr:
@@ -100,12 +105,6 @@ def is_number(text: exp.Expr) -> exp.Expr:
         glob = exp.Glob(this=rest.copy(), expression=_literal(pattern_text))
         globs.append(glob if is_wanted else exp.Not(this=glob))
     return exp.and_(is_short, *globs, copy=False)
-
-
-def _class(character: str) -> str:
-    cases = dict.fromkeys((character, character.lower(), character.upper()))
-    single = [variant for variant in cases if len(variant) == 1]
-    return f"[{''.join(single)}]" if len(single) > 1 or character in "*?[" else character
 
 
 def _literal(value: exp.Expr | str | int | float) -> exp.Expr:

@@ -422,16 +422,13 @@ def _source(value: Any) -> Any:
         return value
     part = _renamed(_without_null(value), _UNION_NAMES)
     if "union" in part:
-        part["union"] = [_part(item) for item in _listed(part["union"])]
+        items = [{"from": item} if isinstance(item, str) else item for item in _listed(part["union"])]
+        part["union"] = [
+            _renamed(_without_null(item), _PART_NAMES) if isinstance(item, Mapping) else item for item in items
+        ]
         return part
     renamed = _renamed(_without_null(value), _PART_NAMES)
     return renamed["from"] if set(renamed) == {"from"} else value
-
-
-def _part(item: Any) -> Any:
-    if isinstance(item, str):
-        return {"from": item}
-    return _renamed(_without_null(item), _PART_NAMES) if isinstance(item, Mapping) else item
 
 
 def _limit_per_group(value: Any) -> Any:

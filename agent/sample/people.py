@@ -121,7 +121,10 @@ def make_customers(rng: Random) -> list[Customer]:
         segment = rng.choices(("Consumer", "Small Business", "Enterprise"), (62, 29, 9))[0]
         name = next(people if segment == "Consumer" else companies)
         signed_up_on = (first_sign_up + timedelta(days=day)).isoformat()
-        customers.append(Customer(number, name, _email(name, segment), *_home(rng), segment, signed_up_on))
+        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+        words = re.sub(r"[^a-z]+", ".", plain)
+        email = f"{words}@example.com" if segment == "Consumer" else f"office@{words.replace('.', '-')}.example"
+        customers.append(Customer(number, name, email, *_home(rng), segment, signed_up_on))
     return customers
 
 
@@ -163,12 +166,6 @@ def _positions() -> Iterator[tuple[str, int | None, int | None, bool]]:
 def _person_names(rng: Random) -> list[str]:
     full = [f"{first} {last}" for first, last in product(names.FIRST_NAMES, names.LAST_NAMES)]
     return rng.sample(full, CUSTOMER_COUNT)
-
-
-def _email(name: str, segment: str) -> str:
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    words = re.sub(r"[^a-z]+", ".", plain)
-    return f"{words}@example.com" if segment == "Consumer" else f"office@{words.replace('.', '-')}.example"
 
 
 def _home(rng: Random) -> tuple[str | None, str, str, int]:

@@ -105,7 +105,9 @@ class Sales:
 
     def _place_order(self, day: date) -> None:
         order_id = len(self.orders) + 1
-        customer = self._pick_customer(day)
+        signed_up = bisect_right(self._sign_ups, day.isoformat())
+        point = self._rng.random() * self._customer_weights[signed_up - 1]
+        customer = self._customers[bisect(self._customer_weights, point, 0, signed_up - 1)]
         channel = self._rng.choices([code for code, _ in CHANNELS], CHANNEL_SHARES[day.year])[0]
         employee_id = None if channel == "W" else self._pick_representative(customer, day)
         status, shipped, arrived = self._progress(day)
@@ -123,11 +125,6 @@ class Sales:
         """Return the relative frequency of orders: 9 % of customers never buy, a few buy very often."""
         is_inactive = self._rng.random() < 0.09
         return 0.0 if is_inactive else SEGMENT_WEIGHTS[customer.segment] / (0.06 + self._rng.random())
-
-    def _pick_customer(self, day: date) -> Customer:
-        signed_up = bisect_right(self._sign_ups, day.isoformat())
-        point = self._rng.random() * self._customer_weights[signed_up - 1]
-        return self._customers[bisect(self._customer_weights, point, 0, signed_up - 1)]
 
     def _pick_representative(self, customer: Customer, day: date) -> int:
         today = day.isoformat()

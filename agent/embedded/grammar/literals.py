@@ -124,7 +124,12 @@ def numbers_in(question: str) -> list[str] | None:
         return None
     numbers = [match.replace(",", "") for match in _DIGITS.findall(question)]
     numbers += [str(round(float(share) / 100, 6)) for share in _PERCENT.findall(question)]
-    numbers += [number for word, number in _NUMBER_WORDS.items() if _contains_word(word, question.lower())]
+    lower = question.lower()
+    for word, number in _NUMBER_WORDS.items():
+        # A single Chinese character has no word boundaries.
+        is_character = len(word) == 1 and not word.isascii()
+        if word in lower if is_character else re.search(rf"\b{word}\b", lower):
+            numbers.append(number)
     numbers += [number.removesuffix(".0") for number in numbers]
     numbers += [f"-{number}" for number in numbers] if _BELOW_ZERO.search(question) else []
     return list(dict.fromkeys([*_ALWAYS, *numbers]))
@@ -196,9 +201,3 @@ def _forms(span: str) -> Iterator[str]:
     bare = _AROUND.sub("", span)
     yield bare
     yield re.sub(r"['’]s$", "", bare)
-
-
-def _contains_word(word: str, question: str) -> bool:
-    return (
-        word in question if not word.isascii() and len(word) == 1 else re.search(rf"\b{word}\b", question) is not None
-    )

@@ -75,7 +75,11 @@ def _halves(text: str) -> Iterator[NumberWord]:
         elif match["half"]:
             yield NumberWord(*match.span(), 0.5 * _SCALES[match["half"].lower()])
         else:
-            top, below = (_fraction_part(word) for word in (match["top"], match["below"]))
+            words = (match[name].lower().removeprefix("a ") for name in ("top", "below"))
+            top, below = (
+                float(word) if word.isdecimal() else _SMALL.get(word) or _TENS.get(word) or _SCALES.get(word, 0)
+                for word in words
+            )
             if 0 < top < below:
                 yield NumberWord(*match.span(), top / below, "times")
 
@@ -95,11 +99,6 @@ def _cardinals(text: str) -> Iterator[NumberWord]:
         if words[0] in _SCALES and not re.match(r"an?\s", match.group(), re.IGNORECASE):
             continue
         yield NumberWord(*match.span(), _value(words))
-
-
-def _fraction_part(word: str) -> float:
-    lower = word.lower().removeprefix("a ")
-    return float(lower) if lower.isdecimal() else _SMALL.get(lower) or _TENS.get(lower) or _SCALES.get(lower, 0)
 
 
 def _value(words: list[str]) -> float:

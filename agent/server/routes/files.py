@@ -57,7 +57,9 @@ async def _form(
     ] = None,
 ) -> _Form:
     limit = current_tenant().services.settings.max_upload_bytes
-    name = _clean_name(file.filename or "file")
+    last_part = PurePath((file.filename or "file").replace("\\", "/")).name
+    # The last characters are kept: the extension sets the format.
+    name = ("".join(char if char.isprintable() else "_" for char in last_part) or "file")[-_MAX_NAME_CHARS:]
     if (file.size or 0) > limit:
         raise FileTooLarge(name, Message("unit_bytes"), limit, "DATASPHINX_MAX_UPLOAD_BYTES")
     return _Form(file, name, _load_options(options, {"sheet": sheet or None, "header_row": header_row}))
@@ -206,9 +208,3 @@ def _delete_unused(registry: Registry, file_id: str) -> None:
         # A concurrent request may have deleted it already.
         with suppress(FileUnknown):
             registry.delete_file(file_id)
-
-
-def _clean_name(name: str) -> str:
-    """Return the last part of a path, printable and of limited length; the extension stays: it sets the format."""
-    clean = "".join(char if char.isprintable() else "_" for char in PurePath(name.replace("\\", "/")).name) or "file"
-    return clean if len(clean) <= _MAX_NAME_CHARS else clean[-_MAX_NAME_CHARS:]
