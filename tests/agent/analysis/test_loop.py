@@ -187,7 +187,7 @@ def test_a_failed_call_keeps_the_reply_from_ending(analyst: Analyst, dataset: st
     agent = analyst([first, step("finish", answer="There are 100 returns.", result_ids=["r2"])])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"] == "There are 100 returns."
+    assert (output["answer"], output["value"]) == ("Returns: 100.", 100)
     assert [bool(made["error"]) for made in calls(output, "run_query")] == [False, True, False]
     assert "Calls left before you have to finish: 5" in agent.prompts()[1]
 
@@ -205,7 +205,7 @@ def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: Ana
     agent = analyst(["It is 70.", query(dataset), "beta has 71 returns.", "beta has 70 returns."])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"] == "beta has 70 returns."
+    assert output["answer"].startswith("Returns: alpha (30) and beta (70).")
     assert "there is no result yet" in agent.prompts()[1]
     assert "71: " in agent.prompts()[3]
 
@@ -504,7 +504,7 @@ def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: Ana
     agent = analyst([query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="There are 100 returns.")])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"] == "There are 100 returns."
+    assert (output["answer"], output["value"]) == ("Returns: 100.", 100)
     assert [table["name"] for table in output["tables"]] == ["r2"]
     assert "12: it does not follow from the rows" in agent.prompts()[2]
     assert "compute what is missing with run_query" in agent.prompts()[2]

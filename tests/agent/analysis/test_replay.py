@@ -112,7 +112,7 @@ def test_another_file_under_the_path_makes_no_difference(analyst: Analyst, retur
 
 
 def test_another_result_is_reported_at_the_call_that_gave_it(analyst: Analyst, dataset: str, tmp_path: Path) -> None:
-    agent = analyst([query(dataset), BARS, END])
+    agent = analyst([query(dataset), BARS, step("finish")])
     output = agent.ask(datasets=[dataset])
     settings = agent.services.settings
     elsewhere = tmp_path / "copy"
@@ -136,7 +136,7 @@ def test_another_result_is_reported_at_the_call_that_gave_it(analyst: Analyst, d
     [
         ("llm", '\\"sum\\"', '\\"max\\"', "tool arguments"),
         ("llm", '\\"bar\\"', '\\"pie\\"', "tool arguments"),
-        ("llm", "70 returns", "30 returns", "output answer"),
+        ("llm", "70 returns", "71 returns", "node"),
         ("tool", '"rows":2', '"rows":3', "tool rows"),
         ("chart", '"type":"bar"', '"type":"pie"', "chart type"),
         ("chart", '"option_hash":"', '"option_hash":"0', "chart option_hash"),
