@@ -78,7 +78,7 @@ def test_a_model_that_may_not_give_alternatives_is_not_told_of_them(
 
     assert "assumptions" in str(request)
     assert not any(name in str(request) for name in ("ReadingOption", "ambiguity_type", "two or three readings"))
-    assert mode == "text" or fields(request) == ["plan", "sql", "assumptions", "off_topic", "reason"]
+    assert mode == "text" or fields(request) == ["plan", "sql", "assumptions", "output_type", "off_topic", "reason"]
 
 
 def test_the_schema_in_a_prompt_has_no_such_fields_either(server: FakeOpenAI, connect: Connect) -> None:
