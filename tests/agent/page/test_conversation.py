@@ -21,7 +21,8 @@ Visit = Callable[..., Site]
 def sent_by(page: Page) -> list[dict[str, Any]]:
     """What the page sends to the graphs from now on."""
     sent: list[dict[str, Any]] = []
-    page.on("request", lambda each: sent.append(each.post_data_json) if each.url.endswith("/events") else None)
+    graphs = ("/agent/events", "/analyst/events")
+    page.on("request", lambda each: sent.append(each.post_data_json) if each.url.endswith(graphs) else None)
     return sent
 
 
