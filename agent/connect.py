@@ -13,6 +13,7 @@ from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, Standar
 from agent.errors import ConfigurationError
 from agent.generation.ability import adapt_profile
 from agent.generation.attempt import SqlWriter, StandardSqlWriter
+from agent.generation.confidence import ConfidenceEstimator, StandardConfidence
 from agent.generation.plain import PlainSqlWriter
 from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
@@ -50,6 +51,10 @@ class ModelRoles:
     """The model that writes texts, narrations and standalone questions, if there is one that can."""
     checks_sql: bool = True
     """Whether the validator can check a statement against the question."""
+    confidence: ConfidenceEstimator = StandardConfidence()
+    """Estimates the confidence in a statement."""
+    spec_confidence: ConfidenceEstimator = StandardConfidence()
+    """Estimates the confidence in a query of the analyst."""
     calls_tools: bool = True
     """Whether the planner can choose the tools of an analysis; otherwise it only writes query specs."""
     caveat: str = ""
@@ -82,17 +87,23 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
             caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
         )
     from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
+    from agent.embedded.confidence import shipped_calibration
     from agent.embedded.sql_writer import EmbeddedSqlWriter
+    from agent.embedded.tiers import TIERS
 
     options = generator.embedded or EmbeddedOptions()
-    return replace(
+    roles = replace(
         standard,
         linker=IndexLinker(),
         sql_writer=EmbeddedSqlWriter(generator, options),
         ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options),
         calls_tools=False,
-        caveat="a small embedded model wrote the SQL, and it is often wrong: read it before you rely on the answer",
     )
+    if not (options.adapter and TIERS[settings.embedded_model].is_trained):
+        return roles
+    # The calibrations are those of the model with the adapter.
+    statement, spec = shipped_calibration("statement"), shipped_calibration("query_spec")
+    return replace(roles, confidence=statement, spec_confidence=spec)
 
 
 def connect_model(
@@ -101,7 +112,7 @@ def connect_model(
     """Return a client for the configured endpoint, or for the embedded model if no endpoint is configured.
 
     `embedded` configures the decoding of the embedded model; by default, all its parts are enabled, with as many
-    candidates as the settings say. With `logprobs`, the perplexity of answers is measured if the endpoint supports it.
+    candidates as the settings say. With `logprobs`, the likelihood of answers is measured if the endpoint supports it.
 
     Raises:
         ConfigurationError: an endpoint is configured without the name of a model, or a provider is not available.
@@ -110,14 +121,21 @@ def connect_model(
         ModelUnreachable, ModelRejected: the probe at the first use of the endpoint failed.
     """
     if settings.uses_embedded_model:
-        from agent.embedded.server import EMBEDDED_MODEL_NAME, embedded_endpoint
+        from agent.embedded.chat import EmbeddedChat
+        from agent.embedded.server import embedded_endpoint
+        from agent.embedded.tiers import TIERS
 
         options = embedded or EmbeddedOptions(candidates=settings.embedded_candidates)
-        url = embedded_endpoint(settings.cache_dir, adapter=options.adapter)
-        # The server is local: a slow answer means that the machine is busy, and a retry would only start over.
+        tier, name = settings.embedded_model, TIERS[settings.embedded_model].model
+        url = embedded_endpoint(settings.cache_dir, tier, adapter=options.adapter).url
+        server = {"cache_dir": settings.cache_dir, "tier": tier, "adapter": options.adapter}
+        # The server is local: a slow answer means that the machine is busy, and a retry would only start over. Within a
+        # question, a request has the time that is left of it.
         timeout = {"timeout": settings.max_question_s, "max_retries": 0}
-        chat = _chat(settings, EMBEDDED_MODEL_NAME, url, max_completion_tokens=_MAX_STATEMENT_TOKENS, **timeout)
-        return ModelClient(chat, settings, name=EMBEDDED_MODEL_NAME, embedded=options, logprobs=logprobs)
+        limits = {"max_completion_tokens": _MAX_STATEMENT_TOKENS, **timeout}
+        return ModelClient(
+            _chat(settings, name, url, EmbeddedChat, **server, **limits), settings, name=name, embedded=options
+        )
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
     if settings.provider:
@@ -134,7 +152,9 @@ def connect_model(
     return client
 
 
-def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatModel:
+def _chat(
+    settings: Settings, model: str, url: str, chat_class: type[BaseChatModel] | None = None, **options: Any
+) -> BaseChatModel:
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
     from agent.llm.capabilities import Capabilities
@@ -153,7 +173,7 @@ def _chat(settings: Settings, model: str, url: str, **options: Any) -> BaseChatM
     client = DefaultHttpxClient(event_hooks={"response": [prevent_retry]}, **http)
     # If an endpoint refuses a schema, ModelClient uses another format, so the advice in this warning does not apply.
     warnings.filterwarnings("ignore", message=r"(This model does not support|Invalid schema for) OpenAI's structured")
-    return EndpointChat(
+    return (chat_class or EndpointChat)(
         model=model,
         base_url=url,
         api_key=settings.llm_api_key or _PLACEHOLDER_KEY,

@@ -32,6 +32,8 @@
         ├── SourceEmpty              the source has no table                  source
         ├── SourcesNotTogether       one question cannot query both sources   first, second
         ├── SourceUnreachable        the database does not respond            source, reason
+        ├── SourceFilesUnreadable    a file of a source cannot be read        files, reason
+        ├── StorageDenied            the storage of files refuses access      path, reason
         ├── SourceBusy               every connection is in use               source, places
         ├── AccountCanWrite          the account has more than read access    source, rights
         ├── PermissionDenied         the account lacks a read privilege       source, reason
@@ -47,7 +49,7 @@
         ├── FileUnreadable           a file is damaged or of another format   file, reason
         ├── FileEncrypted            a file is password-protected             file
         ├── ArchiveSuspicious        a file may be a zip bomb                 file, unpacked, limit
-        ├── FileTooLarge             too many bytes, rows or columns          file, what, limit, setting
+        ├── FileTooLarge             too many bytes, rows or columns          file, what, limit, setting, hint
         ├── SheetNotFound            the workbook has no such sheet           file, sheet, sheets
         ├── HeaderNotFound           no row of the file can be its header     file, reason
         ├── FileEmpty                the file has no data rows                file, where
@@ -173,6 +175,28 @@ class SourceUnreachable(Terminal):
     http_status = 503
     exit_code = UNREACHABLE
     source: str
+    reason: str
+
+
+@dataclass(eq=False)
+class SourceFilesUnreadable(Terminal):
+    """A file of a source over files is missing, damaged or of another format; `files` names the path or the view."""
+
+    code = "source_files_unreadable"
+    http_status = 503
+    exit_code = UNREACHABLE
+    files: str
+    reason: str
+
+
+@dataclass(eq=False)
+class StorageDenied(Terminal):
+    """The object storage refuses access to `path`."""
+
+    code = "storage_denied"
+    http_status = 503
+    exit_code = UNREACHABLE
+    path: str
     reason: str
 
 
@@ -630,7 +654,10 @@ class ArchiveSuspicious(Terminal):
 
 @dataclass(eq=False)
 class FileTooLarge(Terminal):
-    """A file exceeds the limit of `setting`; `what` is the unit: bytes, rows or columns."""
+    """A file exceeds the limit of `setting`; `what` is the unit: bytes, rows, columns or megabytes in memory.
+
+    `hint` is a further sentence for formats of which other formats of the same content can be larger, else empty.
+    """
 
     code = "file_too_large"
     http_status = 413
@@ -639,6 +666,7 @@ class FileTooLarge(Terminal):
     what: str
     limit: int
     setting: str
+    hint: str = ""
 
 
 @dataclass(eq=False)
@@ -864,7 +892,8 @@ def exit_code_of(code: str) -> int:
 
 
 def exit_code(output: Mapping[str, Any]) -> int:
-    """Return the exit code for the output of a graph; an error takes precedence over an open clarifying question."""
+    """Return the exit code for the output of a graph; that of a draft is that of a clarifying question."""
     if output.get("error"):
         return exit_code_of(output["error"]["code"])
-    return NEEDS_CLARIFICATION if output.get("clarification") else ANSWERED
+    is_open = output.get("clarification") or output.get("status") == "unsure"
+    return NEEDS_CLARIFICATION if is_open else ANSWERED

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import prompts
@@ -34,32 +35,37 @@ _NAMED_TABLES = 10
 _MAX_REASON_CHARS = 300
 
 
-def link_source(question: str, names: Sequence[str], open_source: Callable[[str], Source]) -> str:
+def link_source(question: str, names: Sequence[str], open_source: Callable[[str, str], Source]) -> str:
     """Return the one of `names` whose source fits `question` best; a choice among several is noted in the audit.
 
-    A source that cannot be opened is skipped, with a note.
+    `open_source` returns the source with a name, for a question. One that cannot be opened is skipped, with a note.
 
     Raises:
         Terminal: no source can be opened; the error is that of the first.
     """
     if len(names) == 1:
         return names[0]
-    indexes, errors = {}, []
+    indexes, expanded, errors = {}, {}, []
     for name in names:
         try:
-            indexes[name] = open_source(name).index
+            source = open_source(name, question)
+            indexes[name], expanded[name] = source.index, source.knowledge.expanded(question)
         except Terminal as error:
             errors.append(error)
             note(f"the source {name} was left out: {str(error).partition('. ')[0]}")
     if not indexes:
         raise errors[0]
-    best = choose_source(question, indexes)
+    best = choose_source(question, indexes, expanded)
     note(f"asked the source {best}, chosen among {', '.join(indexes)}")
     return best
 
 
-def choose_source(question: str, indexes: Mapping[str, SchemaIndex]) -> str:
+def choose_source(
+    question: str, indexes: Mapping[str, SchemaIndex], expanded: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return the name of the source with the best table for `question`; the first source wins ties.
+
+    `expanded` has the question by source with the names that its business knowledge adds.
 
     Inverse document frequencies are computed over the tables of all sources, so that a word cannot decide in favour of
     a source only because it is rare there.
@@ -67,9 +73,10 @@ def choose_source(question: str, indexes: Mapping[str, SchemaIndex]) -> str:
     Raises:
         ModelUnreachable, ModelRejected: an embedding endpoint failed.
     """
-    frequencies = sum_frequencies([index.frequencies(question) for index in indexes.values()])
+    texts = " ".join(dict.fromkeys([question, *expanded.values()]))
+    frequencies = sum_frequencies([index.frequencies(texts) for index in indexes.values()])
     best = {
-        name: max(index.scores(question, frequencies=frequencies).values(), default=-inf)
+        name: max(index.scores(expanded.get(name, question), frequencies=frequencies).values(), default=-inf)
         for name, index in indexes.items()
     }
     return max(best, key=best.__getitem__)
@@ -141,8 +148,10 @@ class StandardLinker:
         list_tokens = _COMPACT * self.schema_token_budget
         if source.table_list(list_tokens):
             return LinkedTables(self._best_tables(question, source), list_tokens=list_tokens)
-        limit = _CANDIDATES * attempt
-        ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=fuzzy)), limit))
+        limit, named = _CANDIDATES * attempt, _named_tables(question, source)
+        expanded = source.knowledge.expanded(question)
+        by_words = islice(filter(tables.__contains__, source.index.rank(expanded, fuzzy=fuzzy)), limit)
+        ranked = list(dict.fromkeys([*named, *by_words]))
         related = source.index.with_neighbours(ranked or list(islice(tables, limit)))
         candidates = list(filter(tables.__contains__, related))
         lines = compact_lines(catalog, candidates, source.database.quote, self.schema_token_budget * attempt)
@@ -153,12 +162,13 @@ class StandardLinker:
             matches = {name: matching_tables(name, catalog) for name in answer.tables}
             unknown = {name: tables for name, found in matches.items() if not found}
         except ModelAnswerUnreadable:
-            return LinkedTables(keys[:_FALLBACK_TABLES])
+            return LinkedTables(list(dict.fromkeys([*named, *keys[:_FALLBACK_TABLES]])))
         if unknown:
             with suppress(ModelAnswerUnreadable, ModelUnreachable):
                 again = self._select(TableSelection, "select_tables", source, variables, unknown)
                 matches |= {name: matching_tables(name, catalog) for name in again.tables}
         selected = {key for found in matches.values() for key in found}
+        selected.update(named)
         connected = source.index.connected([key for key in tables if key in selected])
         is_final = not selected and len(keys) == len(tables)
         return LinkedTables([key for key in connected if key in tables], answer.reason, is_final)
@@ -185,6 +195,9 @@ class StandardLinker:
             with suppress(ModelAnswerUnreadable, ModelUnreachable):
                 again = self._select(ColumnSelection, "select_columns", source, variables, selection.unknown)
                 selection.columns.update(_selected_columns(again, source, tables).columns)
+        if selection.columns:
+            named = source.knowledge.relevant(question).columns
+            selection.columns.update((key, column) for key, column in named if column in tables.get(key, ()))
         return _with_keys(selection.columns, source, tables) or _columns_by_words(question, source, tables)
 
     def _best_tables(self, question: str, source: Source) -> list[str]:
@@ -193,7 +206,9 @@ class StandardLinker:
         The first one is returned whatever its size. Misspelt words match, since there is no further attempt.
         """
         tables = source.shown_catalog.tables
-        ranked = list(islice(filter(tables.__contains__, source.index.rank(question, fuzzy=1)), _DETAILED))
+        expanded = source.knowledge.expanded(question)
+        by_words = islice(filter(tables.__contains__, source.index.rank(expanded, fuzzy=1)), _DETAILED)
+        ranked = list(dict.fromkeys([*_named_tables(question, source), *by_words]))
         best: list[str] = []
         budget = self.schema_token_budget
         for key in filter(tables.__contains__, source.index.connected(ranked or list(islice(tables, _DETAILED)))):
@@ -234,16 +249,26 @@ class IndexLinker:
         tables = source.shown_catalog.tables
         if self._fits(source, {key: table.column_names for key, table in tables.items()}):
             return LinkedTables(list(tables))
-        if not source.index.may_concern(question, fuzzy=attempt - 1):
+        expanded = source.knowledge.expanded(question)
+        if not source.index.may_concern(expanded, fuzzy=attempt - 1):
             return LinkedTables([])
-        return LinkedTables([key for key in select_tables(question, source, attempt) if key in tables])
+        selected = {*select_tables(expanded, source, attempt), *_named_tables(question, source)}
+        return LinkedTables([key for key in tables if key in selected])
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return all columns within the token budget, otherwise at most 16 of each table."""
-        return tables if self._fits(source, tables) else select_columns(question, source, tables)
+        if self._fits(source, tables):
+            return tables
+        return select_columns(source.knowledge.expanded(question), source, tables)
 
     def _fits(self, source: Source, selection: Mapping[str, Sequence[str]]) -> bool:
         return fits_budget(source, selection.items(), self.schema_token_budget)
+
+
+def _named_tables(question: str, source: Source) -> list[str]:
+    """Return the shown tables of the terms, metrics and synonyms in `question`."""
+    shown = source.shown_catalog.tables
+    return [key for key in source.knowledge.relevant(question).tables if key in shown]
 
 
 def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], budget: int) -> bool:
@@ -265,7 +290,7 @@ def _description_tokens(source: Source, key: str, columns: Sequence[str]) -> int
 
 def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return, for each table, the columns that share a word with the question, and the first columns up to 12."""
-    question_words = content_words(question)
+    question_words = content_words(source.knowledge.expanded(question))
     selection = {}
     for key, columns in tables.items():
         matches = [column for column in columns if words(column) & question_words]

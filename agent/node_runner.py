@@ -108,10 +108,19 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
             step.recorder = services.recorder
             step.results = services.results_of(previous_audit["trace_id"])
             if is_first:
-                body = run_body(flow.name, state, services.settings, services.embedded, services.today())
+                body = run_body(
+                    flow.name,
+                    state,
+                    services.settings,
+                    services.embedded,
+                    services.today(),
+                    services.knowledge_hashes(state.get("source")) if flow is SQL_AGENT or state.get("source") else {},
+                )
                 services.recorder.begin(previous_audit["trace_id"], body)
             update = node(state, services)
         except GraphBubbleUp:
+            # The run is suspended, perhaps for long or for ever.
+            services.recorder.flush(previous_audit["trace_id"])
             raise
         except DatasphinxError as error:
             update = _failure_update(node, flow, state, error, services)

@@ -108,7 +108,13 @@ def replay(
         error = recorded[-1].content.get("error")
         output = run(inputs, contents, services, str(error["code"]) if isinstance(error, dict) else None)
     replayed = [(event.kind, event.body) for event in sink.events]
-    return Replay(trace_id, steps_of(replayed), output, compare(contents, replayed))
+    differences = compare(contents, replayed)
+    begun = [body for kind, body in replayed if kind == "run"]
+    before, now = start.get("knowledge") or {}, (begun[0].get("knowledge") or {}) if begun else {}
+    if differences and before != now and not source:
+        # Changed definitions explain other differences; by themselves they are none.
+        differences.insert(0, Difference(1, differences[0].node, "business knowledge", before, now))
+    return Replay(trace_id, steps_of(replayed), output, differences)
 
 
 def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], settings: Settings) -> Settings:
@@ -116,8 +122,8 @@ def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], setting
 
     `instructions` are those of the sources at that time.
     """
-    # Runs of earlier versions had no instructions.
-    recorded = {"instructions": "", **recorded}
+    # Runs of earlier versions had no instructions and no confidence.
+    recorded = {"instructions": "", "min_confidence": None, **recorded}
     recorded_settings = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
     unlimited = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
     # A replay has no side effects: accepted examples were stored by the recorded run.

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from html import escape
 from pathlib import Path
@@ -15,7 +15,7 @@ from agent.errors import DriverMissing
 from agent.messages import Language, language_of
 from agent.record.step import Audit
 from agent.schema.describe import one_line
-from agent.types import AnswerChart, AnswerTable, ClarifyingQuestion
+from agent.types import AnswerChart, AnswerTable, AppliedDefinition, ClarifyingQuestion, Confidence
 
 _MAX_ROWS = 50
 
@@ -70,6 +70,10 @@ class Response:
     clarification: ClarifyingQuestion | None
     plain: Any
     """The value as a JSON value."""
+    definitions: list[AppliedDefinition] = field(default_factory=list)
+    """The entries of the business knowledge that the statement uses."""
+    confidence: Confidence | None = None
+    """The confidence in the answer; None if nothing is known about it."""
 
     def __str__(self) -> str:
         return self.answer
@@ -184,5 +188,7 @@ def response_of(output: Mapping[str, Any]) -> Response:
         audit=output["audit"],
         tables=output.get("tables") or [],
         clarification=clarification,
+        definitions=output.get("definitions") or [],
         plain=output["value"] if output_type else output["answer"],
+        confidence=output.get("confidence"),
     )

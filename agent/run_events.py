@@ -18,6 +18,7 @@ REPLAYED_SETTINGS = (
     "llm_profile",
     "embedded_candidates",
     "instructions",
+    "min_confidence",
     "clarify",
     "max_clarifications",
     "memory_size",
@@ -84,9 +85,17 @@ _STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")
 
 
 def run_body(
-    graph: str, run_input: Mapping[str, Any], settings: Settings, embedded: EmbeddedOptions | None, today: date
+    graph: str,
+    run_input: Mapping[str, Any],
+    settings: Settings,
+    embedded: EmbeddedOptions | None,
+    today: date,
+    knowledge: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the start of a run of `graph`: its input and its settings, without secrets."""
+    """Return the start of a run of `graph`: its input and its settings, without secrets.
+
+    `knowledge` has the hash of the business knowledge by source.
+    """
     inputs = {name: run_input[name] for name in (*_INPUTS, *CARRIED_ON) if run_input.get(name) not in (None, [], {})}
     if isinstance(inputs.get("question"), str):
         # A question one character too long is refused like any longer one, so the rest is not logged.
@@ -106,6 +115,7 @@ def run_body(
         "input": inputs,
         "settings": {**setting_values, "source": without_password(settings.source)},
         "source_instructions": instructions,
+        "knowledge": dict(knowledge),
         "embedded": asdict(embedded) if embedded else None,
     }
 

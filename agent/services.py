@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
@@ -13,20 +14,23 @@ from pydantic import SecretStr
 
 from agent.connect import ModelRoles, connect_model, open_embedder, roles_of
 from agent.core.canonical import digest
+from agent.core.redact import without_password
 from agent.core.result_cache import ResultCache
-from agent.datasets.limits import LoadProgress
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
 from agent.datasets.source import DatasetSources
-from agent.errors import ModelRejected, ModelUnreachable, SourceEmpty
+from agent.errors import DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
 from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
+from agent.knowledge.folder import KnowledgeFolder
+from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
 from agent.llm.client import ModelClient
 from agent.record.credentials import secrets_of
-from agent.record.recorder import Recorder
+from agent.record.recorder import RECORD_DELAY_S, Recorder
 from agent.record.step import record_event
 from agent.record.store import Store, open_store
 from agent.retrieval.semantic import Embedder
+from agent.sample.knowledge import SAMPLE_KNOWLEDGE
 from agent.settings import ModelRole, Settings, SourceSettings, load_settings
 from agent.sources.names import SAMPLE, source_settings
 from agent.sources.reflect import Progress
@@ -36,6 +40,8 @@ from agent.types import EmbeddedOptions, Limits, Validation
 
 _MAX_VALIDATIONS = 1000
 _CATALOG_TTL_S = 300
+_STOP_S = 30.0
+"""Maximum time to wait for the end of the background work on a source, in seconds."""
 _MAX_RUNS, _RUN_TTL_S = 256, 600
 """Limits of the kept results of runs that did not end."""
 _MAX_TABLES_RELOADED = 1000
@@ -78,7 +84,6 @@ class Services:
         embedded: EmbeddedOptions | None = None,
         any_source: bool = True,
         progress: Progress | None = None,
-        loading: LoadProgress = lambda stage, share: None,
         recorder: Recorder | None = None,
         registry: Registry | None = None,
         examples: ExampleSelector | None = None,
@@ -94,16 +99,14 @@ class Services:
             embedded: decoding options of the embedded model; with `model`, that model is treated as the embedded one.
             any_source: whether a question may name any database URL or file path.
             progress: called with the number of tables read and the total while a schema is read.
-            loading: called with the stage and progress of a file import.
             recorder: for a replay, used instead of the configured event log.
             registry: for a replay, used instead of the configured files and datasets.
             examples: for a replay, used instead of the stored examples.
             validations: for a replay, the initial cache of validations, by key.
             today: returns the current date; for a replay, that of the recorded run.
-            logprobs: measure the perplexity of answers if the endpoint supports it.
+            logprobs: measure the likelihood of answers if the endpoint supports it.
         """
         self._progress = progress
-        self.loading = loading
         self._settings_override = settings
         self._model_override = model
         self._embedded = embedded
@@ -111,6 +114,7 @@ class Services:
         self._lock = threading.RLock()
         self._open_locks: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
+        self._knowledge_folders: dict[str, KnowledgeFolder] = {}
         self.dataset_sources = DatasetSources()
         self.validations = Validations(validations or {})
         self._results: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
@@ -135,7 +139,7 @@ class Services:
     def _recorder(self) -> Recorder:
         if self._recorder_override:
             return self._recorder_override
-        return Recorder(self.store, secrets_of(self.settings))
+        return Recorder(self.store, secrets_of(self.settings), delay_s=RECORD_DELAY_S)
 
     @cached_property
     def store(self) -> Store | None:
@@ -202,6 +206,18 @@ class Services:
         return roles_of(self.model_of, self.settings)
 
     @property
+    def min_confidence(self) -> float:
+        """The confidence below which an answer is a draft."""
+        setting = self.settings.min_confidence
+        return self.roles.confidence.threshold if setting is None else setting
+
+    @property
+    def min_spec_confidence(self) -> float:
+        """The same for answers of the analyst."""
+        setting = self.settings.min_confidence
+        return self.roles.spec_confidence.threshold if setting is None else setting
+
+    @property
     def embedded(self) -> EmbeddedOptions | None:
         """Decoding options of the embedded model; None if another model is used."""
         if isinstance(self._model_override, ModelClient):
@@ -263,8 +279,10 @@ class Services:
         names = tuple(self.settings.sources)
         return (self.settings.source,) if self.settings.source else names or (SAMPLE,)
 
-    def source(self, name: str | None = None) -> Source:
+    def source(self, name: str | None = None, question: str = "") -> Source:
         """Return the source with this name or URL, by default the first of `choices`.
+
+        If its database has not been read yet, the tables that `question` mentions are sampled first.
 
         Raises:
             SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: see `Database`.
@@ -273,8 +291,8 @@ class Services:
         key = name or self.choices[0]
         with self._lock:
             source = self._sources.get(key)
-        if source:
-            return source
+        if source and not source.is_superseded and (updated := self._with_current_knowledge(key, source)):
+            return updated
         settings = self.settings_of(key)
         with self._lock:
             open_lock = self._open_locks.setdefault(key, threading.Lock())
@@ -282,15 +300,15 @@ class Services:
         with open_lock:
             with self._lock:
                 source = self._sources.get(key)
-            return source or self._open(key, settings)
+            return source if source and not source.is_superseded else self._open(key, settings, question)
 
-    def source_with_tables(self, name: str | None) -> Source:
-        """Return the source with this name or URL; the schema is reloaded if it was empty when it was read.
+    def source_with_tables(self, name: str | None, question: str = "") -> Source:
+        """Return the source for `question`, as `source` does; the schema is reloaded if it was empty when it was read.
 
         Raises:
             SourceEmpty: the source has no table.
         """
-        source = self.source(name)
+        source = self.source(name, question)
         if not source.catalog.tables:
             source = self.refresh(name) or source
         if not source.catalog.tables:
@@ -304,8 +322,13 @@ class Services:
             SourceNotFound: it is neither a name nor a URL, or it may not be queried here.
         """
         if name == SAMPLE and SAMPLE not in self.settings.sources:
-            return SourceSettings(url=SecretStr(self.sample_url()))
+            return SourceSettings(url=SecretStr(self.sample_url()), knowledge=SAMPLE_KNOWLEDGE)
         return source_settings(name, self.settings, any_source=self.any_source)
+
+    def today_of(self, source: Source) -> date:
+        """Return the current date for questions on `source`: the reference date of its business knowledge, if any."""
+        calendar = source.knowledge.knowledge.calendar
+        return (calendar and calendar.reference_date) or self.today()
 
     def instructions(self, name: str | None) -> str:
         """Return the operator's text for prompts about this source; without a name, that for all sources.
@@ -316,7 +339,62 @@ class Services:
         own_text = self.settings_of(name).instructions if name else ""
         return "\n\n".join(filter(None, (self.settings.instructions, own_text)))
 
-    def _open(self, key: str, settings: SourceSettings) -> Source:
+    def knowledge(self, name: str | None = None) -> Knowledge:
+        """Return the business knowledge about this source, by default the first of `choices`, as its files are now.
+
+        Raises:
+            SourceNotFound: see `settings_of`.
+            DriverMissing: the package `pyyaml` is not installed. The sample shop then has no knowledge.
+        """
+        key = name or self.choices[0]
+        with self._lock:
+            folder = self._knowledge_folders.get(key)
+        if folder is None:
+            is_sample = key == SAMPLE and SAMPLE not in self.settings.sources
+            # The settings of the sample build its database.
+            path = SAMPLE_KNOWLEDGE if is_sample else self.settings_of(key).knowledge
+            if path is None:
+                return NO_KNOWLEDGE
+            with self._lock:
+                folder = self._knowledge_folders.setdefault(
+                    key, KnowledgeFolder(path, f"knowledge/{path.name}" if is_sample else None)
+                )
+        try:
+            return folder.current()
+        except DriverMissing:
+            if key in self.settings.sources:
+                raise
+            return NO_KNOWLEDGE
+
+    def knowledge_hashes(self, name: object) -> dict[str, str]:
+        """Return the hash of the business knowledge by source, for the source `name` or for all that may be chosen.
+
+        Sources without knowledge, and those that do not exist, are left out.
+        """
+        hashes = {}
+        for each in ([name] if isinstance(name, str) else []) if name else self.choices:
+            with suppress(SourceNotFound, DriverMissing):
+                hashes[without_password(each)] = self.knowledge(each).hash
+        return {each: value for each, value in hashes.items() if value}
+
+    def _with_current_knowledge(self, key: str, source: Source) -> Source | None:
+        """Return `source` with the knowledge in its files now; None if the source has to be opened again."""
+        knowledge, present = self.knowledge(key), source.knowledge.knowledge
+        if knowledge.hash == present.hash:
+            return source
+        # Values of personal columns must not stay in the cached samples and indexes.
+        updated = source.with_knowledge(knowledge) if knowledge.personal == present.personal else None
+        with self._lock:
+            if updated:
+                self._sources[key] = updated
+            else:
+                self._sources.pop(key, None)
+        if updated is None and source.background:
+            # It would write the values of the new personal columns into the cache.
+            source.background.stop(_STOP_S)
+        return updated
+
+    def _open(self, key: str, settings: SourceSettings, question: str) -> Source:
         source = open_source(
             settings,
             self.limits,
@@ -324,6 +402,8 @@ class Services:
             embedder=self.embedder,
             progress=self._progress,
             instructions=self.instructions(key),
+            knowledge=self.knowledge(key),
+            question=question,
         )
         with self._lock:
             self._sources[key] = source

@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 from agent.errors import ConfigurationError
 from agent.messages import Message, message_of
-from agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Effort, Limits
+from agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Effort, EmbeddedModel, Limits
 
 TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
@@ -65,12 +65,130 @@ def _with_scheme(url: str) -> str:
     return url
 
 
+_IN_MEMORY = "duckdb://"
+"""URL of a source over files."""
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def has_pattern(text: str) -> bool:
+    """Return whether `text`, a path or a part of one, contains `*`, `?` or `[`."""
+    return bool(_PATTERN.search(text))
+
+
+def files_root(path: str) -> str:
+    """Return the folder of `path` that has no pattern or Hive partition, with a slash at its end.
+
+    >>> files_root("/data/sales/year=*/*.parquet"), files_root("/data/orders.csv")
+    ('/data/sales/', '/data/')
+    """
+    parts = path.split("/")
+    end = next((index for index, part in enumerate(parts) if has_pattern(part) or "=" in part), len(parts))
+    return "/".join(parts[:end]) + "/" if end < len(parts) else path.rpartition("/")[0] + "/"
+
+
+def view_name(path: str) -> str:
+    """Return the name of the view over `path`: that of the file, or of the last folder before a pattern or partition.
+
+    >>> view_name("data/orders.csv.gz"), view_name("s3://bucket/sales/year=*/*.parquet")
+    ('orders', 'sales')
+    """
+    parts = [
+        part for part in path.partition("://")[2 if "://" in path else 0].split("/") if part not in ("", ".", "..")
+    ]
+    if parts and parts[-1].endswith(".metadata.json"):
+        parts = parts[:-2]
+    named = next((index for index, part in enumerate(parts) if has_pattern(part) or "=" in part), len(parts))
+    is_file = named == len(parts)
+    name = parts[named - 1] if named else ""
+    name = name.partition(".")[0] if is_file else name
+    if not name:
+        raise ValueError(Message("view_without_name", path=path))
+    return name
+
+
+class FilesSettings(BaseModel):
+    """Files that are read as one view; may be written as their path alone."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    path: str = Field(
+        min_length=1,
+        description="A file, a folder, or a pattern with `*`, `**`, `?` or `[...]`, on this machine or `s3://bucket/...`.",
+    )
+    format: Literal["parquet", "csv", "delta", "iceberg"] | None = Field(
+        None, description="Format; by default found by the file name extension or the files of the folder."
+    )
+    columns: dict[str, str] = Field(
+        {}, description="For CSV, the names of all columns in the order of the file, with their types in DuckDB."
+    )
+    hive_partitioning: bool | None = Field(
+        None, description="Read folders such as `year=2024` as columns; by default if all files are in such folders."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_path(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _check_options(self) -> "FilesSettings":
+        scheme = self.path.partition("://")[0] if "://" in self.path else "s3"
+        if scheme != "s3":
+            raise ValueError(Message("storage_not_supported", scheme=scheme))
+        if self.columns and self.format not in (None, "csv"):
+            raise ValueError(Message("columns_need_csv", format=self.format))
+        return self
+
+
+class StorageSettings(BaseModel):
+    """Access to S3 for `files`; by default from the environment (`AWS_...`) or the role of the machine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    endpoint: str | None = Field(None, description="URL of an S3-compatible server; by default Amazon S3.")
+    region: str | None = Field(None, description="Region of the bucket.")
+    access_key_id: SecretStr | None = Field(None, description="Access key.")
+    secret_access_key: SecretStr | None = Field(None, description="Secret of the access key.")
+    session_token: SecretStr | None = Field(None, description="Token of temporary credentials.")
+    anonymous: bool = Field(False, description="Send requests without credentials, for public buckets.")
+
+
+def _files_by_view(files: Any) -> Any:
+    """Return `files` by view name; the entries of a list get the names of `view_name`."""
+    if isinstance(files, str):
+        files = [files]
+    if isinstance(files, list | tuple):
+        paths = [str(entry.get("path", "") if isinstance(entry, dict) else entry) for entry in files]
+        views = list(zip(map(view_name, paths), files, strict=True))
+    elif isinstance(files, dict):
+        views = [(str(name), entry) for name, entry in files.items()]
+    else:
+        return files
+    names: dict[str, str] = {}
+    for name, _ in views:
+        # DuckDB ignores the case of names.
+        if name.casefold() in names:
+            raise ValueError(Message("views_clash", first=names[name.casefold()], second=name))
+        names[name.casefold()] = name
+    return dict(views)
+
+
 class SourceSettings(BaseModel):
     """Settings of a source; may be written as its URL alone."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database.")
+    url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database; not for `files`.")
+    files: Annotated[dict[str, FilesSettings], BeforeValidator(_files_by_view)] = Field(
+        {},
+        description="Instead of a URL, files that DuckDB reads, each as a view: paths and patterns, or by view name an "
+        "object with `path` and `format`, `columns`, `hive_partitioning`.",
+    )
+    storage: StorageSettings = Field(
+        StorageSettings(),
+        description="Access to S3 for `files`: `endpoint`, `region`, `access_key_id`, `secret_access_key`, "
+        "`session_token`, `anonymous`; by default from the environment (`AWS_...`) or the role of the machine.",
+    )
     allow_writable_account: bool = Field(False, description="Use the account even if it has more than read access.")
     secret_columns: tuple[str, ...] = Field(
         (), description="Columns whose values are hidden from models and logs, such as `customers.email` or `*.phone`."
@@ -80,6 +198,9 @@ class SourceSettings(BaseModel):
     )
     instructions: Instructions = Field(
         "", description="Definitions and preferences for all prompts about the source, at most 4,000 characters."
+    )
+    knowledge: Path | None = Field(
+        None, description="Folder of business knowledge in YAML files, relative to the working directory."
     )
     row_rules: dict[str, str] = Field({}, description="By table, a predicate that limits the visible rows.")
     shots: Shots | None = Field(None, description="Number of few-shot examples; by default DATASPHINX_SHOTS.")
@@ -94,7 +215,13 @@ class SourceSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_url(cls, value: Any) -> Any:
-        return {"url": value} if isinstance(value, str) else value
+        if isinstance(value, str):
+            return {"url": value}
+        if isinstance(value, dict) and value.get("files"):
+            if value.get("url", _IN_MEMORY) != _IN_MEMORY:
+                raise ValueError(Message("url_and_files"))
+            return {**value, "url": _IN_MEMORY}
+        return value
 
 
 ModelRole = Literal["generate", "validate", "narrate", "review", "oracle"]
@@ -195,7 +322,7 @@ class Settings(ServiceSettings):
 
     sources: dict[str, SourceSettings] = Field(
         {},
-        description="Databases by name, each a SQLAlchemy URL or an object with `url` and other settings.",
+        description="Databases by name, each a SQLAlchemy URL or an object with `url` or `files` and other settings.",
     )
     source: str = Field(
         "", description="Name or URL of the default source; if empty, chosen among `sources`, or the sample shop."
@@ -251,11 +378,16 @@ class Settings(ServiceSettings):
         description="Prices by model name in US dollars per million tokens: `input`, `output` and optionally "
         "`cached_input`; by default list prices, which are unknown behind gateways.",
     )
+    embedded_model: EmbeddedModel = Field(
+        "small",
+        description="Size of the embedded model: `small` (98 MB), `base` (491 MB) or `large` (1.1 GB); "
+        "see `datasphinx model list`.",
+    )
     embedded_candidates: int = Field(
         3,
         ge=1,
         le=MAX_EMBEDDED_CANDIDATES,
-        description="Number of candidate statements of the embedded model, among which their results vote.",
+        description="Number of candidate statements of the embedded model, of which the most likely is selected.",
     )
     embeddings_model: str | None = Field(
         None,
@@ -297,6 +429,13 @@ class Settings(ServiceSettings):
         le=10,
         description="How often a statement is generated again after an error, before a question fails. "
         "A statement with a forbidden operation does not count: the third one ends the question.",
+    )
+    min_confidence: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Confidence below which an answer is a draft: its status is `unsure`, or the embedded model asks "
+        "which of its readings is meant. By default the value that was fitted for the model.",
     )
     clarify: Clarify = Field(
         "auto",
@@ -376,7 +515,7 @@ class Settings(ServiceSettings):
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("datasphinx"),
-        description="Folder of the sample database and the embedded model.",
+        description="Folder of the sample database, the embedded model, and its cached prompts.",
     )
 
     @classmethod

@@ -11,16 +11,20 @@ from agent.types import (
     Ambiguity,
     AnswerChart,
     AnswerTable,
+    AppliedDefinition,
     Clarification,
     Clarify,
     ClarifyingQuestion,
+    Confidence,
     EarlierResult,
     Effort,
     ErrorInfo,
+    Evidence,
     Feedback,
     KeptResult,
     OutputType,
     Result,
+    Status,
     Turn,
     Validation,
 )
@@ -83,8 +87,14 @@ class Output(TypedDict, total=False):
     """The result rows behind the answer."""
     charts: list[AnswerChart]
     """The charts of the answer."""
+    confidence: Confidence | None
+    """The confidence in the answer; None if nothing is known about it, or there is no answer."""
+    status: Status
+    """Whether the run ended with an answer, a draft with low confidence, a clarifying question or an error."""
     clarification: ClarifyingQuestion | None
     """The open clarifying question."""
+    definitions: list[AppliedDefinition]
+    """The entries of the business knowledge that the statement uses; empty for the analyst."""
     error: ErrorInfo | None
     """The error, if there is no answer."""
     audit: Annotated[Audit, merge_audit]
@@ -152,6 +162,8 @@ class State(Input, total=False):
     """Reasons to validate the current statement, besides those found in the statement itself."""
     candidates: list[str]
     """Other statements for the question, written at high effort, to compare the results."""
+    evidence: Evidence
+    """What is known about the current statement, to estimate the confidence in it."""
     stop_words: bool
     """Whether the statement contains a forbidden operation."""
     used_stop_words: list[str]
@@ -179,6 +191,9 @@ class State(Input, total=False):
     sql: str | None
     tables: list[AnswerTable]
     charts: list[AnswerChart]
+    confidence: Confidence | None
+    status: Status
+    definitions: list[AppliedDefinition]
     audit: Annotated[Audit, merge_audit]
 
 
@@ -214,6 +229,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "schema_was_read_again": False,
         "doubts": [],
         "candidates": [],
+        "evidence": {},
         "stop_words": False,
         "used_stop_words": [],
         "refusal_count": 0,
@@ -225,6 +241,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "judged_sql": [],
         "result": None,
         "sql_error_info": None,
+        "definitions": [],
         **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
     }
 
@@ -321,6 +338,8 @@ class AnalystState(AnalystInput, total=False):
     """The charts, oldest first."""
     conclusion: Conclusion | None
     """The conclusion of the model, at the end of the analysis."""
+    evidence: Evidence
+    """What is known about the query of the embedded model, to estimate the confidence in it."""
     rejected: dict[str, Any] | None
     """The end of the analysis if a draft was returned to the model and no better one follows; at most once."""
     form_was_corrected: bool
@@ -331,6 +350,9 @@ class AnalystState(AnalystInput, total=False):
     sql: str | None
     tables: list[AnswerTable]
     charts: list[AnswerChart]
+    confidence: Confidence | None
+    status: Status
+    definitions: list[AppliedDefinition]
     audit: Annotated[Audit, merge_audit]
 
 
@@ -354,6 +376,7 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "earlier_results": inputs.get("earlier_results") or {},
         "drawn": [],
         "conclusion": None,
+        "evidence": {},
         "rejected": None,
         "form_was_corrected": False,
     }

@@ -118,6 +118,42 @@ class Validation(TypedDict):
     corrected_sql: str | None
 
 
+class Evidence(TypedDict, total=False):
+    """Facts about a generated statement from which the confidence in it is estimated; absent keys are unknown."""
+
+    logprob: float
+    """The natural logarithm of its probability under the model."""
+    violations: int
+    """Number of parts of the question that it leaves out, and of texts in it that the question does not support."""
+    ignored: list[str]
+    """The numbers and stored values of the question that it leaves out."""
+    unused_values: list[str]
+    """Phrases of the question that name stored values, none of which is in it."""
+    agreement: float
+    """The share of the statements written for the question, by probability, that have its result, from 0 to 1."""
+    gives_rows: bool
+    """Whether it returns rows other than a single row of NULL."""
+    findings: int
+    """Number of warnings of the static checks."""
+    is_confirmed: bool
+    """The verdict of the validation by a model."""
+
+
+class Confidence(TypedDict):
+    """The confidence in an answer."""
+
+    value: float
+    """The estimated probability that the answer is right, from 0 to 1."""
+    word: str
+    """The same in words, in the language of the question."""
+    reason: str
+    """The main reasons against the answer, or for it if there are none."""
+
+
+Status = Literal["ok", "unsure", "clarification", "error"]
+"""How a run ended: with an answer, a draft of one, a clarifying question or an error."""
+
+
 class ErrorInfo(TypedDict):
     """An error: a stable code and a text in the language of the question."""
 
@@ -152,6 +188,8 @@ class AnswerChart(TypedDict):
 
 Effort = Literal["low", "medium", "high"]
 """How many model calls a question may cost."""
+EmbeddedModel = Literal["small", "base", "large"]
+
 Clarify = Literal["never", "auto", "always"]
 """When to ask clarifying questions."""
 
@@ -221,6 +259,17 @@ class Ambiguity(TypedDict):
     """The possible meanings: columns as `table.column`, stored values with their columns, or readings in words."""
 
 
+class AppliedDefinition(TypedDict):
+    """An entry of the business knowledge that a statement uses."""
+
+    name: str
+    kind: str
+    """`metric`, `term` or `label`."""
+    definition: str
+    place: str
+    """The file and line of the entry, as `knowledge/shop/metrics.yml:12`."""
+
+
 class Turn(TypedDict):
     """An answered question of a conversation, in its standalone form, with its statement."""
 
@@ -243,6 +292,6 @@ class EmbeddedOptions:
     grammar: bool = True
     """Whether a grammar restricts statements to the tables shown."""
     candidates: int = 3
-    """Number of candidate statements per question, from 1 to 8, among which their results vote."""
+    """Number of candidate statements per question, from 1 to 8, of which the most likely is selected."""
     repair: bool = True
     """Whether a failing statement is repaired without the model, and the model is asked again with its error."""

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from agent.answers.confidence import confidence_of, evidence_of, with_confidence
 from agent.answers.outputs import clarification_output, compose_answer, failure_output
 from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
+from agent.generation.definitions import applied_definitions, unused_definitions
 from agent.generation.effort import effort_of
 from agent.messages import Message, language_of, render
 from agent.record.step import assume, note
@@ -48,16 +50,23 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     )
     if roles.caveat:
         note(roles.caveat)
+    evidence, threshold = evidence_of(state), services.min_confidence
+    confidence = confidence_of(state["question"], sql, result, evidence, roles.confidence, threshold, source.catalog)
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumptions = assumptions_of(
         state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
     )
     for assumption in assumptions:
         assume(assumption)
+    departed = unused_definitions(state, source, sql)
+    if departed:
+        assume(render("definition_departed", language, names=", ".join(departed)))
+        assumptions = [*assumptions, render("definition_departed", language, names=", ".join(departed))]
     if assumptions:
         text = f"\n\n{render('assumed', language, assumptions=assumptions)}"
         output["answer"] += text
         output[LOGGED_ANSWER] += text
+    output = with_confidence(output, confidence, threshold)
     turns = list(state.get("turns") or ())
     if forms or state.get("feedback") is not None:
         turns = turns[:-1]
@@ -69,4 +78,5 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         source=without_password(state.get("source") or ""),
         forms=forms,
     )
-    return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}
+    definitions = applied_definitions(state, source, sql)
+    return {**output, "definitions": definitions, "turns": [*turns, turn][-services.settings.memory_size :]}

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from agent.clarify.ambiguity import find_ambiguities
 from agent.clarify.feedback import apply_user_input
-from agent.clarify.review import put_question, review
+from agent.clarify.review import put_question, review, shared_word_question
 from agent.services import Services
 from agent.state import State
 
@@ -12,7 +12,8 @@ from agent.state import State
 def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     """Apply the user's answer or feedback, and return one clarifying question or none.
 
-    With `clarify` "always", the model reviews every question; with "never", none. With "auto", generation finds the
+    Unless `clarify` is "never", a word of the question that several metrics or terms share is asked about without the
+    model. With "always", the model reviews every question; with "never", none. With "auto", generation finds the
     readings of the question. A model that cannot do that reviews the question here, if the user rejected an answer, or
     if the catalog or stored values indicate an ambiguity that was not settled and no reading was chosen.
     """
@@ -29,12 +30,16 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     settled = {clarification.get("ambiguity_type") for clarification in clarifications}
     is_open = not user_input.get("sql_request") and any(item["type"] not in settled for item in ambiguities)
     mode, roles = state.get("clarify") or services.settings.clarify, services.roles
+    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
+    if mode != "never" and not is_limit_reached and not user_input.get("sql_request"):
+        shared = shared_word_question(state, source)
+        if shared:
+            return {**update, **put_question(state, shared, ())}
     is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and (is_rejected or is_open)
     is_generated = state.get("sql_generate_count", 0) > 0
-    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
     if is_generated or is_limit_reached or not (mode == "always" or is_reviewed):
         return update
-    outcome = review(state, ambiguities, source, roles.ambiguity_reviewer, services.today())
+    outcome = review(state, ambiguities, source, roles.ambiguity_reviewer, services.today_of(source))
     if outcome is None:
         return {**update, "ambiguities": []}
     return {**update, **put_question(state, *outcome)}

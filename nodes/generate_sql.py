@@ -5,14 +5,16 @@ from functools import partial
 from typing import Any, cast
 
 from agent.clarify.feedback import describe_option
+from agent.clarify.readings import options_of
 from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, SqlNotGenerated
 from agent.generation.attempt import APPROACHES, WrittenSql
+from agent.generation.definitions import departures, relevant_knowledge
 from agent.generation.effort import effort_of
 from agent.linking import off_topic
 from agent.llm.schemas import GeneratedSQL
-from agent.messages import Message
+from agent.messages import Message, language_of, render
 from agent.record.step import note
 from agent.services import Services
 from agent.sources.source import Source
@@ -24,28 +26,25 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """Write `sql_request`; set `error` if the model reports that the question is off topic.
 
     With `clarify` "auto", the first answer of the model may consist of alternatives. If their results differ, they
-    become a clarifying question; otherwise the first one is the statement. At high effort, the model writes two further
-    statements by other approaches, as `candidates`.
+    become a clarifying question; otherwise the first one is the statement. So do the most likely statements of a writer
+    that compares several, if the confidence is low. At high effort, the model writes two further statements by other
+    approaches, as `candidates`.
 
     An answer that cannot be parsed counts as an attempt with an empty statement. A statement that was refused or
     rejected before ends the question, because another attempt would give it again.
     """
     name = state.get("source") or services.choices[0]
     source, dialect = services.source(name), services.source(name).catalog.dialect
-    may_ask = (
-        (state.get("clarify") or services.settings.clarify) == "auto"
-        and state.get("clarification_count", 0) < services.settings.max_clarifications
-        and services.roles.sql_writer.finds_alternatives
-        and not state.get("sql_request")
-    )
+    writer = services.roles.sql_writer
+    may_offer = _may_ask(state, services) and writer.finds_alternatives
     write = partial(
-        services.roles.sql_writer.write,
+        writer.write,
         source=source,
         choose_examples=lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
-        today=services.today(),
+        today=services.today_of(source),
     )
     try:
-        attempt = write(state, may_offer=may_ask)
+        attempt = write(state, may_offer=may_offer)
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
         if not (state.get("values_were_corrected") or state.get("form_was_corrected")):
             raise
@@ -59,10 +58,11 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "judged_sql": [],
         "doubts": [],
         "candidates": [],
+        "evidence": attempt.evidence,
         "error": None,
         **attempt.changes,
     }
-    if may_ask:
+    if may_offer:
         # The model has decided which of them matter.
         update["ambiguities"] = []
     if attempt.is_off_topic:
@@ -72,8 +72,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     if not attempt.sql and attempt.problem:
         failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
         return {**update, **failure, "sql_error_info": attempt.problem}
-    if attempt.alternatives and may_ask:
-        update |= _question_or_first(state, attempt.alternatives, source)
+    if attempt.alternatives and may_offer:
+        update |= _question_or_first(state, _with_defined_words(state, attempt.alternatives, source), source)
+    update |= _question_if_unsure(state, attempt, source, services)
     if update.get("clarification"):
         return update
     sql = update["sql_request"]
@@ -83,6 +84,24 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         note(f"repaired without the model: {attempt.repair}")
     update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
     return {**update, **_failure_of_repetition(state, sql, dialect)}
+
+
+def _may_ask(state: State, services: Services) -> bool:
+    """Return whether the first statement may be replaced by a clarifying question."""
+    mode = state.get("clarify") or services.settings.clarify
+    is_allowed = state.get("clarification_count", 0) < services.settings.max_clarifications
+    return mode == "auto" and is_allowed and not state.get("sql_request")
+
+
+def _with_defined_words(state: State, answer: GeneratedSQL, source: Source) -> GeneratedSQL:
+    """Return `answer` with those alternatives that follow the definitions of the question, if any does.
+
+    The user is not asked about a defined term.
+    """
+    if not relevant_knowledge(state, source).defined:
+        return answer
+    kept = [option for option in answer.alternatives if option.sql and not departures(state, source, option.sql)]
+    return answer.model_copy(update={"alternatives": kept}) if kept else answer
 
 
 def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> dict[str, Any]:
@@ -101,6 +120,21 @@ def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> di
     if chosen and len(readings) > 1:
         update["assumptions"] = [describe_option(chosen.option), *answer.assumptions]
     return update
+
+
+def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, services: Services) -> dict[str, Any]:
+    """Return the changes of the state that ask which statement is meant if the confidence is low; {} otherwise.
+
+    The user is asked once: after an answer, the most likely statement is a draft.
+    """
+    value = services.roles.confidence.estimate(attempt.evidence)
+    is_unsure = value is not None and value < services.min_confidence
+    if not is_unsure or len(attempt.readings) < 2 or state.get("clarifications") or not _may_ask(state, services):
+        return {}
+    language = language_of(state["question"])
+    options = options_of(attempt.readings, source.catalog, language)
+    question, readings = compare_readings(state, render("which_reading", language), None, options, source)
+    return put_question(state, question, readings) if question else {}
 
 
 def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[str]:

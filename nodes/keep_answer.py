@@ -20,4 +20,4 @@ def keep_answer(state: State, services: Services) -> dict[str, Any]:
         keep_as_example(turn, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
     text = render("answer_accepted", language_of(last["question"]))
     output = {"output_type": "string", "value": text, "sql": last["sql"], "tables": [], "charts": []}
-    return {"answer": text, **output, "clarification": None, "error": None}
+    return {"answer": text, **output, "confidence": None, "status": "ok", "clarification": None, "error": None}

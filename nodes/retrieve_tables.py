@@ -28,7 +28,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
     name = state.get("source") or link_source(question, services.choices, services.source)
-    source = services.source_with_tables(name)
+    source = services.source_with_tables(name, question)
     if not source.shown_catalog.tables:
         raise NotPermitted(next(iter(source.catalog.tables)))
     if is_greeting(question):
@@ -49,7 +49,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
         keys = []
     if keys:
-        tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
+        tables = {key: list(source.shown_catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
     reason = linked.reason or state.get("error") or Message("no_table_fits")
     if linked.is_final or attempt >= settings.max_table_retrievals:

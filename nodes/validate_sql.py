@@ -7,6 +7,7 @@ from typing import Any, cast
 from agent.errors import StatementError, StatementRefused
 from agent.generation.agreement import group_by_result, summary_of
 from agent.generation.attempt import is_blank
+from agent.generation.definitions import departures
 from agent.generation.effort import validation_of
 from agent.generation.prompt import question_messages
 from agent.llm.schemas import SQLValidation
@@ -18,7 +19,7 @@ from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
 from agent.sql.validation import find_problem, inferred_joins, warnings_of
 from agent.state import State
-from agent.types import Validation
+from agent.types import Evidence, Validation
 
 logger = logging.getLogger("datasphinx")
 
@@ -42,7 +43,8 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     compared = _compare_candidates(state, source)
     state = cast(State, {**state, **compared})
     sql, doubts = state["sql_request"], _doubts(state, source)
-    unchecked = {**compared, "validation": None, "doubts": []}
+    evidence = Evidence({**state["evidence"], "findings": len(doubts) - len(state.get("doubts", ()))})
+    unchecked = {**compared, "validation": None, "doubts": [], "evidence": evidence}
     if mode == "if doubtful" and not _needs_validation(state, doubts):
         return unchecked
     trace_id = state["audit"]["trace_id"]
@@ -54,7 +56,9 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         return {**unchecked, "sql_validation_count": count}
     is_valid, reason = verdict["is_valid"], one_line(verdict["reason"], _MAX_LINE_CHARS)
     logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", is_valid, reason, trace_id)
-    update = {**unchecked, "validation": verdict, "sql_validation_count": count}
+    # A correction is a statement of its own, about which nothing is known.
+    evidence = Evidence() if verdict["corrected_sql"] else Evidence({**evidence, "is_confirmed": is_valid})
+    update = {**unchecked, "validation": verdict, "sql_validation_count": count, "evidence": evidence}
     if is_valid:
         return update
     judged = [*state.get("judged_sql", ()), sql]
@@ -82,27 +86,37 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
 
 
 def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
-    """Return the statement with which most candidates agree, with a doubt for each different result.
+    """Return the statement with which most candidates agree, its agreement, and a doubt for each different result.
 
     Return {} if there are no candidates, or if they were compared before.
     """
     candidates = state.get("candidates")
     if not candidates or state.get("validation"):
         return {}
-    groups = group_by_result([state["sql_request"], *candidates], source)
-    if len(groups) < 2:
+    statements = [state["sql_request"], *candidates]
+    groups = group_by_result(statements, source)
+    if not groups:
         return {}
     chosen, *others = groups
+    agreement = sum(sql in chosen.statements for sql in statements) / len(statements)
+    evidence = Evidence({**state["evidence"], "agreement": round(agreement, 4)})
+    if not others:
+        return {"evidence": evidence}
     doubts = [f"this query returns {summary_of(chosen.result)}"]
     doubts += [f"another query returns {summary_of(other.result)}: {other.statements[0]}" for other in others]
-    return {"sql_request": chosen.statements[0], "doubts": doubts}
+    return {"sql_request": chosen.statements[0], "doubts": doubts, "evidence": evidence}
 
 
 def _doubts(state: State, source: Source) -> list[str]:
     """Return the doubts about the statement: those of its result, and those of static checks."""
     sql = state["sql_request"]
     warnings = warnings_of(sql, source.catalog, lambda: source.values)[:_MAX_WARNINGS]
-    return [*state.get("doubts", ()), *inferred_joins(sql, source.catalog), *warnings]
+    return [
+        *state.get("doubts", ()),
+        *departures(state, source, sql),
+        *inferred_joins(sql, source.catalog),
+        *warnings,
+    ]
 
 
 def _needs_validation(state: State, doubts: Sequence[str]) -> bool:
@@ -152,7 +166,7 @@ def _judge(state: State, services: Services, source: Source, doubts: Sequence[st
         "validate_sql",
         state,
         source,
-        services.today(),
+        services.today_of(source),
         context=[f"Its author assumed: {assumption}" for assumption in state.get("assumptions") or ()],
         sql=sql,
         findings=findings,
@@ -169,7 +183,8 @@ def _judge(state: State, services: Services, source: Source, doubts: Sequence[st
         return Validation(is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected)
 
     try:
-        return services.validations.of(tuple(str(message.content) for message in messages), ask)
+        knowledge = filter(None, [source.knowledge.knowledge.hash])
+        return services.validations.of((*knowledge, *(str(message.content) for message in messages)), ask)
     except Exception as error:
         # Validation is optional: on any error, the question continues with the statement.
         note(f"the check of the statement failed: {error}")

@@ -105,7 +105,10 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("cache")
     settings = SourceSettings(url=SecretStr(shop_url(folder)))
-    open_source(settings, Limits(60, 1), cache_dir=folder, profile_budget_s=600).release()
+    source = open_source(settings, Limits(60, 1), cache_dir=folder, profile_budget_s=600)
+    if source.background:
+        source.background.wait()
+    source.release()
     return folder
 
 

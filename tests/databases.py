@@ -110,10 +110,16 @@ def open_url(
     cache_dir: Path | None = None,
     refresh_after_s: float = 300,
     profile_budget_s: float = 3,
+    question: str = "",
     **settings: object,
 ) -> Source:
     """Open the source behind `url`, whatever its account may do; `settings` are those of a source."""
     given = SourceSettings.model_validate({"url": url, "allow_writable_account": True, **settings})
     return open_source(
-        given, limits, cache_dir=cache_dir, refresh_after_s=refresh_after_s, profile_budget_s=profile_budget_s
+        given,
+        limits,
+        cache_dir=cache_dir,
+        refresh_after_s=refresh_after_s,
+        profile_budget_s=profile_budget_s,
+        question=question,
     )

@@ -13,6 +13,7 @@ from agent.analyst import graph as analyst
 from agent.charts.plot_spec import plot_spec_schema
 from agent.cli import app
 from agent.graph import graph
+from agent.knowledge.entries import json_schema as knowledge_schema
 from agent.queryspec.schema import json_schema
 from agent.settings import ServiceSettings, Settings
 from agent.tools.toolbox import TOOLS
@@ -37,6 +38,9 @@ _COMMANDS = (
     ("examples", "remove"),
     ("examples", "import"),
     ("key", "new"),
+    ("knowledge", "check"),
+    ("knowledge", "draft"),
+    ("knowledge", "show"),
     ("model", "check"),
     ("trace", "list"),
     ("trace", "show"),
@@ -157,6 +161,7 @@ def _json(schema: dict[str, Any]) -> str:
 
 FILES = {
     "query_spec": (ROOT / "docs/query_spec.schema.json", lambda: _json(json_schema())),
+    "knowledge": (ROOT / "docs/knowledge.schema.json", lambda: _json(knowledge_schema())),
     "plot_spec": (ROOT / "docs/plot_spec.schema.json", lambda: _json(plot_spec_schema())),
 }
 """The files that are generated as a whole, and their generators."""

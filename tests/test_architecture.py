@@ -35,6 +35,7 @@ core
 record
 state llm sql storage
 run_events retrieval
+knowledge
 sources
 datasets examples queryspec
 generation linking
@@ -119,6 +120,7 @@ MAY_RUN_STATEMENTS = (
     "agent/sql/grants.py",
     "agent/sql/system_catalogs.py",
     "agent/sql/duckdb_dialect.py",
+    "agent/sql/read_only_files.py",
     "agent/sql/spark_dialect.py",
     "agent/sample/",
     "training/rows.py",
@@ -176,6 +178,7 @@ MAY_CONNECT = {
     "agent/sql/database.py": {"sqlite3"},
     "agent/sql/duckdb_dialect.py": {"duckdb"},
     "agent/sql/read_only.py": {"duckdb", "sqlite3"},
+    "agent/sql/read_only_files.py": {"duckdb"},
     "agent/sql/worker.py": {"sqlite3"},
     "agent/sql/sessions.py": set(),
     "agent/sql/grants.py": set(),

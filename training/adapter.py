@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from agent.embedded.server import ADAPTER
+from agent.embedded.tiers import Tier
+from agent.embedded.weights import embedded_weights
 from agent.errors import DriverMissing
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The training parameters. Over the last `decay` share of the steps, the learning rate falls to a tenth."""
+    """The training parameters. Over the last `decay` share of the training, the learning rate falls to a tenth."""
 
     rank: int = 32
     scale: float = 2.0
@@ -19,14 +20,23 @@ class TrainingPlan:
     warmup_steps: int = 20
     decay: float = 0.5
     steps: int = 2000
+    total_minutes: float | None = None
+    """Duration of the training over all runs, if it should end before `steps`; the learning rate falls accordingly."""
     validate_every: int = 50
+    checkpoint_minutes: float = 5.0
+    """Interval of the checkpoints between validations."""
     minutes: float | None = None
-    """Time limit; a stopped run saves a checkpoint and can be resumed."""
+    """Time limit of this run; a stopped run saves a checkpoint and can be resumed."""
     seed: int = 0
 
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step, numbered from 0."""
-        left = (self.steps - step) / max(1.0, self.decay * self.steps)
+    def progress(self, step: int, seconds: float) -> float:
+        """Return the completed share of the training, at least 1 at its end, after `step` steps in `seconds`."""
+        by_time = seconds / (60 * self.total_minutes) if self.total_minutes else 0.0
+        return max(step / self.steps, by_time)
+
+    def rate(self, step: int, seconds: float = 0.0) -> float:
+        """Return the learning rate of a step, numbered from 0, that begins after `seconds` of training."""
+        left = (1.0 - self.progress(step, seconds)) / max(1 / self.steps, self.decay)
         return self.learning_rate * min(1.0, (step + 1) / self.warmup_steps) * max(0.1, min(1.0, left))
 
 
@@ -35,16 +45,19 @@ _MAX_TOKENS = 1200
 _VALIDATION_PACKS = 8
 
 
-def train_adapter(out: Path, cache: Path, plan: TrainingPlan, start: Path | None = None) -> dict[str, float]:
+def train_adapter(
+    out: Path, cache: Path, tier: Tier, plan: TrainingPlan, start: Path | None = None
+) -> dict[str, float]:
     """Train on the set in `out` written by `build_training_set`, export the adapter to `out`, and return the metrics.
 
     Every group is used twice: unchanged and as a variant (`augmented`). A first run starts from the adapter file
-    `start`, if any. The weights of the base model are stored in `cache`.
+    `start`, if any. The weights of the base model, that of `tier`, are stored in `cache`.
 
     Raises:
         DriverMissing: torch or transformers is not installed.
         EmbeddedModelUnavailable: the base model is not available.
         OSError: a file cannot be read or written.
+        ValueError: the architecture of the base model is not supported, or not that of `start`.
     """
     try:
         import torch  # noqa: F401
@@ -52,12 +65,13 @@ def train_adapter(out: Path, cache: Path, plan: TrainingPlan, start: Path | None
     except ImportError as error:
         raise DriverMissing(error.name or "torch", "train") from error
     from training.augment import augmented
-    from training.export import export_adapter, read_adapter
+    from training.export import Architecture, export_adapter, read_adapter
     from training.groups import Group, read_groups
     from training.packing import Pack, packs_of
     from training.train import best_adapter, load_base, train
 
-    model, tokenizer = load_base(cache)
+    model, tokenizer = load_base(embedded_weights(cache, tier.weights))
+    architecture = Architecture.of(model.config)
 
     def encode(text: str) -> list[int]:
         ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -70,9 +84,10 @@ def train_adapter(out: Path, cache: Path, plan: TrainingPlan, start: Path | None
     groups = read_groups(out / "training.jsonl")
     training = packed(groups) + packed(augmented(group, rng) for group in groups)
     validation = packed(read_groups(out / "validation.jsonl"))
-    heads = {"heads": model.config.num_attention_heads, "key_heads": model.config.num_key_value_heads}
-    initial = read_adapter(start, **heads) if start else None
+    initial = read_adapter(start, architecture) if start else None
     sample = validation[:: max(1, len(validation) // _VALIDATION_PACKS)]
     metrics = train(model, training, sample, out, plan, initial)
-    export_adapter(best_adapter(out), out / ADAPTER.name, scale=plan.scale, **heads)
+    export_adapter(
+        best_adapter(out), out / tier.adapter.name, scale=plan.scale, base=tier.model, architecture=architecture
+    )
     return metrics | {"training_tokens": sum(len(pack.tokens) for pack in training)}

@@ -79,7 +79,7 @@ def _groups(
     by_database = groupby(sorted(questions, key=attrgetter("db_id")), key=attrgetter("db_id"))
     for number, (database, spider) in enumerate(by_database):
         gold = [GoldQuestion(question.question, question.sql) for question in spider]
-        with closing(_open_filled(schemas[database], [question.sql for question in gold], folder, seed)) as source:
+        with closing(open_filled(schemas[database], [question.sql for question in gold], folder, seed)) as source:
             for examples_of, limit in _TASKS if number % _TASKS_EVERY == 0 else ():
                 yield from examples_of(source, database, gold, rng, size=_GROUP_SIZE, limit=limit)
             gold += _synthetic(source, held_out, seed, _SYNTHETIC_SPIDER)
@@ -87,7 +87,7 @@ def _groups(
     business_questions = written_questions()
     for database, schema in business_schemas().items():
         with closing(
-            _open_filled(schema, [question.sql for question in business_questions[database]], folder, seed)
+            open_filled(schema, [question.sql for question in business_questions[database]], folder, seed)
         ) as source:
             gold = business_questions[database] + _synthetic(source, held_out, seed, _SYNTHETIC_BUSINESS)
             yield from query_specs(source, f"business_{database}", gold, rng, size=_GROUP_SIZE, limit=_SPECS_BUSINESS)
@@ -102,7 +102,8 @@ def _synthetic(source: Source, held_out: HeldOut, seed: int, count: int) -> list
     return [GoldQuestion(draft.question, draft.sql, f"{draft.family}/{draft.language}") for draft in allowed]
 
 
-def _open_filled(schema: Schema, statements: Sequence[str], folder: Path, seed: int) -> Source:
+def open_filled(schema: Schema, statements: Sequence[str], folder: Path, seed: int) -> Source:
+    """Return a new database of `schema` in `folder`, with made-up rows for which `statements` return some."""
     path = folder / f"{schema.db_id}.sqlite"
     path.unlink(missing_ok=True)
     fill(schema, statements, path, seed)

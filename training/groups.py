@@ -36,7 +36,7 @@ class Group:
 
 
 def chat(messages: Sequence[BaseMessage]) -> str:
-    """Return `messages` in the chat template of SmolLM2, up to the start of the answer."""
+    """Return `messages` in ChatML, the template of SmolLM2 and Qwen2.5, up to the start of the answer."""
     turns = ((message.type.replace("human", "user"), message.text) for message in messages)
     return "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in turns) + "<|im_start|>assistant\n"
 

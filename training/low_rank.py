@@ -53,15 +53,15 @@ TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down
 
 
 class LowRankLinear(nn.Module):
-    """A frozen linear layer without bias, plus `scale` times the product of two trained matrices.
+    """A frozen linear layer, plus `scale` times the product of two trained matrices.
 
     `a` has the shape (rank, inputs), `b` (outputs, rank); `b` starts with zeros, which leaves the output unchanged.
-    The frozen weight has the data type of the matrix multiplication; the trained matrices are fp32.
+    The frozen weight and bias have the data type of the matrix multiplication; the trained matrices are fp32.
     """
 
     def __init__(self, base: nn.Linear, rank: int, scale: float) -> None:
         super().__init__()
-        self.weight = base.weight
+        self.weight, self.bias = base.weight, base.bias
         self.a = nn.Parameter(torch.empty(rank, base.in_features))
         self.b = nn.Parameter(torch.zeros(base.out_features, rank))
         self.scale = scale
@@ -71,6 +71,8 @@ class LowRankLinear(nn.Module):
         """Return the output for `x`, which has the shape (..., inputs) and the data type of the weight."""
         flat = x.reshape(-1, x.shape[-1])
         out: Tensor = _LowRank.apply(flat, self.weight, self.a * self.scale, self.b)
+        if self.bias is not None:
+            out = out + self.bias
         return out.view(*x.shape[:-1], -1)
 
 

@@ -41,14 +41,21 @@ def query_specs(
     left = limit
     by_table: dict[str, list[tuple[GoldQuestion, str]]] = {}
     for gold in rng.sample(list(questions), len(questions)):
-        tables = tables_of(gold.sql, source.catalog)
-        spec = spec_of(gold.sql, source.catalog) if left and len(tables) == 1 else None
-        if spec is not None and _keeps_rows(gold.sql, spec, tables[0], source):
-            by_table.setdefault(tables[0], []).append((gold, as_json(spec)))
+        spec = spec_with_rows(gold.sql, source) if left else None
+        if spec is not None:
+            (table,) = tables_of(gold.sql, source.catalog)
+            by_table.setdefault(table, []).append((gold, as_json(spec)))
             left -= 1
     for table, pairs in by_table.items():
         for start in range(0, len(pairs), size):
             yield _group(source, database, table, pairs[start : start + size])
+
+
+def spec_with_rows(sql: str, source: Source) -> dict[str, Any] | None:
+    """Return the query spec equivalent to `sql`, with as many rows; None if there is none."""
+    tables = tables_of(sql, source.catalog)
+    spec = spec_of(sql, source.catalog) if len(tables) == 1 else None
+    return spec if spec is not None and _keeps_rows(sql, spec, tables[0], source) else None
 
 
 def as_json(spec: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from agent.embedded.candidates import read_candidate
 from agent.embedded.compact import compact, conditions_between, quoted, table_of
 from agent.embedded.prompts import describe_briefly, statement_messages
 from agent.errors import StatementError
+from agent.llm.client import WrittenText
 from agent.retrieval.linked_values import linked_values
 from agent.schema.catalog import Catalog
 from agent.sources.source import Source
@@ -251,7 +252,7 @@ def error_of(text: str, source: Source) -> str | None:
     Raises:
         Terminal: the database rejects all statements.
     """
-    candidate = read_candidate(text, source, may_repair=False)
+    candidate = read_candidate(WrittenText(text), source, may_repair=False)
     if candidate.problem:
         return " ".join(candidate.problem.split())
     try:

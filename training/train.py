@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 
-from agent.embedded.weights import embedded_weights
 from training.adapter import TrainingPlan
 from training.low_rank import adapt, adapter_weights
 from training.packing import ATTENTION, IGNORED, Pack
@@ -35,17 +34,17 @@ _THREADS = max(1, torch.get_num_threads() // _PACKS_PER_STEP)
 """Threads per operation; computed at import, so that a second run in the process does not halve it again."""
 
 
-def load_base(cache_dir: Path) -> tuple[Any, Any]:
-    """Return the base model in fp32 and its tokenizer, loaded with transformers from the GGUF file of the agent.
+def load_base(weights: Path) -> tuple[Any, Any]:
+    """Return the base model in fp32 and its tokenizer, loaded with transformers from the GGUF file `weights`.
 
-    Training on the dequantised weights lets the adapter compensate for their rounding.
+    Its architecture is that of the file. Training on the dequantised weights lets the adapter compensate for their
+    rounding.
 
     Raises:
-        EmbeddedModelUnavailable: the weights are not available.
+        OSError, ValueError: the file cannot be read, or transformers does not know its architecture.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    weights = embedded_weights(cache_dir)
     options: dict[str, Any] = {"gguf_file": weights.name}
     tokenizer = AutoTokenizer.from_pretrained(weights.parent, **options)
     model = AutoModelForCausalLM.from_pretrained(
@@ -72,6 +71,8 @@ def train(
 ) -> dict[str, float]:
     """Train an adapter of `model` on `packs`, resuming from the checkpoint in `folder`; return the last metrics.
 
+    `progress` among them is the completed share of the training, at least 1 at its end.
+
     Without a checkpoint, the adapter starts from `start` (matrices named as by `adapter_weights`), if given. A step
     takes two packs. The function writes `checkpoint.pt` (to resume), `best.pt` (the adapter with the lowest loss on
     `validation`) and `losses.jsonl` (step, losses in nats per token, tokens per second).
@@ -85,26 +86,31 @@ def train(
     optimizer = torch.optim.AdamW(weights.values(), lr=plan.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
     if start:
         _set(weights, start)
-    step, best = _resume(folder, weights, optimizer)
+    step, earlier_s, best = _resume(folder, weights, optimizer)
     schedule = _schedule(packs, plan)
     metrics: dict[str, float] = {"step": step}
-    started, losses, tokens = time.monotonic(), [], 0
-    while step < plan.steps:
+    started = saved_at = time.monotonic()
+    seconds, losses, tokens, timed_out = earlier_s, [], 0, False
+    while plan.progress(step, seconds) < 1 and not timed_out:
         batch = schedule[step]
         for group in optimizer.param_groups:
-            group["lr"] = plan.rate(step)
+            group["lr"] = plan.rate(step, seconds)
         losses.append(_learn(model, batch, optimizer, device))
         step, tokens = step + 1, tokens + sum(len(pack.tokens) for pack in batch)
-        timed_out = plan.minutes is not None and time.monotonic() - started > plan.minutes * 60
-        if step % plan.validate_every == 0 or step == plan.steps or timed_out:
-            speed = tokens / (time.monotonic() - started)
-            metrics = {"step": step, "loss": sum(losses) / len(losses), "tokens_per_s": round(speed)}
+        now = time.monotonic()
+        seconds = earlier_s + now - started
+        timed_out = plan.minutes is not None and now - started > plan.minutes * 60
+        is_validated = step % plan.validate_every == 0 or plan.progress(step, seconds) >= 1 or timed_out
+        if is_validated:
+            metrics = {"step": step, "loss": sum(losses) / len(losses), "tokens_per_s": round(tokens / (now - started))}
             metrics["validation_loss"] = validation_loss(model, validation, device)
             losses = []
-            best = _save_checkpoint(folder, metrics, best, weights, optimizer)
-        if timed_out:
-            break
-    return metrics
+            best = _log(folder, metrics, best, weights)
+        if is_validated or now - saved_at > plan.checkpoint_minutes * 60:
+            state = {"adapter": _copied(weights), "optimizer": optimizer.state_dict()}
+            _save(folder / _CHECKPOINT, state | {"step": step, "seconds": seconds, "best": best})
+            saved_at = now
+    return metrics | {"progress": plan.progress(step, seconds)}
 
 
 def _learn(model: Any, packs: Sequence[Pack], optimizer: Any, device: str) -> float:
@@ -176,14 +182,15 @@ def _chunks(packs: list[Pack], size: int) -> list[list[Pack]]:
     return [packs[start : start + size] for start in range(0, len(packs), size)]
 
 
-def _resume(folder: Path, weights: dict[str, torch.Tensor], optimizer: Any) -> tuple[int, float]:
+def _resume(folder: Path, weights: dict[str, torch.Tensor], optimizer: Any) -> tuple[int, float, float]:
+    """Return the steps, the seconds and the lowest validation loss of earlier runs, and set their state."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / _CHECKPOINT).exists():
-        return 0, float("inf")
+        return 0, 0.0, float("inf")
     saved = torch.load(folder / _CHECKPOINT, weights_only=True)
     _set(weights, saved["adapter"])
     optimizer.load_state_dict(saved["optimizer"])
-    return saved["step"], saved["best"]
+    return saved["step"], saved["seconds"], saved["best"]
 
 
 @torch.no_grad()
@@ -192,19 +199,18 @@ def _set(weights: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None
         weight.copy_(torch.as_tensor(values[name]))
 
 
-def _save_checkpoint(
-    folder: Path, metrics: dict[str, float], best: float, weights: dict[str, Any], optimizer: Any
-) -> float:
-    """Log the metrics, save the checkpoint and, if improved, the best adapter; return the lowest validation loss."""
+def _log(folder: Path, metrics: dict[str, float], best: float, weights: dict[str, Any]) -> float:
+    """Log the metrics and, if improved, save the best adapter; return the lowest validation loss."""
     with (folder / _LOG).open("a", encoding="utf-8") as log:
         log.write(json.dumps({name: round(value, 4) for name, value in metrics.items()}) + "\n")
-    adapter = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
     if metrics["validation_loss"] < best:
         best = metrics["validation_loss"]
-        _save(folder / _BEST, {"adapter": adapter, "step": metrics["step"]})
-    state = {"adapter": adapter, "optimizer": optimizer.state_dict(), "step": metrics["step"], "best": best}
-    _save(folder / _CHECKPOINT, state)
+        _save(folder / _BEST, {"adapter": _copied(weights), "step": metrics["step"]})
     return best
+
+
+def _copied(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().cpu().clone() for name, weight in weights.items()}
 
 
 def _save(path: Path, state: dict[str, Any]) -> None:

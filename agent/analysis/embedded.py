@@ -8,21 +8,20 @@ from typing import Any
 from agent.core.failure import failure_of
 from agent.embedded.candidates import sample_texts
 from agent.embedded.constraints import constraints_of
+from agent.embedded.evidence import evidence_of
 from agent.embedded.narrowed_schema import narrowed_schema
 from agent.embedded.prompts import query_spec_messages
 from agent.embedded.shape import shape_of
-from agent.embedded.spec_candidates import SpecContext, choose_spec
+from agent.embedded.spec_candidates import SpecContext, select_spec
 from agent.errors import QueryNotWritten
 from agent.llm.client import ModelClient
 from agent.messages import Language, Message, language_of
-from agent.record.step import note
 from agent.retrieval.linked_values import linked_values
 from agent.schema.words import words
 from agent.sources.source import Source
 from agent.state import AnalystState, Conclusion, ToolCall
 from agent.tools.tool import Workbench
-
-_CAUTION = "a small embedded model wrote the query, and it is often wrong: read it before you rely on the answer"
+from agent.types import Evidence
 
 
 def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, today: date) -> dict[str, Any]:
@@ -30,7 +29,7 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
 
     The dataset is the one that shares the most column words with the question. The output of the model is constrained
     to query specs over the columns of that dataset, with the groups, figures and ranking that rules derive from the
-    question. Several queries are generated, and their results vote. If the query fails, the analysis fails: a second
+    question. Of several generated queries the most likely one is selected. If it fails, the analysis fails: a second
     attempt would generate the same queries.
 
     Raises:
@@ -38,7 +37,6 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
         DatasphinxError: an error of `ModelClient.write` or `Workbench.open_source`.
     """
     if state["results"]:
-        note(_CAUTION)
         return {"conclusion": Conclusion(answer="", result_ids=[list(state["results"])[-1]])}
     if state["step_count"]:
         error = state["observations"][-1]["content"].get("error", {})
@@ -48,9 +46,10 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
         ((bench.open_source([name]), name) for name in state["dataset_ids"]),
         key=lambda pair: len(question_words & words(" ".join(pair[0].catalog.tables[pair[1]].column_names))),
     )
-    query = _generate_query(dataset_id, source, state["question"], model, today)
+    query, evidence = _generate_query(dataset_id, source, state["question"], model, today)
     arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
-    return {"call": ToolCall(tool="run_query", arguments=arguments, is_given=False), "step_count": 1}
+    call = ToolCall(tool="run_query", arguments=arguments, is_given=False)
+    return {"call": call, "step_count": 1, "evidence": evidence}
 
 
 def _reasons(error: dict[str, Any], language: Language) -> str:
@@ -61,8 +60,10 @@ def _reasons(error: dict[str, Any], language: Language) -> str:
     return Message("spec_place_wrong", place=", ".join(problem["path"] for problem in problems))
 
 
-def _generate_query(dataset_id: str, source: Source, question: str, model: ModelClient, today: date) -> str:
-    """Return the generated query whose result the most candidates agree on."""
+def _generate_query(
+    dataset_id: str, source: Source, question: str, model: ModelClient, today: date
+) -> tuple[str, Evidence]:
+    """Return the most likely of the generated queries, and what is known about it."""
     table = source.catalog.tables[dataset_id]
     values = linked_values(question, source.values, {table.key: table.column_names})
     messages = query_spec_messages(source.catalog, table.key, question, values, today=today.isoformat())
@@ -71,6 +72,12 @@ def _generate_query(dataset_id: str, source: Source, question: str, model: Model
     schema = ("QuerySpec", narrowed_schema(table, shape, filters=bool(constraints.values or figures)))
     count = model.embedded.candidates if model.embedded else 1
     texts = sample_texts(partial(model.write, messages, schema=schema), count)
+    context = SpecContext(dataset_id, source, constraints, shape.bounds)
     if count == 1:
-        return next(texts)
-    return choose_spec(texts, count, SpecContext(dataset_id, source, constraints, shape.bounds))
+        written = next(texts)
+        return written.text, evidence_of(written.text, written.logprob, 0, constraints, values, None)
+    text, selection = select_spec(texts, count, context)
+    if selection is None:
+        return text, Evidence()
+    best = selection.best
+    return text, evidence_of(text, best.logprob, best.violations, constraints, values, selection)

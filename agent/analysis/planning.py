@@ -1,5 +1,6 @@
 """Planning with a model: the prompt of a step, and the calls besides tools that finish the analysis or ask the user."""
 
+import json
 from datetime import date
 from typing import Annotated, Any, NamedTuple
 
@@ -15,7 +16,7 @@ from agent.charts.echarts import chart_of
 from agent.clarify.review import question_problem
 from agent.core.failure import failure_of
 from agent.core.prompt_data import block, shortened
-from agent.errors import CannotAnswer, SpecProblem, ToolCallInvalid
+from agent.errors import CannotAnswer, InvalidOutputType, SpecProblem, ToolCallInvalid
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
 from agent.llm.formats import function_schema
@@ -27,10 +28,11 @@ from agent.settings import Settings
 from agent.state import AnalystState, Conclusion, Observation, ToolCall
 from agent.tools.arguments import read_arguments
 from agent.tools.tool import Arguments, check_known
-from agent.types import ClarifyingQuestion, Option, masked
+from agent.types import ClarifyingQuestion, Option, Result, masked
 
 _MAX_TEXT = 300
 _MAX_REASON = 500
+_SHOWN_COLUMNS = 8
 _Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT)]
 
 
@@ -117,7 +119,15 @@ def _finish(arguments: Finish, state: AnalystState) -> ControlOutcome:
         check_known(FINISH, f"result_ids[{at}]", result_id, tuple(state["results"]))
     result = state["results"][ids[0]]["result"]
     chart = next((drawing["chart"] for drawing in state["drawn"]), None) or chart_of(result, state["question"])
-    choose_output_type(state["question"], result, state.get("output_type"), chart)
+    requested = state.get("output_type")
+    if arguments.output_type == "number" and not state["form_was_corrected"] and _hint_of_columns(ids[0], result):
+        requested = requested or "number"
+    try:
+        choose_output_type(state["question"], result, requested, chart)
+    except InvalidOutputType as error:
+        if error.wanted == "number" and (hint := _hint_of_columns(ids[0], result)):
+            error.add_note(hint)
+        raise
     answer = arguments.answer.strip()
     objections = _objections(answer, ids, state)
     for result_id in reversed(state["results"]):
@@ -131,6 +141,22 @@ def _finish(arguments: Finish, state: AnalystState) -> ControlOutcome:
     conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type)
     problems = [SpecProblem("answer", text) for text in (*claims, *([_REMEDY] if claims else []))]
     return ControlOutcome({"conclusion": conclusion}, tuple(problems))
+
+
+def _hint_of_columns(result_id: str, result: Result) -> str:
+    """Return how to select the number of a result with one row and several columns; empty for any other result."""
+    if len(result["rows"]) != 1 or len(result["columns"]) == 1:
+        return ""
+    cells = zip(result["columns"], result["rows"][0], strict=True)
+    numbers = [name for name, cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+    if not numbers:
+        return ""
+    query = {"from": result_id, "aggregations": [{"as": "number", "agg": "max", "col": numbers[0]}]}
+    names = ", ".join(numbers[:_SHOWN_COLUMNS])
+    return (
+        f"{result_id} has one row with several columns: select the one that is the number ({names}) with run_query, "
+        f"such as {json.dumps(query, ensure_ascii=False)}, and finish with that result"
+    )
 
 
 _REMEDY = (
@@ -204,10 +230,11 @@ def _calls(observations: list[Observation]) -> list[str]:
     blocks: list[str] = []
     left = _MAX_CHARS
     for number, observation in reversed(list(enumerate(observations, 1))):
+        # The model wrote the arguments itself: it has to see all of an expression or a value to correct it.
         call = {"tool": observation["tool"], "arguments": observation["arguments"]}
-        text = block(shortened({**call, "gave": observation["content"]}), call=number)
+        text = block({**call, "gave": shortened(observation["content"])}, call=number)
         if len(text) > left:
-            text = block(shortened(call), call=number)
+            text = block(call, call=number)
         left -= len(text)
         blocks.insert(0, text)
     return blocks

@@ -82,20 +82,21 @@ def _load_options(options: dict[str, Any] | None) -> dict[str, Any]:
 def _database_update(question: str, state: AnalystState, open_source: Callable[[str], Source]) -> dict[str, Any]:
     """Return the state update for a database: its best-ranked tables become the datasets.
 
-    Tables and views that row rules deny are left out.
+    Tables and views that row rules deny, and those that the business knowledge hides, are left out.
     """
     if state.get("files") or state.get("datasets"):
         raise SourcesNotTogether(without_password(str(state["source"])), Message("files"))
     source = open_source(str(state["source"]))
     spec_dialect(source.catalog.dialect)
-    ranking = source.index.rank(question) or list(source.catalog.tables)
-    best = list(islice(filter(source.is_readable, ranking), _MAX_TABLES))
+    ranking = source.index.rank(source.knowledge.expanded(question)) or list(source.catalog.tables)
+    shown = source.shown_catalog.tables
+    best = list(islice(filter(shown.__contains__, ranking), _MAX_TABLES))
     if not best:
         raise NotPermitted(ranking[0])
-    denied = [key for key in ranking[: ranking.index(best[-1])] if key not in best]
+    denied = [key for key in ranking[: ranking.index(best[-1])] if not source.is_readable(key)]
     if denied:
         note(f"left out because of row rules: {', '.join(denied)}")
-    tables = list(islice(filter(source.is_readable, source.index.with_neighbours(best)), 2 * _MAX_TABLES))
+    tables = list(islice(filter(shown.__contains__, source.index.with_neighbours(best)), 2 * _MAX_TABLES))
     return {"dataset_ids": tables, "pending": schema_calls(tables)}
 
 

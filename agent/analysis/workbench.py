@@ -1,14 +1,15 @@
 """The workbench of a question, built from its state, and the state updates after a call."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from agent.analysis.earlier_results import last_number, readable_results
 from agent.analysis.start import schema_calls
-from agent.datasets.limits import LoadProgress
+from agent.datasets.limits import LoadProgress, ignore_progress
 from agent.datasets.registry import Registry
-from agent.errors import DatasphinxError, NotPermitted, PermissionDenied
+from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, NotPermitted, PermissionDenied
 from agent.messages import Language, language_of
 from agent.record.step import ToolRun, current_step, note
 from agent.sources.source import Source
@@ -23,15 +24,20 @@ def workbench(
     registry: Registry,
     open_source: Callable[[str], Source],
     open_datasets: Callable[[Sequence[str]], Source],
-    loading: LoadProgress,
+    loading: LoadProgress = ignore_progress,
 ) -> Workbench:
-    """Return the data that the tools may use for this question: those of a source, or files and datasets."""
+    """Return the data that the tools may use for this question: those of a source, or files and datasets.
+
+    A file of a dataset may be read again with other options as long as it is stored.
+    """
     name = state.get("source")
     return Workbench(
         registry=registry,
         open_source=(lambda _: open_source(name)) if name else open_datasets,
         asks_database=name is not None,
-        file_ids=tuple(state["file_ids"]),
+        file_ids=tuple(
+            dict.fromkeys([*state["file_ids"], *(() if name else _files_of(state["dataset_ids"], registry))])
+        ),
         dataset_ids=tuple(state["dataset_ids"]),
         results=state["results"],
         earlier_results=readable_results(state["earlier_results"], state["dataset_ids"]),
@@ -39,6 +45,13 @@ def workbench(
         language=language_of(state["question"]),
         loading=loading,
     )
+
+
+def _files_of(dataset_ids: Sequence[str], registry: Registry) -> Iterator[str]:
+    """Yield the ids of the stored files from which the datasets were made."""
+    for dataset_id in dataset_ids:
+        with suppress(DatasetUnknown, FileUnknown):
+            yield registry.file(registry.dataset(dataset_id).file_id).file_id
 
 
 def call_update(call: CallResult, state: AnalystState) -> dict[str, Any]:

@@ -17,11 +17,11 @@ _MONTH = {"en": "LLLL y", "ru": "LLLL y", "zh": "y年M月"}
 
 
 def filters_text(summary: QuerySummary, language: Language) -> str:
-    """Return a sentence with the filters of a query, and that it has others if there are any; empty without filters."""
+    """Return a sentence with the filters of a query, and that it has others; empty if none of them has words."""
     conditions = condition_words(summary["conditions"], language)
-    words = ("，" if language == "zh" else ", ").join(conditions)
     if not conditions:
-        return render("answer_filters_in_sql", language) if summary["more_conditions"] else ""
+        return ""
+    words = ("，" if language == "zh" else ", ").join(conditions)
     code = "answer_filters" if len(conditions) > 1 else "answer_filter"
     return render("answer_filters_and_more" if summary["more_conditions"] else code, language, conditions=words)
 

@@ -13,6 +13,7 @@ from agent.charts.echarts import chart_of
 from agent.charts.wording import requested_form
 from agent.core.failure import error_info, full_text
 from agent.errors import CannotAnswer, InvalidOutputType
+from agent.grounding.claims import states_values
 from agent.grounding.evidence import NO_EVIDENCE, Evidence
 from agent.llm.client import ModelClient
 from agent.messages import Language, language_of, render
@@ -55,15 +56,16 @@ def compose_answer(
 ) -> dict[str, Any]:
     """Return the output for `results`, which maps table names to results, the main result first.
 
-    The text of a result of at most `max_rows` rows begins with a sentence built from it and from `summary`, the summary
-    of its statement `sql`. A Markdown table follows, unless the output is a number or a text. `model` writes the text
-    of a longer result, and a text after the sentence where the output is to be a text or the question asks for a
-    description of several values; its prompt contains the `instructions` of the operator. `draft` is a text already
-    written by a model, which replaces that text, and `evidence` what a text may state besides the rows. Statistics of
-    data are described in words without the model; `names` has the words for their tables. `requested` is the output
-    type the user asked for, and `proposed` the one that the model of the statement returned. `charts` are existing
-    charts; without them a chart is derived from the main result. The output contains values of secret columns; the
-    model's prompt and the text under `LOGGED_ANSWER`, for the record and the thread, do not.
+    The text is a sentence built from the main result and from `summary`, the summary of its statement `sql`, and a
+    Markdown table unless the output is a number or a text. For more than `max_rows` rows, for an output that is to be a
+    text, and for a question that asks to describe several values, `model` writes the text instead; its prompt contains
+    the `instructions` of the operator. `draft` is a text already written by a model, and `evidence` what a text may
+    state besides the rows. A text of a model that they do not support is not used, and one without any value about few
+    rows follows the sentence. Statistics of data are described in words without the model; `names` has the words for
+    their tables.
+    `requested` is the output type the user asked for, and `proposed` the one that the model of the statement returned.
+    `charts` are existing charts; without them a chart is derived from the main result. The output contains values of
+    secret columns; the model's prompt and the text under `LOGGED_ANSWER`, for the record and the thread, do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
@@ -81,10 +83,16 @@ def compose_answer(
         narration = None
         if model and (draft or len(main["rows"]) > max_rows or (in_words and has_values)):
             narration = narrate(question, results, output_type, language, summary, model, draft, instructions, evidence)
-        form = _Form(question, summary, output_type, language, max_rows)
-        text = logged = form.text(main, narration)
-        if main.get("secret"):
-            logged = form.text(masked(main), narration)
+        if narration and output_type == "string":
+            narration = without_tables(narration)
+        is_short = 0 < len(main["rows"]) <= max_rows
+        if narration and (not is_short or states_values(narration, results.values(), question)):
+            text = logged = narration
+        else:
+            form = _Form(question, summary, output_type, language, max_rows)
+            text = logged = form.text(main, narration)
+            if main.get("secret"):
+                logged = form.text(masked(main), narration)
     notice = _truncation_notice(main, language)
     text, logged = f"{text}{notice}", f"{logged}{notice}"
     return {
@@ -95,6 +103,7 @@ def compose_answer(
         "sql": sql,
         "tables": tables,
         "charts": list(charts) or ([chart] if chart and output_type == "plot" else []),
+        "definitions": [],
         "clarification": None,
         "error": None,
     }
@@ -113,27 +122,20 @@ class _Form:
     def text(self, result: Result, narration: str | None) -> str:
         """Return the sentence about `result`, followed by `narration`, or else by a table unless the output has none.
 
-        A long result with a narration has no sentence. A narration that says no more than the sentence is left out.
+        A narration that says no more than the sentence is left out.
         """
         is_text = self.output_type == "string"
         sentence = sentence_of(self.question, result, self.summary, self.language, complete=is_text)
         if is_text:
             count = format_value(len(result["rows"]), self.language)
             sentence = sentence or render("row_count", self.language, count=count)
-            narration = narration and without_tables(narration)
-        if narration and len(result["rows"]) > self.max_rows:
-            return narration
         if narration:
-            adds = content_words(narration) - words(sentence) or _numbers(narration) - _numbers(sentence)
+            adds = content_words(narration) - words(sentence)
             return "\n\n".join(filter(None, [sentence, narration if adds else ""]))
         if not result["rows"] or (sentence and (_is_single_value(result) or is_text)):
             return sentence
         table = markdown_table(result, self.language, self.max_rows)
         return f"{sentence}\n\n{table}" if sentence else table
-
-
-def _numbers(text: str) -> set[str]:
-    return set(re.findall(r"\d+", text))
 
 
 def _truncation_notice(result: Result, language: Language) -> str:
@@ -163,6 +165,9 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
         "sql": state.get("sql_request") or None,
         "tables": [table] if table else [],
         "charts": [],
+        "confidence": None,
+        "status": "error",
+        "definitions": [],
         "clarification": None,
         "error": error,
         **_reopened_clarification(state),
@@ -187,6 +192,9 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
         "sql": None,
         "tables": [],
         "charts": [],
+        "confidence": None,
+        "status": "clarification",
+        "definitions": [],
         "clarification": clarification,
         "error": None,
     }
@@ -201,13 +209,15 @@ def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dic
     reason = failure["facts"]["reason"] if failure["code"] == CannotAnswer.code else ""
     answer = reason or error["message"]
     output = {**_partial_output(state), "failure": failure, "answer": answer, "clarification": None, "error": error}
+    output["status"] = "error"
     return {**output, **_reopened_clarification(state)}
 
 
 def analysis_clarification_output(clarification: ClarifyingQuestion, state: AnalystState) -> dict[str, Any]:
     """Return the analyst's output that asks the user, with the results and charts computed so far."""
     text = question_text(clarification)
-    return {**_partial_output(state), "answer": text, "clarification": clarification, "error": None}
+    partial = _partial_output(state)
+    return {**partial, "answer": text, "status": "clarification", "clarification": clarification, "error": None}
 
 
 def _partial_output(state: AnalystState) -> dict[str, Any]:
@@ -218,6 +228,8 @@ def _partial_output(state: AnalystState) -> dict[str, Any]:
         "sql": list(results.values())[-1]["sql"] if results else None,
         "tables": [answer_table(name, item["result"]) for name, item in results.items()],
         "charts": [drawing["chart"] for drawing in state.get("drawn") or ()],
+        "confidence": None,
+        "definitions": [],
     }
 
 

@@ -73,10 +73,7 @@ def sentence_of(
         language,
         complete,
     )
-    text = writer.text()
-    # Filters without words are only mentioned; a repeated question states its filters itself.
-    names_filters = bool(summary["conditions"]) or not writer.restated
-    return writer.sentences([text, filters_text(summary, language) if names_filters else ""])
+    return writer.sentences([writer.text(), filters_text(summary, language)])
 
 
 @dataclass(frozen=True)

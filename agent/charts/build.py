@@ -13,6 +13,7 @@ from agent.charts.cells import (
     column,
     label,
     number,
+    number_text,
     order_of,
     percent,
     places_in_cycle,
@@ -476,7 +477,7 @@ def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     sums = [0] * count
     for value in values:
         sums[min(count - 1, max(0, math.floor(value / width) - start))] += 1
-    bounds = [f"{(start + at) * width:.10g}" for at in range(count + 1)]
+    bounds = [number_text((start + at) * width, notes.language, may_be_year=True) for at in range(count + 1)]
     labels = tuple(f"{bounds[at]} – {bounds[at + 1]}" for at in range(count))
     return ChartData(labels, (Series(name, tuple(sums)),))
 

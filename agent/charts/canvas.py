@@ -17,9 +17,10 @@ from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from agent.charts.cells import Number
+from agent.charts.cells import Number, number_text
 from agent.charts.figure import COLOURS, Figure, Series, shares
 from agent.charts.scale import time_format
+from agent.messages import language_of
 from agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
@@ -29,6 +30,8 @@ _LEGEND_COLUMNS = 4
 _TICK_COLUMNS = 20
 _AXIS_COLUMNS = 130
 """Width of the x axis in characters of its labels."""
+_SCALE_COLUMNS = 20
+"""Width of the scale beside a heatmap."""
 _PERIOD_COLUMNS = 24
 _WRAPPED_LABELS = 10
 _MAX_TICKS = 24
@@ -58,7 +61,7 @@ def canvas_of(figure: Figure, lettering: "Lettering") -> Canvas:
     canvas = Canvas(figsize=(10, 6), dpi=100, layout="constrained")
     axes = canvas.subplots()
     _MARKS[figure.spec.chart_type](axes, figure, lettering)
-    canvas.suptitle(lettering.fitted(figure.title, _TITLE_COLUMNS), fontsize=14)
+    canvas.suptitle(lettering.wrapped(figure.title, _TITLE_COLUMNS), fontsize=14)
     notes = "\n".join(lettering.fitted(note, _NOTE_COLUMNS) for note in figure.notes)
     axes.set_title(notes, fontsize=8, color="dimgray", loc="left")
     if figure.spec.chart_type not in {"heatmap", "pie", "box"} and figure.names != [figure.y_name]:
@@ -204,16 +207,18 @@ def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     (parts,) = figure.data.series
     values = [value or 0 for value in parts.values]
     wedges, *_ = axes.pie(_numbers(values), startangle=90, counterclock=False)
+    point = "," if language_of(figure.title) == "ru" else "."
     labels = [
-        f"{lettering.fitted(name, _PIE_COLUMNS)}: {share}"
+        f"{lettering.wrapped(name, _PIE_COLUMNS)}: {share.replace('.', point)}"
         for name, share in zip(figure.names, shares(values), strict=True)
     ]
+    distance = _PIE_LABEL_HEIGHT * (2 if any("\n" in text for text in labels) else 1)
     axes.set(xlim=(-2.4, 2.4), ylim=(-1.3, 1.3), aspect="equal")
     middles = [np.deg2rad((wedge.theta1 + wedge.theta2) / 2) for wedge in wedges]
     for side in (-1, 1):
         own = [at for at, angle in enumerate(middles) if (1 if np.cos(angle) >= 0 else -1) == side]
         own.sort(key=lambda at: -np.sin(middles[at]))
-        heights = _spread([1.15 * np.sin(middles[at]) for at in own], _PIE_LABEL_HEIGHT)
+        heights = _spread([1.15 * np.sin(middles[at]) for at in own], distance)
         for at, height in zip(own, heights, strict=True):
             axes.annotate(
                 labels[at],
@@ -246,8 +251,9 @@ def _heatmap(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     image = axes.imshow(cells, aspect="auto", origin="lower", interpolation="nearest")
     scale = axes.get_figure().colorbar(image, ax=axes, format=_formatter(figure))  # type: ignore[union-attr]
     scale.set_label(lettering.fitted(figure.y_name, _TICK_COLUMNS))
-    _tick(axes, "x", data.categories, lettering)
     _tick(axes, "y", figure.names, lettering)
+    beside = max((min(_columns(name), _NAME_COLUMNS) for name in figure.names), default=0) + _SCALE_COLUMNS
+    _tick(axes, "x", data.categories, lettering, _AXIS_COLUMNS - beside)
     axes.set_xlabel(lettering.fitted(figure.x_name, _NAME_COLUMNS))
     axes.set_ylabel(lettering.fitted(figure.series_name, _NAME_COLUMNS))
 
@@ -295,12 +301,9 @@ def _marker(count: int) -> dict[str, Any]:
     return {"marker": "o", "markersize": 4} if count <= _MARKED_POINTS else {"marker": ".", "markersize": 1}
 
 
-def _format_value(value: float, unit: str) -> str:
-    return f"{value:,.10g}{unit}"
-
-
 def _formatter(figure: Figure) -> FuncFormatter:
-    return FuncFormatter(lambda value, _: _format_value(value, figure.unit))
+    language = language_of(figure.title)
+    return FuncFormatter(lambda value, _: f"{number_text(value, language)}{figure.unit}")
 
 
 def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
@@ -312,10 +315,8 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))  # type: ignore[no-untyped-call]
     else:
-        # Four digits, which may be a year, are not grouped.
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: f"{value:.10g}" if abs(value) < 10_000 else _format_value(value, ""))
-        )
+        language = language_of(figure.title)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value, language, may_be_year=True)))
     getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
     names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
     axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})
@@ -323,7 +324,9 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         axes.invert_yaxis()
 
 
-def _tick(axes: Axes, along: str, names: Sequence[str], lettering: Lettering) -> None:
+def _tick(
+    axes: Axes, along: str, names: Sequence[str], lettering: Lettering, axis_columns: int = _AXIS_COLUMNS
+) -> None:
     """Label every category, or every n-th so that the labels do not overlap."""
     if along == "y":
         places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)
@@ -331,18 +334,18 @@ def _tick(axes: Axes, along: str, names: Sequence[str], lettering: Lettering) ->
         return
     if len(names) <= _WRAPPED_LABELS:
         # Labels of two lines at most, as wide as their categories.
-        width = _AXIS_COLUMNS // max(1, len(names)) - 2
+        width = axis_columns // max(1, len(names)) - 2
         wrapped = [lettering.wrapped(name, width) for name in names]
         if all("…" not in label or "…" in name for label, name in zip(wrapped, names, strict=True)):
             axes.set_xticks(range(len(names)), wrapped)
             return
     flat = [lettering.fitted(name, _NAME_COLUMNS) for name in names]
     widest = max(map(_columns, flat), default=1)
-    upright = len(names) * (widest + 2) <= _AXIS_COLUMNS
+    upright = len(names) * (widest + 2) <= axis_columns
     are_ordered = all(name[:1].isdigit() or name[:1] in "-–" for name in names)
     if not upright and widest <= _PERIOD_COLUMNS and are_ordered:
-        # Periods and numbers: fewer labels are clear enough.
-        places = range(0, len(names), -(-len(names) * (widest + 2) // _AXIS_COLUMNS))
+        # Periods and numbers: fewer labels are clear enough. Digits are wider than letters.
+        places = range(0, len(names), -(-len(names) * (widest + 4) // axis_columns))
         axes.set_xticks(places, [flat[place] for place in places])
         return
     places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)

@@ -89,6 +89,19 @@ def percent(value: Number | None) -> Number | None:
     return None if value is None else value * 100 if isinstance(value, int) else float(Decimal(repr(value)) * 100)
 
 
+def number_text(value: Number, language: Language, *, may_be_year: bool = False) -> str:
+    """Return `value` with at most ten digits, grouped as in `language`; four digits are not if they may be a year.
+
+    >>> number_text(12500.5, "en"), number_text(0.5, "ru"), number_text(1990, "en", may_be_year=True)
+    ('12,500.5', '0,5', '1990')
+    """
+    text = f"{value:.10g}" if may_be_year and abs(value) < 10_000 else f"{value:,.10g}"
+    return text.translate(_RUSSIAN_SEPARATORS) if language == "ru" else text
+
+
+_RUSSIAN_SEPARATORS = str.maketrans(",.", "\u00a0,")
+
+
 def label(value: Any) -> str:
     """Return the text of a cell in a chart; a dash for NULL."""
     if value is None:

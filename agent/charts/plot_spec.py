@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from agent.charts.cells import NUMERIC, column, number, type_of_column
 from agent.charts.plot_variants import standard_form
@@ -65,22 +65,6 @@ _ONE_MEASURE = {"pie", "heatmap", "box"}
 _NO_SERIES = {"pie", "box", "histogram"}
 _STACKED = {"bar", "area"}
 _ONE_ROW_PER_PLACE = {"line", "bar", "area", "heatmap"}
-
-
-def read_plot_spec(data: Any, result: Result) -> PlotSpec:
-    """Return the mapping `data` as a PlotSpec that fits `result`.
-
-    Raises:
-        PlotSpecInvalid: `data` does not match the schema or the result; lists every problem.
-    """
-    try:
-        spec = PlotSpec.model_validate(data)
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False)
-        problems = (SpecProblem(".".join(map(str, detail["loc"])) or "spec", detail["msg"]) for detail in details)
-        raise PlotSpecInvalid(tuple(problems)) from error
-    check_plot_spec(spec, result)
-    return spec
 
 
 def check_plot_spec(spec: PlotSpec, result: Result) -> None:

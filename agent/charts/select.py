@@ -46,7 +46,7 @@ class Selection:
     result: Result
     spec: PlotSpec
     notes: tuple[str, ...] = ()
-    """What of the result or of the request the chart does not show."""
+    """Notes on what the chart leaves out or changes."""
 
 
 def select_chart(

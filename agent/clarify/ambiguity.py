@@ -228,7 +228,14 @@ def _wording_ambiguity(kind: str, phrase: str, *candidates: str) -> Ambiguity:
 
 
 def find_ambiguities(question: str, source: Source, selection: Selection) -> list[Ambiguity]:
-    """Return at most six ambiguities of `question` over the columns in `selection`: values, columns, wording."""
+    """Return at most six ambiguities of `question` over the columns in `selection`: values, columns, wording.
+
+    Words that the business knowledge defines are not ambiguous.
+    """
+    matches = source.knowledge.knowledge.matches(question) if source.knowledge.knowledge.hash else []
+    for match in reversed(matches):
+        if any(source.knowledge.is_valid(item) for item in match.items):
+            question = f"{question[: match.start]} {question[match.end :]}"
     by_values = ambiguous_values(question, source.values, source.catalog, selection)
     by_columns = ambiguous_columns(question, source.catalog, selection)
     return [*by_values, *by_columns, *ambiguous_wording(question, source.catalog, selection)][:_MAX_AMBIGUITIES]

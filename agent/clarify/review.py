@@ -22,7 +22,9 @@ from agent.errors import (
     StatementTooCostly,
     SystemCatalogRefused,
 )
+from agent.generation.definitions import relevant_knowledge
 from agent.generation.prompt import question_messages
+from agent.knowledge.prompt import definition_text
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
 from agent.messages import language_of, render
@@ -133,6 +135,34 @@ def review(
         return None
     question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.options, source)
     return (question, readings) if question else None
+
+
+def shared_word_question(state: State, source: Source) -> ClarifyingQuestion | None:
+    """Return a question about words of the question that several metrics or terms share; None if there are none.
+
+    The options are the names of the entries, with their definitions.
+    """
+    for word in relevant_knowledge(state, source).shared:
+        clarifications = state.get("clarifications") or []
+        options = [
+            Option(
+                label=one_line(item.name, _MAX_LABEL_CHARS),
+                reading=one_line(definition_text(source.knowledge.defined(item)), _MAX_READING_CHARS),
+                preview=None,
+            )
+            for item in word.items[:_MAX_OPTIONS]
+        ]
+        text = render("shared_word", language_of(state["question"]), phrase=one_line(word.phrase))
+        if question_problem(text, [option["label"] for option in options], clarifications) is None:
+            return ClarifyingQuestion(
+                question=text,
+                ambiguity_type="AmbQuestion",
+                options=options,
+                about=state["question"],
+                earlier=clarifications,
+                rejected_sql=state.get("rejected_sql") or [],
+            )
+    return None
 
 
 def compare_readings(

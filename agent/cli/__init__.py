@@ -12,6 +12,7 @@ from agent.cli.ask import ask as ask_command
 from agent.cli.evals import eval_app
 from agent.cli.examples import examples_app
 from agent.cli.key import key_app
+from agent.cli.knowledge import knowledge_app
 from agent.cli.model import model_app
 from agent.cli.options import AsJson, LogJson, settings_of
 from agent.cli.text import PrintableFormatter, echo, json_text
@@ -26,6 +27,7 @@ app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False,
 app.add_typer(eval_app, name="eval")
 app.add_typer(examples_app, name="examples")
 app.add_typer(key_app, name="key")
+app.add_typer(knowledge_app, name="knowledge")
 app.add_typer(model_app, name="model")
 app.add_typer(trace_app, name="trace")
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Inspect the configured databases.")
@@ -49,7 +51,7 @@ def _datasphinx(
     """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
 
     Exit codes: 0 answered, 2 usage or configuration error, 3 no answer or a blocked statement (the message has the
-    reason), 4 needs clarification, 5 a database, a model or the run record is unreachable.
+    reason), 4 needs clarification or is not sure, 5 a database, a model or the run record is unreachable.
     """
 
 

@@ -2,8 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
     from agent.conversation.reply import Reply
     from agent.conversation.threads import Threads
+    from agent.datasets.limits import LoadProgress, ProgressEvent
+    from agent.record.waiting import WaitEvent
     from agent.settings import Settings
     from agent.types import ClarifyingQuestion
 
@@ -106,12 +107,17 @@ def without_its_password(source: str, settings: "Settings") -> "tuple[str, Setti
 class Talk:
     """A conversation on the command line."""
 
-    def __init__(self, graph: Any, threads: "Threads", thread: str | None, console: "Console | None") -> None:
-        """Continue `thread`, or start one if it is None; print each completed step to `console` if it is set."""
+    def __init__(
+        self, graph: Any, threads: "Threads", thread: str | None, console: "Console | None", bar: "LoadProgress"
+    ) -> None:
+        """Continue `thread`, or start one if it is None; print each completed step to `console` if it is set.
+
+        `bar` shows the progress of loading a file.
+        """
         from agent.conversation.conversations import Conversations
 
         self._conversations, self._lasts = Conversations(graph, threads), threads.is_persistent
-        self._thread, self._console = thread, console
+        self._thread, self._console, self._bar = thread, console, bar
 
     @property
     def may_ask(self) -> bool:
@@ -124,14 +130,19 @@ class Talk:
         Raises:
             ThreadUnknown, ThreadBusy, ThreadsUnavailable: as for `Conversations`.
         """
-        from agent.cli.render import show_steps
+        from agent.cli.render import show_steps, show_waiting
 
         for kind, content in self._conversations.stream(inputs, self._thread):
             if kind == "output":
                 reply = cast("Reply", content)
                 self._thread = reply["thread_id"]
                 return {**reply, "thread_id": self._thread if self._lasts else None}
-            if self._console:
+            if kind == "progress":
+                progress = cast("ProgressEvent", content)
+                self._bar(progress["stage"], progress["share"])
+            elif self._console and kind == "waiting":
+                show_waiting(cast("WaitEvent", content)["for"], self._console)
+            elif self._console:
                 show_steps(cast(dict[str, Any], content), self._console)
         raise AssertionError("a run ends in an output")
 
@@ -399,6 +410,7 @@ def _ask(
 ) -> "Reply":
     from rich.console import Console
 
+    from agent.cli.render import LoadingBar
     from agent.conversation.threads import open_threads
 
     threads = open_threads(settings, must_persist=target.thread is not None)
@@ -418,8 +430,8 @@ def _ask(
     if target.load:
         inputs = {**inputs, "load": target.load}
     errors = Console(stderr=True)
-    with _graph(graph, settings, errors) as opened:
-        talk = Talk(opened, threads, target.thread, None if as_json else errors)
+    with LoadingBar(errors) as bar:
+        talk = Talk(_graph(graph, settings, errors), threads, target.thread, None if as_json else errors, bar)
         return _converse(talk, inputs, options, as_json=as_json)
 
 
@@ -432,20 +444,17 @@ def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
     return output
 
 
-@contextmanager
-def _graph(name: str, settings: "Settings", console: "Console") -> Iterator[Any]:
-    from agent.cli.render import LoadingBar, ReadingBar
+def _graph(name: str, settings: "Settings", console: "Console") -> Any:
     from agent.services import Services
 
     if name == "analyst":
         from agent.analyst import build_analyst
 
-        with LoadingBar(console) as bar:
-            yield build_analyst(Services(settings, loading=bar))
-    else:
-        from agent.graph import build_graph
+        return build_analyst(Services(settings))
+    from agent.cli.render import ReadingBar
+    from agent.graph import build_graph
 
-        yield build_graph(Services(settings, progress=ReadingBar(console)))
+    return build_graph(Services(settings, progress=ReadingBar(console)))
 
 
 def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], *, as_json: bool) -> "Reply":

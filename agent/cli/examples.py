@@ -59,10 +59,10 @@ def list_examples(
     Exit codes: 0 listed, 2 there is no such source, 5 the file of the examples cannot be read.
     """
     from agent.schema.describe import one_line
-    from agent.sql.database import Database
+    from agent.sources.files import database_of
 
     services = _services()
-    identity = source and Database(services.settings_of(source).url.get_secret_value()).identity
+    identity = source and database_of(services.settings_of(source)).identity
     examples = _store(services).examples(identity)
     if as_json:
         _print({"examples": [{**example.shown(), "source": example.source} for example in examples]})

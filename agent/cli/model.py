@@ -1,19 +1,26 @@
-"""`datasphinx model`: check the configured models."""
+"""`datasphinx model`: choose the size of the embedded model, and check the configured models."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent.cli.options import AsJson, BaseUrl, ModelName, settings_of
 from agent.cli.text import echo, json_text
+from agent.types import EmbeddedModel
 
 if TYPE_CHECKING:
     from agent.llm.probe_result import ProbeResult
     from agent.settings import ModelPrice, Settings
 
-model_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Check the configured models.")
+_HELP = "Choose the size of the embedded model, and check the configured models."
+
+model_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=_HELP)
+
+_Name = Annotated[EmbeddedModel, typer.Argument(metavar="NAME", help="small, base or large.")]
+_SETTING = "embedded_model"
 
 _ROWS = {
     "temperature": "temperature",
@@ -28,6 +35,7 @@ _ROWS = {
     "parallel_tool_calls": "parallel tool calls",
     "usage": "usage reported",
     "handles_json": "answers in JSON correctly",
+    "logprobs": "log probabilities",
     "validates": "judges statements correctly",
 }
 """Titles of the values that are yes, no or unknown."""
@@ -104,9 +112,104 @@ def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> Mode
     return ModelCheck(client.failures.url, client.name, roles, price, result)
 
 
-@model_app.callback()
-def _models() -> None:
-    """Check the configured models."""
+@model_app.command("list")
+def list_tiers(as_json: AsJson = False) -> None:
+    """List the sizes of the embedded model, marking the one in use, and whether each is downloaded.
+
+    Exit codes: 0 the list is printed, 2 a setting is wrong.
+    """
+    from agent.embedded.tiers import TIERS
+    from agent.embedded.weights import weights_path
+
+    settings = settings_of()
+    used = settings.embedded_model if settings.uses_embedded_model else None
+    downloaded = {name: weights_path(settings.cache_dir, tier.weights).is_file() for name, tier in TIERS.items()}
+    if as_json:
+        models = [
+            {
+                "name": name,
+                "model": tier.title,
+                "bytes": tier.weights.size,
+                "memory_mb": tier.memory_mb,
+                "trained": tier.is_trained,
+                "downloaded": downloaded[name],
+                "in_use": name == used,
+            }
+            for name, tier in TIERS.items()
+        ]
+        echo(json_text({"models": models}))
+        return
+    rows = [("", "NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "DOWNLOADED")]
+    for name, tier in TIERS.items():
+        size, memory = _megabytes(tier.weights.size), f"{tier.memory_mb} MB"
+        words = _WORDS[tier.is_trained], _WORDS[downloaded[name]]
+        rows.append(("*" if name == used else "", name, tier.title, size, memory, *words))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    echo("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))
+    if not settings.uses_embedded_model:
+        echo("An endpoint is configured, so none of them is used.")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.0f} MB"
+
+
+@model_app.command()
+def pull(name: _Name) -> None:
+    """Download the weights of a size of the embedded model; an interrupted download is resumed.
+
+    Exit codes: 0 the weights are in the cache folder, 2 a setting is wrong, 5 they cannot be downloaded.
+    """
+    from agent.embedded.tiers import TIERS
+    from agent.embedded.weights import embedded_weights
+
+    echo(str(embedded_weights(settings_of().cache_dir, TIERS[name].weights)))
+
+
+@model_app.command()
+def use(name: _Name) -> None:
+    """Set the size of the embedded model in `datasphinx.toml` of the working directory; the rest of the file is kept.
+
+    Exit codes: 0 the setting is written and in effect, 2 a setting is wrong, or another place overrides the file.
+    """
+    from agent.embedded.tiers import TIERS
+    from agent.embedded.weights import weights_path
+    from agent.errors import USAGE
+    from agent.settings import CONFIG_FILE
+
+    settings_of()
+    path = Path(CONFIG_FILE)
+    _write_setting(path, name)
+    settings = settings_of()
+    if settings.embedded_model != name:
+        echo(
+            f'{CONFIG_FILE} now has {_SETTING} = "{name}", but DATASPHINX_{_SETTING.upper()} in the environment or '
+            f'.env sets "{settings.embedded_model}": remove it.',
+            error=True,
+            color="red",
+        )
+        raise typer.Exit(USAGE)
+    echo(f'{_SETTING} = "{name}" is in {path.resolve()}.')
+    if not settings.uses_embedded_model:
+        echo("An endpoint is configured, so the embedded model is not used.")
+    elif not weights_path(settings.cache_dir, TIERS[name].weights).is_file():
+        size = _megabytes(TIERS[name].weights.size)
+        echo(f"The next question downloads its weights ({size}); `datasphinx model pull {name}` does it now.")
+
+
+def _write_setting(path: Path, name: EmbeddedModel) -> None:
+    """Set the embedded model in the TOML file at `path`, and keep its other lines and comments."""
+    import tomlkit
+
+    text = path.read_bytes().decode() if path.exists() else ""
+    document = tomlkit.parse(text)
+    if _SETTING in document:
+        document[_SETTING] = name
+        text = tomlkit.dumps(document)
+    else:
+        # At the beginning it belongs to no table, and separates no comment from the line that it is about.
+        text = f'{_SETTING} = "{name}"\n{text}'
+    path.write_bytes(text.encode())
 
 
 @model_app.command()

@@ -17,6 +17,7 @@ from agent.answers.text import format_cell, without_tables
 from agent.cli.text import printable
 from agent.conversation.reply import Reply
 from agent.messages import Language, language_of
+from agent.record.waiting import Wait
 from agent.state import Output
 from agent.types import AnswerTable
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 _SLOW_TABLES = 200
 _SLOW_LOAD_S = 1.0
 
+_WAITS: dict[Wait, str] = {
+    "loading_model": "loading the model",
+    "waiting_for_model": "waiting for the model, which answers another question",
+}
 _STAGES = {"read": "reading the file", "examine": "examining the columns", "write": "writing the dataset"}
 
 
@@ -110,8 +115,13 @@ def show_steps(updates: Mapping[str, Any], console: Console) -> None:
             console.print(line)
 
 
+def show_waiting(wait: Wait, console: Console) -> None:
+    """Print what the run waits for."""
+    console.print(Text(f"… {_WAITS[wait]}", style="dim"))
+
+
 def show(output: Output | Reply, console: Console) -> None:
-    """Print answer, rows, statement, cost and thread id."""
+    """Print answer, rows, statement, applied definitions, cost and thread id."""
     language = language_of(output["answer"])
     single = output.get("output_type") in {"number", "string"}
     tables = [rows_table(table, language) for table in output["tables"] if table["rows"] and not single]
@@ -122,6 +132,8 @@ def show(output: Output | Reply, console: Console) -> None:
     parts += tables
     if output.get("sql"):
         parts.append(Syntax(printable(output["sql"] or ""), "sql", word_wrap=True, background_color="default"))
+    for applied in output["definitions"]:
+        parts.append(Text(printable(f"{applied['name']} = {applied['definition']}; {applied['place']}"), style="dim"))
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
     parts += [Text(f"note: {printable(text)}", style="yellow") for text in output["audit"]["notes"]]

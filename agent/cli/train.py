@@ -1,9 +1,9 @@
-"""`datasphinx train`: train the embedded model's adapter and measure it."""
+"""`datasphinx train`: train the adapter of an embedded model and measure it."""
 
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from agent.cli.text import echo
 from agent.errors import USAGE, DatasetInvalid
 from agent.messages import Message
+from agent.types import EmbeddedModel
 
 _CANDIDATES = (1, 3, 5)
 
@@ -32,6 +33,9 @@ def train(
     out: Annotated[
         Path, typer.Option(help="Folder for the training set, the checkpoints, the report and the adapter.")
     ],
+    base: Annotated[
+        EmbeddedModel, typer.Option(help="Size of the embedded model that is trained: small, base or large.")
+    ] = "small",
     cache: Annotated[
         Path | None,
         typer.Option(help="Folder of the base model's weights. [default: DATASPHINX_CACHE_DIR]"),
@@ -41,18 +45,24 @@ def train(
         typer.Option(exists=True, help="Initial adapter (GGUF), such as the shipped one."),
     ] = None,
     steps: Annotated[int, typer.Option(help="Number of steps, including those of earlier runs.")] = 2000,
+    total_minutes: Annotated[
+        float | None,
+        typer.Option(
+            help="Duration of the training over all runs; the learning rate falls by it. Ends it before --steps."
+        ),
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop after this time; the next run continues.")] = None,
     learning_rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 1e-3,
     seed: Annotated[
         int, typer.Option(help="Random seed for rows, questions, their order and the adapter's initial weights.")
     ] = 0,
 ) -> None:
-    """Train the embedded model's adapter; after the last step, copy it into the package and measure it.
+    """Train the adapter of an embedded model; after the last step, copy it into the package and measure it.
 
     A second run with the same folder continues the first. All figures are written to `report.json` and `losses.jsonl`
     there. On one machine, the same seed and training set give the same adapter.
     """
-    from agent.embedded.server import ADAPTER
+    from agent.embedded.tiers import TIERS
     from agent.settings import Settings
 
     try:
@@ -74,19 +84,27 @@ def train(
     out.mkdir(parents=True, exist_ok=True)
     path = out / "report.json"
     report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if report.get("base", base) != base:
+        raise typer.BadParameter(
+            f"the run in {out} trains `{report['base']}`; choose another --out", param_hint="--base"
+        )
     if not (out / "validation.jsonl").exists():
         built = build_training_set(
             _read(read_schemas, schemas), _read(read_training, questions), _read(read_held_out, held_out), out, seed
         )
         report["examples"] = asdict(built)
         _write_report(out, report)
-    plan = TrainingPlan(steps=steps, minutes=minutes, learning_rate=learning_rate, seed=seed)
-    report["plan"] = asdict(plan)
-    report["training"] = train_adapter(out, cache, plan, start)
+    plan = TrainingPlan(
+        steps=steps, total_minutes=total_minutes, minutes=minutes, learning_rate=learning_rate, seed=seed
+    )
+    tier = TIERS[base]
+    report |= {"base": base, "plan": asdict(plan)}
+    report["training"] = train_adapter(out, cache, tier, plan, start)
     _write_report(out, report)
-    if report["training"]["step"] == steps:
-        shutil.copy(out / ADAPTER.name, ADAPTER)
-        report["evaluation"] = {str(count): _evaluate(held_out, databases, cache, count) for count in _CANDIDATES}
+    if report["training"]["progress"] >= 1:
+        shutil.copy(out / tier.adapter.name, tier.adapter)
+        TIERS[base] = replace(tier, is_trained=True)
+        report["evaluation"] = {str(count): _evaluate(held_out, databases, cache, base, count) for count in _CANDIDATES}
         _write_report(out, report)
 
 
@@ -97,14 +115,14 @@ def _read(read: Callable[[Path], Any], path: Path) -> Any:
         raise DatasetInvalid(str(path), Message("training_data_malformed", error=repr(error))) from error
 
 
-def _evaluate(questions: Path, databases: Path, cache: Path, candidates: int) -> dict[str, Any]:
+def _evaluate(questions: Path, databases: Path, cache: Path, base: EmbeddedModel, candidates: int) -> dict[str, Any]:
     from agent.evals.datasets import Dataset, read_questions
     from agent.evals.report import progress_bar
     from agent.evals.run import run
     from agent.settings import Settings
     from agent.types import EmbeddedOptions
 
-    settings = Settings(cache_dir=cache, llm_base_url=None, llm_api_key=None)
+    settings = Settings(cache_dir=cache, llm_base_url=None, llm_api_key=None, embedded_model=base)
     dataset = Dataset(read_questions(questions), databases)
     with progress_bar() as on_progress:
         evaluation = run(dataset, settings, on_progress, EmbeddedOptions(candidates=candidates))

@@ -15,7 +15,9 @@ from agent.conversation.drafts import DraftPiece, Drafts
 from agent.conversation.reply import Reply, reply_of
 from agent.conversation.threads import PLAIN_VALUES, Threads, config_of
 from agent.core.cancellation import Cancellation
+from agent.datasets.limits import ProgressEvent
 from agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
+from agent.record.waiting import WaitEvent
 from agent.state import Output
 
 ENDS_WITH_QUESTION = "ends_with_question"
@@ -25,14 +27,21 @@ CANCELLATION = "cancellation"
 """Configurable: the `Cancellation` of the run."""
 
 _METADATA = ("source", "step", "parents")
-_STREAM_MODES = ("updates", "values")
+_STREAM_MODES = ("updates", "values", "custom")
 _REPLAY_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
 
 _CLOSING = ThreadPoolExecutor(16, "datasphinx-closing")
 """Separate worker threads for closing runs, so that abandoned runs stop even if all other workers are busy."""
 
-Event = tuple[Literal["step"], dict[str, Any]] | tuple[Literal["text"], DraftPiece] | tuple[Literal["output"], Reply]
-"""`{node: update}` of a completed node, more text of a draft of the answer, or the final output."""
+Event = (
+    tuple[Literal["step"], dict[str, Any]]
+    | tuple[Literal["progress"], ProgressEvent]
+    | tuple[Literal["waiting"], WaitEvent]
+    | tuple[Literal["text"], DraftPiece]
+    | tuple[Literal["output"], Reply]
+)
+"""`{node: update}` of a completed node, progress of loading a file, what the run waits for, more text of a draft, or
+the final output."""
 
 
 class Conversations:
@@ -51,7 +60,7 @@ class Conversations:
     def stream(
         self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
     ) -> Iterator[Event]:
-        """Yield an event for each completed node and, once the thread is stored, the final output."""
+        """Yield an event for each completed node and the progress of loads; once the thread is stored, the output."""
         return self._events(self._new_run(thread_id), inputs, config)
 
     async def astream(
@@ -107,6 +116,9 @@ class Conversations:
                 run.check()
                 if mode == "messages":
                     yield from (("text", piece) for piece in drafts.read(chunk[0]))
+                    continue
+                if mode == "custom":
+                    yield chunk["event"], chunk["data"]
                     continue
                 if mode == "values":
                     state = chunk

@@ -13,12 +13,12 @@ from agent.llm.client import ModelClient
 from agent.llm.schemas import StandaloneQuestion
 from agent.record.step import note
 from agent.schema.describe import one_line
+from agent.schema.words import UNIT
 from agent.types import Turn
 
 _MAX_FRAGMENT_WORDS = 4
 """A question of at most this many words is a fragment unless it begins with a question word or a command."""
 
-_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _HAN_CHARS_PER_WORD = 2
 """Average number of characters of a Chinese word."""
 
@@ -79,7 +79,7 @@ def is_follow_up(question: Any) -> bool:
     text = question.strip()
     if is_greeting(text):
         return False
-    units = _WORD.findall(text)
+    units = UNIT.findall(text)
     count = sum(1 / _HAN_CHARS_PER_WORD if "\u3400" <= unit <= "\u9fff" else 1 for unit in units)
     if asks_for_format(text) or text.rstrip("?？").endswith("呢"):
         return True

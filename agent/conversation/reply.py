@@ -1,14 +1,13 @@
 """Output of a run on a thread."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from agent.core.failure import error_info
 from agent.messages import language_of
 from agent.record.step import new_audit
 from agent.state import Output
-
-Status = Literal["ok", "clarification", "error"]
+from agent.types import Status
 
 
 class Reply(Output, total=False):
@@ -16,13 +15,12 @@ class Reply(Output, total=False):
 
     thread_id: str | None
     """The thread for follow-ups; None if it is not stored."""
-    status: Status
-    """Whether the run ended with an answer, a clarifying question or an error."""
 
 
 def status_of(state: Mapping[str, Any]) -> Status:
-    """Return how the run with the final state `state` ended."""
-    return "error" if state.get("error") else "clarification" if state.get("clarification") else "ok"
+    """Return how the run with the final state `state` ended; states of earlier versions have no status."""
+    status: Status = "error" if state.get("error") else "clarification" if state.get("clarification") else "ok"
+    return "unsure" if status == "ok" and state.get("status") == "unsure" else status
 
 
 def reply_of(state: Mapping[str, Any], thread_id: str | None, checkpoint_id: str | None = None) -> Reply:
@@ -48,6 +46,7 @@ def refusal(failure: dict[str, Any], inputs: Mapping[str, Any], thread_id: str |
         "sql": None,
         "tables": [],
         "charts": [],
+        "confidence": None,
         "clarification": None,
     }
     return reply_of({**empty, "answer": info["message"], "error": info, "audit": new_audit("")}, thread_id)

@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError
 from agent.core.redact import facts_without_paths
 from agent.errors import BY_CODE, DatasphinxError
 from agent.messages import Language, Message, fact_text, render
-from agent.settings import Settings
+from agent.settings import Settings, files_root
 from agent.types import ErrorInfo
 
 
@@ -69,6 +69,8 @@ def server_directories(settings: Settings) -> set[str]:
     """Return the directories of this machine that a text may contain: data, caches, databases, package, Python."""
     urls = [source.url.get_secret_value() for source in settings.sources.values()] + [settings.source]
     databases = [os.path.dirname(path) for path in map(_database_file, urls) if path]
+    files = [files.path for source in settings.sources.values() for files in source.files.values()]
+    databases += [files_root(path) for path in files if "://" not in path]
     package, home = Path(__file__).parents[2], os.path.expanduser("~")
     directories = [str(settings.data_dir), str(settings.cache_dir), *databases]
     with suppress(FileNotFoundError):

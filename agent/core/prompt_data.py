@@ -10,6 +10,12 @@ from typing import Any
 MAX_CELL = 120
 """The maximum length of one text of a file, in characters."""
 
+MAX_NOTE = 600
+"""The maximum length of one note about a file or a call, in characters."""
+
+_NOTES = {"guess", "hint", "message", "notes", "reason", "warnings"}
+"""Fields with notes."""
+
 MAX_BLOCK = 8_000
 """The maximum length of one tool's output, in characters."""
 
@@ -17,13 +23,19 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKUP = frozenset("<>&|`")
 
 
-def shortened(value: Any) -> Any:
-    """Return the JSON value `value` with all texts, including keys, cut to `MAX_CELL` characters."""
+def shortened(value: Any, max_chars: int = MAX_CELL) -> Any:
+    """Return the JSON value `value` with all texts, including keys, cut to `max_chars` characters.
+
+    The limit for notes and reasons, which are texts about data, is `MAX_NOTE`.
+    """
     if isinstance(value, str):
-        return value if len(value) <= MAX_CELL else value[: MAX_CELL - 1] + "…"
+        return value if len(value) <= max_chars else value[: max_chars - 1] + "…"
     if isinstance(value, dict):
-        return {shortened(str(name)): shortened(item) for name, item in value.items()}
-    return [shortened(item) for item in value] if isinstance(value, list | tuple) else value
+        return {
+            shortened(str(name), max_chars): shortened(item, MAX_NOTE if name in _NOTES else max_chars)
+            for name, item in value.items()
+        }
+    return [shortened(item, max_chars) for item in value] if isinstance(value, list | tuple) else value
 
 
 def escaped(value: Any, *, markup: bool = True) -> str:

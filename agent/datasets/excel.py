@@ -122,6 +122,7 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
             hidden_rows=read.get("hidden_rows", 0),
             errors=read.get("errors", 0),
             blocks=tuple(map(Block.from_json, read["blocks"])),
+            heads=answer.get("heads", {}),
         )
         for read in answer["read"]
     ]

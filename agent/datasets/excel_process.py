@@ -9,9 +9,10 @@ import csv
 import json
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -20,6 +21,11 @@ import python_calamine as calamine
 
 from agent.datasets.blocks import Block, BlockScanner
 from agent.datasets.large_workbook import CellValue, LargeWorkbook, StreamedSheet, is_large
+
+_MAX_HEADS = 12
+"""Number of other sheets whose first rows are compared with the header."""
+_HEAD_ROWS = 20
+_MAX_NAMES, _MAX_NAME = 500, 120
 
 
 class SheetError(Exception):
@@ -33,6 +39,7 @@ def main() -> None:
     try:
         answer = read(request)
         _add_marks(Path(request["path"]), answer["read"])
+        answer["heads"] = heads_of_others(Path(request["path"]), answer)
     except SheetError as sheet_error:
         answer = {"error": sheet_error.args[0], "facts": sheet_error.args[1:]}
     except calamine.PasswordError:
@@ -92,6 +99,35 @@ def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
         workbook = LargeWorkbook(archive)
         for sheet in read:
             sheet["hidden_rows"], sheet["errors"] = workbook.marks(sheet["sheet"])
+
+
+def heads_of_others(path: Path, answer: dict[str, Any]) -> dict[str, list[list[str]]]:
+    """Return the texts in the first rows of the sheets that were not read, in lower case, by sheet.
+
+    They tell whether the sheets have the same columns. Large workbooks have none, since each sheet takes long.
+    """
+    read = {sheet["sheet"] for sheet in answer["read"]}
+    others = [name for name in answer["sheets"] if name not in read][:_MAX_HEADS]
+    if not others or is_large(path):
+        return {}
+    heads: dict[str, list[list[str]]] = {}
+    with suppress(MemoryError, KeyError, ValueError, ParseError, calamine.CalamineError):
+        if path.suffix in (".xlsx", ".xlsm"):
+            with zipfile.ZipFile(path) as archive:
+                workbook = LargeWorkbook(archive)
+                for sheet in workbook.sheets:
+                    if sheet.name in others:
+                        heads[sheet.name] = _texts_of(workbook.rows(sheet, _HEAD_ROWS))
+        else:
+            with calamine.CalamineWorkbook.from_path(path) as book:
+                for name in others:
+                    heads[name] = _texts_of(book.get_sheet_by_name(name).iter_rows())
+    return heads
+
+
+def _texts_of(rows: Iterable[Sequence[CellValue]]) -> list[list[str]]:
+    texts = ([cell if isinstance(cell, str) else _as_text(cell) for cell in row] for row in islice(rows, _HEAD_ROWS))
+    return [[" ".join(text.split()).casefold()[:_MAX_NAME] for text in row[:_MAX_NAMES] if text] for row in texts]
 
 
 def _read_large(workbook: LargeWorkbook, request: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from typing_extensions import TypedDict
+
 from agent.core.cancellation import Cancellation
 from agent.core.redact import without_paths
 from agent.errors import ArchiveSuspicious, FileTooLarge, FileUnreadable
@@ -26,6 +28,9 @@ _SETTINGS: dict[LimitName, tuple[str, str, str]] = {
     "megabytes in memory": ("memory_mb", "WORKER_MEMORY_MB", "unit_memory"),
 }
 
+_READ_WHOLE = (".xls", ".xlsb", ".ods")
+"""Formats whose sheets are read into memory as a whole; `.xlsx` and text are read row by row."""
+
 
 @dataclass(frozen=True)
 class LoadLimits:
@@ -40,7 +45,9 @@ class LoadLimits:
     def too_large(self, file: str, limit: LimitName) -> FileTooLarge:
         """Return the error for a file that exceeds `limit`; it names the setting to change."""
         field, setting, unit = _SETTINGS[limit]
-        return FileTooLarge(file, Message(unit), getattr(self, field), f"DATASPHINX_{setting}")
+        is_read_whole = limit == "megabytes in memory" and Path(file).suffix.lower() in _READ_WHOLE
+        hint = Message("convert_workbook") if is_read_whole else ""
+        return FileTooLarge(file, Message(unit), getattr(self, field), f"DATASPHINX_{setting}", hint)
 
     @classmethod
     def of(cls, settings: Settings) -> "LoadLimits":
@@ -56,6 +63,27 @@ class LoadLimits:
 
 def ignore_progress(stage: str, share: float) -> None:
     """Do nothing with the progress."""
+
+
+class ProgressEvent(TypedDict):
+    """The progress of a load for a client: the stage, and the share of it that is done, in steps of 0.01."""
+
+    stage: str
+    share: float
+
+
+def progress_events(send: Callable[[ProgressEvent], object]) -> LoadProgress:
+    """Return a callback for the progress of loads that calls `send` with each change in whole percents."""
+    last: ProgressEvent | None = None
+
+    def report(stage: str, share: float) -> None:
+        nonlocal last
+        event = ProgressEvent(stage=stage, share=int(100 * share) / 100)
+        if event != last:
+            last = event
+            send(event)
+
+    return report
 
 
 @dataclass(frozen=True)

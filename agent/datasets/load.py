@@ -37,7 +37,7 @@ _ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
 _MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
-_VERSION = 4
+_VERSION = 5
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12
@@ -178,12 +178,7 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
     parts = [_locate(cell_file, label, job.loading, options) for cell_file, label in zip(files, labels, strict=True)]
     if options.sheets == (ALL_SHEETS,):
         names = [{name.casefold() for name in part.header.names if name} for part in parts]
-        # Most columns of a sheet must have the names of those of the first sheet.
-        unlike = [
-            part
-            for part, own in zip(parts, names, strict=True)
-            if 2 * len(own & names[0]) <= max(len(own), len(names[0]))
-        ]
+        unlike = [part for part, own in zip(parts, names, strict=True) if not _are_like(own, names[0])]
         parts = [part for part in parts if part not in unlike]
         if unlike:
             warnings.append(Warning("unlike_sheets", "", {"sheets": _listed([part.label for part in unlike])}))
@@ -234,10 +229,25 @@ def _locate(cell_file: CellFile, label: str, loading: Loading, options: LoadOpti
 
 
 def _other_sheets(parts: Sequence[_Located]) -> list[Warning]:
+    first = parts[0]
     read = [part.cell_file.sheet for part in parts]
-    others = [sheet for sheet in parts[0].cell_file.sheets if sheet not in read]
-    facts = {"read": _listed([sheet for sheet in dict.fromkeys(read) if sheet]), "others": _listed(others)}
-    return [Warning("other_sheets", "", facts)] if others else []
+    others = [sheet for sheet in first.cell_file.sheets if sheet not in read]
+    if not others:
+        return []
+    names = {name.casefold() for name in first.header.names if name}
+    alike = any(_are_like(set(row), names) for rows in first.cell_file.heads.values() for row in rows)
+    facts = {
+        "read": _listed([sheet for sheet in dict.fromkeys(read) if sheet]),
+        "others": _listed(others),
+        "next": others[0],
+        "alike": alike,
+    }
+    return [Warning("other_sheets", "", facts)]
+
+
+def _are_like(names: set[str], first: set[str]) -> bool:
+    """Return whether most columns of a sheet have the names of those of the first sheet."""
+    return 2 * len(names & first) > max(len(names), len(first))
 
 
 def _other_tables(titles: Sequence[str], chosen: Sequence[int]) -> list[Warning]:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.datasets.dataset import Dataset, Warning
-from agent.messages import Language
+from agent.messages import Language, render
 
 _MAX_NOTES = 5
 _MAX_COLUMNS = 4
 _IMPORTANCE = (
     "currencies", "totals_dropped", "totals", "beside_totals", "sections", "other_tables", "mixed", "not_dates",
     "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed",
-    "split_rows", "unpivoted", "replaced_characters", "tables_unknown", "errors", "hidden_rows", "long_rows",
-    "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled", "footnotes", "merged_cells", "header_repeated",
+    "split_rows", "unpivoted", "unpivoted_blanks", "replaced_characters", "tables_unknown", "errors", "hidden_rows",
+    "long_rows", "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled", "footnotes", "merged_cells",
+    "header_repeated",
     "notes_below", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style", "period_columns",
     "text_converted", "merged_header", "renamed", "unnamed", "no_values",
 )  # fmt: skip
@@ -25,7 +26,10 @@ def ordered(warnings: Sequence[Warning]) -> list[Warning]:
 
 
 def notes_of(dataset: Dataset, language: Language) -> list[str]:
-    """Return the most important warnings as at most five texts; one text names all columns with the same problem."""
+    """Return the most important warnings as at most five texts, and how many are left out.
+
+    One text names all columns with the same problem.
+    """
     groups: dict[str, list[Warning]] = {}
     for warning in ordered(dataset.report.warnings):
         groups.setdefault(warning.code, []).append(warning)
@@ -37,7 +41,8 @@ def notes_of(dataset: Dataset, language: Language) -> list[str]:
             shown = ", ".join(others[:_MAX_COLUMNS]) + (", ..." if len(others) > _MAX_COLUMNS else "")
             text = f"{text} (+ {shown})"
         texts.append(text)
-    return texts[:_MAX_NOTES]
+    more = [render("more_notes", language, count=len(texts) - _MAX_NOTES)] if len(texts) > _MAX_NOTES else []
+    return [*texts[:_MAX_NOTES], *more]
 
 
 def option_for(warning: Warning) -> dict[str, Any] | None:
@@ -74,7 +79,7 @@ def option_for(warning: Warning) -> dict[str, Any] | None:
         "zones_mixed": {"types": {column: "timestamp+02:00"}},
         "no_header": {"header_row": 1},
         "merged_header": {"header_rows": 1},
-        "other_sheets": {"sheets": ["*"]},
+        "other_sheets": {"sheets": ["*"]} if warning.facts.get("alike") else {"sheet": warning.facts.get("next")},
         "unlike_sheets": {"sheet": str(warning.facts.get("sheets", "")).split(", ")[0]},
         "blanks_below": {"fill_down": [column]},
         "period_columns": {"unpivot": {"name": "period", "value": "value"}},
@@ -82,10 +87,14 @@ def option_for(warning: Warning) -> dict[str, Any] | None:
     return by_code.get(warning.code)
 
 
-def guesses_of(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return what was detected, the most important first: `guess` in English, and `option` that changes it, if any."""
+def guesses_of(dataset: Dataset, limit: int) -> list[dict[str, Any]]:
+    """Return what was detected, the most important first: `guess` in English, and `option` that changes it, if any.
+
+    Of more than `limit`, the last one tells how many are left out.
+    """
+    warnings = ordered(dataset.report.warnings)
     guesses = []
-    for warning in ordered(dataset.report.warnings):
+    for warning in warnings[:limit]:
         option = option_for(warning)
         guesses.append({"guess": warning.message(), **({"option": option} if option else {})})
-    return guesses
+    return [*guesses, {"guess": f"and {len(warnings) - limit} more"}] if len(warnings) > limit else guesses

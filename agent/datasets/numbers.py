@@ -5,21 +5,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agent.datasets.cells import Cells, Layer, PendingWarning, Plan
+from agent.schema.currencies import CURRENCY_CODES, CURRENCY_SIGNS
 
 Mark = Literal[".", ","]
 
 _WIDE = "０１２３４５６７８９，．％－−–＋" + "\u00a0\u202f\u2009’"
 _NARROW = "0123456789,.%---+" + "   ''''"
-_CODES = (
-    "USD EUR RUB RUR CNY RMB CHF GBP JPY SEK NOK DKK PLN CZK HUF RON BGN TRY UAH BYN KZT GEL AMD UZS INR BRL MXN CAD "
-    "AUD NZD HKD SGD KRW TWD THB VND IDR MYR ILS ZAR AED SAR"
-).split()
-_SYMBOLS = {
-    "€": "EUR", "£": "GBP", "us$": "USD", "hk$": "HKD", "$": "USD", "₽": "RUB", "руб.": "RUB", "руб": "RUB",
-    "р.": "RUB", "人民币": "CNY", "元": "CNY", "￥": "CNY", "¥": "CNY", "₴": "UAH", "₸": "KZT", "₹": "INR", "₩": "KRW",
-    "zł": "PLN", "kč": "CZK", "rmb": "CNY", "rur": "RUB", "fr.": "CHF",
-}  # fmt: skip
-_CURRENCY = r"(?i)(" + "|".join(_CODES + [re.escape(symbol) for symbol in _SYMBOLS]) + ")"
+_CURRENCY = r"(?i)(" + "|".join(CURRENCY_CODES + [re.escape(sign) for sign in CURRENCY_SIGNS]) + ")"
 _CURRENCY_BEFORE, _CURRENCY_AFTER = rf"^([-+(]*)\s*{_CURRENCY}\s*", rf"\s*{_CURRENCY}\s*([-)]*)$"
 _SCALES = {
     "k": 1e3, "тыс": 1e3, "тыс.": 1e3, "千": 1e3, "万": 1e4, "mn": 1e6, "mln": 1e6, "млн": 1e6, "млн.": 1e6, "亿": 1e8,
@@ -81,7 +73,7 @@ def layers(cells: Cells, *, with_units: bool = False) -> tuple[Layer, ...]:
 def currency_code(cells: Cells) -> str:
     """Return SQL over `layers` of the currency's ISO code, or its symbol if that has several; NULL without one."""
     found = f"lower(nullif(regexp_extract({cells('narrow')}, {_literal(_CURRENCY)}, 1), ''))"
-    symbols = ", ".join(f"{_literal(symbol)}: '{code}'" for symbol, code in _SYMBOLS.items())
+    symbols = ", ".join(f"{_literal(sign)}: '{code}'" for sign, code in CURRENCY_SIGNS.items())
     return f"coalesce(MAP {{{symbols}}}[{found}], upper({found}))"
 
 

@@ -1,6 +1,7 @@
 """Names of periods in headers: months, quarters, years, dates, days of a month."""
 
 import re
+from collections.abc import Sequence
 from datetime import date
 
 _MONTH_WORDS = """jan january янв январь января|feb february фев февр февраль февраля|mar march мар март марта|
@@ -26,8 +27,10 @@ _PATTERNS = tuple(
 )
 _WORD = re.compile(r"(?i)(?P<name>[a-zа-я]{3,9})\.?[ ,'’/-]*(?P<year>(?:19|20)?\d\d)?(?: ?г\.?| год[а]?)?")
 _WORD_LAST = re.compile(r"(?i)(?P<year>(?:19|20)\d\d)[ /-]*(?P<name>[a-zа-я]{3,9})\.?")
+_MONTH_FIRST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]((?:19|20)\d\d)")
+_FULL_YEAR = re.compile(r"(?:19|20)\d\d")
 _QUARTER = re.compile(
-    r"(?i)(?:(?:19|20)\d\d[ /-]*)?(?:q[1-4]|[1-4]q|[1-4] ?кв\.?|[1-4]-?й? квартал|(?:第?[一二三四1-4])季度?)"
+    r"(?i)(?:(?:19|20)\d\d[ /年-]*)?(?:q[1-4]|[1-4]q|[1-4] ?кв\.?|[1-4]-?й? квартал|(?:第?[一二三四1-4])季度?)"
     r"(?:[ /'-]*(?:19|20)?\d\d(?: ?г\.?| года?)?)?"
 )
 
@@ -35,6 +38,34 @@ _QUARTER = re.compile(
 def is_year(text: str) -> bool:
     """Return whether the text names a year: `2024`, `2024年`, `2024 г.`, `2024*`."""
     return _YEAR_NAME.fullmatch(text.strip().rstrip("*")) is not None
+
+
+def dates_of(names: Sequence[str]) -> list[date]:
+    """Return the dates of names that are all months with a year or dates; empty if one is neither.
+
+    Dates such as `1/31/2024` have the month first if that is the only order that all names allow.
+
+    >>> dates_of(["Jan 2024"]), dates_of(["1/31/2024", "2/3/2024"]), dates_of(["Jan", "Feb"])
+    ([datetime.date(2024, 1, 1)], [datetime.date(2024, 1, 31), datetime.date(2024, 2, 3)], [])
+    """
+    for texts in (names, [_MONTH_FIRST.sub(r"\2/\1/\3", name.strip()) for name in names]):
+        dates = [date(found[0], *found[1:]) for text in texts if (found := month_of(text)) and found[0]]
+        if len(dates) == len(names):
+            return dates
+    return []
+
+
+def quarter_of(text: str) -> str | None:
+    """Return a quarter with its year in the form of `by: quarter`; None for anything else.
+
+    >>> quarter_of("Q1 2024"), quarter_of("2024 3 кв."), quarter_of("2024年第四季度"), quarter_of("Q1")
+    ('2024-Q1', '2024-Q3', '2024-Q4', None)
+    """
+    text = text.strip()
+    if not _QUARTER.fullmatch(text) or not (year := _FULL_YEAR.search(text)):
+        return None
+    number = re.search("[1-4一二三四]", text[: year.start()] + " " + text[year.end() :])
+    return f"{year[0]}-Q{'一二三四'.find(number[0]) + 1 or number[0]}" if number else None
 
 
 def month_of(text: str) -> tuple[int | None, int, int] | None:
@@ -72,4 +103,9 @@ def is_period(text: str) -> bool:
     >>> [is_period(text) for text in ("1月", "2024", "Q1 2024", "1 кв. 2024", "Jan", "2024-01-31", "sum", "12")]
     [True, True, True, True, True, True, False, False]
     """
-    return is_year(text) or month_of(text) is not None or _QUARTER.fullmatch(text.strip()) is not None
+    return (
+        is_year(text)
+        or month_of(text) is not None
+        or bool(dates_of([text]))
+        or _QUARTER.fullmatch(text.strip()) is not None
+    )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from agent.datasets.dataset import Warning
 from agent.datasets.options import LoadOptions, Unpivot
-from agent.datasets.periods import is_period, is_year, month_of
+from agent.datasets.periods import dates_of, is_period, is_year, quarter_of
 from agent.datasets.workspace import Workspace, quote_identifier
 from agent.errors import LoadOptionInvalid
 from agent.messages import Message
@@ -26,7 +26,7 @@ def reshape(work: Workspace, table: str, options: LoadOptions) -> list[Warning]:
     for column, separator in (options.split or {}).items():
         warnings.append(_split(work, table, _resolve(work, table, "split", column), separator))
     if options.unpivot:
-        warnings.append(_unpivot(work, table, options.unpivot))
+        warnings += _unpivot(work, table, options.unpivot)
     return warnings
 
 
@@ -76,7 +76,7 @@ def _separator(work: Workspace, place: str, quoted: str) -> str:
     return max(_SEPARATORS, key=lambda separator: counts[separator]) if counts else ","
 
 
-def _unpivot(work: Workspace, table: str, options: Unpivot) -> Warning:
+def _unpivot(work: Workspace, table: str, options: Unpivot) -> list[Warning]:
     place, schema = quote_identifier(table), dict(work.columns(quote_identifier(table)))
     if options.columns is None:
         columns = period_columns(list(schema))
@@ -105,21 +105,22 @@ def _unpivot(work: Workspace, table: str, options: Unpivot) -> Warning:
         [columns, values],
     )
     after = _replace(work, place)
-    return Warning(
-        "unpivoted",
-        "",
-        {"count": len(columns), "name": options.name, "value": options.value, "before": before, "after": after},
-    )
+    facts = {"count": len(columns), "name": options.name, "value": options.value, "before": before, "after": after}
+    blanks = before * len(columns) - after
+    return [*([Warning("unpivoted_blanks", "", {"count": blanks})] if blanks else []), Warning("unpivoted", "", facts)]
 
 
 def _typed_names(columns: Sequence[str]) -> tuple[str, list[int] | list[str]]:
-    """Return a type for the names of columns, and their values: years, dates, or the names."""
+    """Return a type for the names of columns, and their values: years, dates, quarters such as `2024-Q1`, or the names.
+
+    Months and quarters without a year keep their names, since they are no dates.
+    """
     if all(map(is_year, columns)):
         return "BIGINT", [int("".join(filter(str.isdigit, column))[:4]) for column in columns]
-    dates = [month_of(column) for column in columns]
-    if all(date and date[0] for date in dates):
-        return "DATE", [f"{date[0]:04}-{date[1]:02}-{date[2]:02}" for date in dates if date]
-    return "VARCHAR", list(columns)
+    if dates := dates_of(columns):
+        return "DATE", [day.isoformat() for day in dates]
+    quarters = [quarter_of(column) for column in columns]
+    return "VARCHAR", [quarter for quarter in quarters if quarter] if all(quarters) else list(columns)
 
 
 def _replace(work: Workspace, place: str) -> int:

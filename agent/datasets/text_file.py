@@ -4,9 +4,9 @@ import codecs
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -125,6 +125,8 @@ class CellFile:
     """Number of cells with an error, such as `#DIV/0!`."""
     blocks: tuple[Block, ...] = ()
     """Parts of the sheet between blank rows; empty if they are unknown."""
+    heads: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict, hash=False)
+    """Texts of the first rows of other sheets, in lower case; sheets that would take long to read are missing."""
     cropped_from: "CellFile | None" = None
     """The whole file, if this is a region of it."""
 

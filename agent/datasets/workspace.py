@@ -8,6 +8,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,10 @@ class Workspace:
 
     @contextmanager
     def _watch(self, stage: Stage | None) -> Iterator[None]:
-        """Report the progress of the statement in the block, and interrupt it when it has to stop."""
+        """Report the progress of the statement in the block, and interrupt it when it has to stop.
+
+        The progress callback runs in the context of the caller, such as that of a node of a graph.
+        """
         finished = threading.Event()
 
         def watch() -> None:
@@ -106,7 +110,7 @@ class Workspace:
                     share = max(0.0, self._connection.query_progress()) / 100
                     self._loading.progress(name, first + (last - first) * min(1.0, share))
 
-        watcher = threading.Thread(target=watch, name="datasphinx-load-watch", daemon=True)
+        watcher = threading.Thread(target=copy_context().run, args=(watch,), name="datasphinx-load-watch", daemon=True)
         watcher.start()
         try:
             yield

@@ -1,1 +1,1 @@
-"""The embedded model: server, weights, prompts, compact SQL, grammar, candidates and voting."""
+"""The embedded model: server, weights, prompts, compact SQL, grammar, candidates and their selection."""

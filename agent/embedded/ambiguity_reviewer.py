@@ -59,7 +59,8 @@ class EmbeddedAmbiguityReviewer:
         question = re.sub(pattern, lambda _: name, state["question"], count=1)
         reading_state = cast(State, {**state, "question": question, "clarifications": []})
         try:
-            statement = write_statement(reading_state, source, self.model, replace(self.options, candidates=1), today)
+            options = replace(self.options, candidates=1)
+            statement = write_statement(reading_state, source, self.model, options, today).candidate
         except ModelAnswerUnreadable:
             return None
         label = f"{name} ({column_key if value else table})"

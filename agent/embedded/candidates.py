@@ -1,16 +1,20 @@
-"""Candidate statements of the embedded model: sampled, parsed, executed, and selected by a vote over their results."""
+"""Candidate statements of the embedded model: sampled, parsed, executed, and selected by their likelihood."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import sqlglot
 from sqlglot import exp
 
 from agent.embedded.constraints import QuestionConstraints
 from agent.embedded.expand import expand
-from agent.embedded.voting import ExecutedCandidate, executed_candidate, is_decided, winners
+from agent.embedded.from_branches import from_branches
+from agent.embedded.grammar.statement import StatementGrammar
+from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
 from agent.errors import BudgetExceeded, ModelAnswerUnreadable, PermissionDenied, StatementError
+from agent.llm.client import WrittenText
 from agent.record.step import note
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql, is_ordered
@@ -27,30 +31,44 @@ _BYTE_LIMIT = 5_000_000
 
 
 class Write(Protocol):
-    """Answers a fixed prompt; equal seeds give equal texts."""
+    """Answers a fixed prompt; equal options give equal texts."""
 
-    def __call__(self, *, temperature: float, seed: int) -> str:
-        """Return the model's text."""
+    def __call__(self, **options: Any) -> WrittenText:
+        """Return the model's text. The options are those of `ModelClient.write`."""
 
 
-def sample_texts(write: Write, count: int) -> Iterator[str]:
-    """Yield the most likely text, then sampled texts; equal prompts give equal texts.
+def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = None) -> Iterator[WrittenText]:
+    """Yield the most likely text, then others; equal prompts give equal texts.
 
-    After the first `count` texts, as many more follow at a higher temperature. A truncated text is yielded as empty. If
-    the budget of the question is used up, the texts end early.
+    With `grammar`, the first others are those with another FROM clause that may be more likely. The rest of the first
+    `count` texts is sampled. They are followed by the less likely FROM clauses, and by `count` texts that are sampled
+    at a higher temperature. A truncated text is yielded as empty. If the budget of the question is used up, the texts
+    end early.
 
     Raises:
         BudgetExceeded: the budget does not allow a single text.
         ModelUnreachable, ModelRejected: see `ModelClient.write`.
     """
-    for seed, temperature in enumerate([0.0] + [_TEMPERATURE] * (count - 1) + [_FALLBACK_TEMPERATURE] * count):
+    if grammar:
+        write = partial(write, grammar=grammar.text)
+    try:
+        first = write(temperature=0.0, seed=0, **({"alternatives": True} if grammar and count > 1 else {}))
+    except ModelAnswerUnreadable:
+        first = WrittenText("")
+    yield first
+    branches = from_branches(first.tokens, grammar)[: count - 1] if grammar else []
+    rivals = [branch for branch in branches if first.logprob is None or branch.logprob > first.logprob]
+    greedy = {"temperature": 0.0, "seed": 0}
+    requests: list[dict[str, Any]] = [{**greedy, "grammar": branch.grammar} for branch in rivals]
+    requests += [{"temperature": _TEMPERATURE, "seed": seed} for seed in range(1, count - len(rivals))]
+    requests += [{**greedy, "grammar": branch.grammar} for branch in branches[len(rivals) :]]
+    requests += [{"temperature": _FALLBACK_TEMPERATURE, "seed": seed} for seed in range(count, 2 * count)]
+    for options in requests:
         try:
-            yield write(temperature=temperature, seed=seed)
+            yield write(**options)
         except ModelAnswerUnreadable:
-            yield ""
+            yield WrittenText("")
         except BudgetExceeded:
-            if seed == 0:
-                raise
             return
 
 
@@ -68,24 +86,35 @@ class Candidate:
     """The reason why `sql` is empty."""
     has_duplicate_output: bool = False
     """Whether the text selects an output twice, which indicates that the model was uncertain."""
+    logprob: float | None = None
+    """The natural logarithm of the text's probability; None if unknown."""
+
+    def count_violations(self, constraints: QuestionConstraints) -> int:
+        """Return the number of `constraints` that the statement violates; a duplicate output counts as one."""
+        return self.has_duplicate_output + constraints.count_violations(self.compact)
 
 
-def read_candidate(text: str, source: Source, *, may_repair: bool, question: str = "") -> Candidate:
+def read_candidate(written: WrittenText, source: Source, *, may_repair: bool, question: str = "") -> Candidate:
     """Translate the model's text into a statement for the database; with `may_repair`, apply unambiguous repairs.
 
     `question` is passed to `agent.embedded.expand.expand`.
     """
+    text, logprob = written.text, written.logprob
     try:
         sql = expand(text, source.catalog, question)
     except ValueError as error:
-        return Candidate(text, "", problem=str(error))
+        return Candidate(text, "", problem=str(error), logprob=logprob)
     deduplicated = _without_duplicate_outputs(sql, source.catalog.dialect)
     if deduplicated and not may_repair:
-        return Candidate(text, "", problem=_DUPLICATE_OUTPUT)
+        return Candidate(text, "", problem=_DUPLICATE_OUTPUT, logprob=logprob)
     repaired = repair(deduplicated or sql, source.catalog) if may_repair else None
     repairs = "; ".join(([_DUPLICATE_OUTPUT] if deduplicated else []) + ([repaired.description] if repaired else []))
     return Candidate(
-        text, repaired.sql if repaired else deduplicated or sql, repairs, has_duplicate_output=deduplicated is not None
+        text,
+        repaired.sql if repaired else deduplicated or sql,
+        repairs,
+        has_duplicate_output=deduplicated is not None,
+        logprob=logprob,
     )
 
 
@@ -102,44 +131,45 @@ def _without_duplicate_outputs(sql: str, dialect: str) -> str | None:
     return tree.select(*unique.values(), append=False).sql(dialect=dialect)
 
 
-def choose_candidate(
+def select_candidate(
     candidates: Iterator[Candidate],
     count: int,
     source: Source,
     refused: Collection[str] = (),
     constraints: QuestionConstraints = _NO_CONSTRAINTS,
-) -> Candidate:
-    """Return the earliest candidate whose result most of `candidates` share.
+) -> tuple[Candidate, Selection[Candidate] | None]:
+    """Return the selected candidate of `candidates`, and the selection; None if every candidate fails.
 
-    Of the first `count` candidates, only as many are generated as the vote needs; further ones only until one has no
-    violations. Candidates whose `canonical_sql` is in `refused` are not executed. `candidates` has at least
-    one item. If every candidate fails, the first one not in `refused` is returned, so that its error can be reported to
-    the model.
+    Of the first `count` candidates, only as many are generated as the selection needs; further ones only until one has
+    no violations. Candidates whose `canonical_sql` is in `refused` are not executed. `candidates` has at least one
+    item. If every candidate fails, the first one not in `refused` is returned, so that its error can be reported to the
+    model.
 
-    `agent.embedded.voting.winners` defines the vote; a duplicate output counts as one violation of `constraints`.
+    `agent.embedded.selection.select` defines the selection.
 
     Raises:
         Terminal: an error that concerns every statement: the connection, a cancellation.
     """
-    votes: list[ExecutedCandidate[Candidate]] = []
     by_canonical_sql: dict[str, Candidate] = {}
-    executed: dict[str, ExecutedCandidate[Candidate] | None] = {}
+    executed: list[ExecutedCandidate[Candidate]] = []
+    logprobs: dict[str, float | None] = {}
     for number, candidate in enumerate(candidates, 1):
+        logprobs[candidate.compact] = candidate.logprob
         canonical = canonical_sql(candidate.sql, source.catalog.dialect)
-        if by_canonical_sql.setdefault(canonical, candidate) is candidate:
-            violations = candidate.has_duplicate_output + constraints.count_violations(candidate.compact)
-            may_execute = candidate.sql and canonical not in refused
-            executed[canonical] = _execute(candidate, source, violations) if may_execute else None
-        vote = executed[canonical]
-        votes += [vote] if vote else []
-        if is_decided(votes, count - number):
+        is_new = by_canonical_sql.setdefault(canonical, candidate) is candidate
+        if is_new and candidate.sql and canonical not in refused:
+            outcome = _execute(candidate, source, candidate.count_violations(constraints))
+            executed += [outcome] if outcome else []
+        if is_decided(executed, list(logprobs.values()), count - number):
             break
-    winning = winners(votes)
-    if not winning:
+    selection = select(executed)
+    if selection is None:
         not_refused = (candidate for canonical, candidate in by_canonical_sql.items() if canonical not in refused)
-        return next(not_refused, next(iter(by_canonical_sql.values())))
-    note(f"{len(winning)} of {number} candidate statements agree on the result")
-    return winning[0].candidate
+        return next(not_refused, next(iter(by_canonical_sql.values()))), None
+    if selection.others:
+        results = 1 + len(selection.others)
+        note(f"{len(executed)} candidate statements, {results} different results: selected the most likely statement")
+    return selection.best.candidate, selection
 
 
 def _execute(candidate: Candidate, source: Source, violations: int) -> ExecutedCandidate[Candidate] | None:
@@ -150,7 +180,7 @@ def _execute(candidate: Candidate, source: Source, violations: int) -> ExecutedC
     except (StatementError, PermissionDenied):
         return None
     ordered = is_ordered(candidate.sql, source.catalog.dialect)
-    return executed_candidate(candidate, result, violations, ordered=ordered)
+    return executed_candidate(candidate, result, violations, candidate.logprob, ordered=ordered)
 
 
 def with_short_limits(source: Source) -> Source:

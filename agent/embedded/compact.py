@@ -7,6 +7,7 @@ key has no ON, and outputs have no aliases. Omitting conditions that keys imply 
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import sqlglot
@@ -23,6 +24,7 @@ from agent.sql.names import key_of
 
 _RESERVED = RESERVED_WORDS_MYSQL | RESERVED_WORDS_POSTGRESQL | SQLiteIdentifierPreparer.reserved_words
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _MAX_OUTPUTS = 8
 _UNSUPPORTED = (exp.With, exp.Exists, exp.Cast, exp.Values, exp.Lateral, exp.Offset)
 
@@ -117,10 +119,47 @@ def compact(sql: str, catalog: Catalog, dialect: str = "sqlite") -> str | None:
         if any(node.args.get("order") or node.args.get("limit") for node in tree.find_all(exp.SetOperation)):
             return None
         for select in list(tree.find_all(exp.Select)):
+            _replace_filter_joins(select, catalog)
+        for select in list(tree.find_all(exp.Select)):
             _Scope(select, catalog).rewrite()
     except (_NotExpressible, SqlglotError):
         return None
     return tree.sql(dialect=_Compact, comments=False)
+
+
+def _replace_filter_joins(select: exp.Select, catalog: Catalog) -> None:
+    """Replace the second occurrence of a table that only filters rows by a subquery over its key, in place.
+
+    `JOIN t AS b ON a.b_id = b.id ... WHERE b.name = 'x'` becomes `WHERE a.b_id IN (SELECT id FROM t WHERE name = 'x')`.
+    The rows are the same, since the key is unique.
+    """
+    source, joins, where = select.args.get("from_"), select.args.get("joins") or [], select.args.get("where")
+    if source is None or where is None or not joins:
+        return
+    names = [node.name.lower() for node in (source.this, *(join.this for join in joins))]
+    for join in list(joins):
+        alias, condition = join.this.alias_or_name, join.args.get("on")
+        key = key_of(join.this, catalog) if isinstance(join.this, exp.Table) else None
+        is_inner = join.side == "" and join.kind in ("", "INNER") and isinstance(condition, exp.EQ)
+        if key is None or not is_inner or names.count(join.this.name.lower()) < 2:
+            continue
+        sides = [condition.this, condition.expression]
+        own = [side for side in sides if isinstance(side, exp.Column) and side.table == alias]
+        other = [side for side in sides if isinstance(side, exp.Column) and side.table not in ("", alias)]
+        conjuncts = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+        filters = [
+            part for part in conjuncts if {column.table for column in part.find_all(exp.Column)} - {""} == {alias}
+        ]
+        uses = [column for column in select.find_all(exp.Column) if column.table == alias]
+        in_filters = [column for part in filters for column in part.find_all(exp.Column) if column.table == alias]
+        is_key = [side.name.lower() for side in own] == [name.lower() for name in catalog.tables[key].primary_key]
+        if not is_key or not other or not filters or len(uses) != len(in_filters) + 1:
+            continue
+        subquery = exp.select(own[0].copy()).from_(join.this.copy()).where(*(part.copy() for part in filters))
+        rest = [part.copy() for part in conjuncts if part not in filters]
+        select.set("joins", [other_join for other_join in joins if other_join is not join])
+        select.set("where", exp.Where(this=exp.and_(*rest, exp.In(this=other[0].copy(), query=subquery.subquery()))))
+        return
 
 
 class _Scope:
@@ -145,6 +184,7 @@ class _Scope:
         for column in list(self.select.find_all(exp.Column)):
             if column.parent_select is self.select:
                 self._rewrite_column(column)
+        self._unquote_numbers()
         self._move_conditions_to_joins()
         for node, key in zip(self.nodes, self.keys, strict=True):
             node.replace(table_of(self.catalog, key))
@@ -190,6 +230,19 @@ class _Scope:
         key = owners[0]
         name = next(name for name in self.catalog.tables[key].column_names if name.lower() == column.name.lower())
         column.replace(column_of(self.catalog, key, name, qualified=len(self.keys) > 1))
+
+    def _unquote_numbers(self) -> None:
+        """Replace texts that are compared with columns of numbers by numbers, as the databases do."""
+        for comparison in self.select.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE):
+            for column, text in permutations((comparison.this, comparison.expression)):
+                is_text = isinstance(text, exp.Literal) and text.is_string and _NUMBER.fullmatch(text.name)
+                if is_text and isinstance(column, exp.Column) and column.parent_select is self.select:
+                    (key,) = [
+                        key for key in self.keys if table_of(self.catalog, key).name == column.table
+                    ] or self.keys[:1]
+                    columns = {one.name: one.type_class for one in self.catalog.tables[key].columns}
+                    if columns.get(column.name) == "number":
+                        text.replace(exp.Literal.number(text.name))
 
     def _owners(self, column: exp.Column) -> list[str]:
         keys = [self.by_name[column.table.lower()]] if column.table.lower() in self.by_name else []

@@ -24,6 +24,8 @@ PYPI = "https://pypi.org/simple"
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
 _TIMEOUT_S = 30.0
+_CONNECT_TIMEOUT_S = 10.0
+"""Shorter, since another place is tried where a network drops packets to one."""
 _ATTEMPTS = 5
 _FALSE = ("", "0", "false", "no", "off", "n", "f")
 
@@ -98,7 +100,8 @@ def http_client(config: IndexConfig) -> "httpx.Client":
 
     context = ssl.create_default_context(cafile=config.ca_file if os.path.isfile(config.ca_file or "") else None)
     context.load_verify_locations(certifi.where())
-    return httpx.Client(follow_redirects=True, timeout=_TIMEOUT_S, verify=context)
+    timeout = httpx.Timeout(_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
+    return httpx.Client(follow_redirects=True, timeout=timeout, verify=context)
 
 
 def file_url(client: "httpx.Client", index: str, package: str, file_name: str) -> str | None:
@@ -147,11 +150,11 @@ def _with_credentials(url: str, index: str) -> str:
     return file._replace(netloc=f"{user}@{host}").geturl() if is_same else url
 
 
-def download(client: "httpx.Client", url: str, path: Path, report: Callable[[int, int | None], None]) -> None:
+def download(client: "httpx.Client", url: str, path: Path, report: Callable[[int], None]) -> None:
     """Append the rest of the file at `url` to `path`, which may hold its beginning.
 
     A lost connection is opened again, and the download is resumed if the server supports ranges.
-    `report` receives the size of `path` and the size of the file, if the server sends it.
+    `report` receives the size of `path`.
 
     Raises:
         httpx.HTTPError, httpx.InvalidURL: the file cannot be downloaded.
@@ -170,7 +173,7 @@ def download(client: "httpx.Client", url: str, path: Path, report: Callable[[int
                 raise
 
 
-def _append(client: "httpx.Client", url: str, path: Path, size: int, report: Callable[[int, int | None], None]) -> None:
+def _append(client: "httpx.Client", url: str, path: Path, size: int, report: Callable[[int], None]) -> None:
     # With a content encoding, the positions of a range would not be those of the file.
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={size}-"} if size else {})}
     with client.stream("GET", url, headers=headers) as response:
@@ -179,11 +182,9 @@ def _append(client: "httpx.Client", url: str, path: Path, size: int, report: Cal
             return
         response.raise_for_status()
         is_rest = response.status_code == 206 and response.headers.get("content-range", "").startswith(f"bytes {size}-")
-        length = response.headers.get("content-length")
         position = size if is_rest else 0
-        total = position + int(length) if length else None
         with path.open("ab" if is_rest else "wb") as file:
             for chunk in response.iter_raw():
                 file.write(chunk)
                 position += len(chunk)
-                report(position, total)
+                report(position)

@@ -122,7 +122,9 @@ def _context(links: Sequence[str], today: str | None, failed: tuple[str, str] | 
 
 
 def _condition(catalog: Catalog, link: LinkedValue) -> str:
-    value = exp.Literal.string(" ".join(link.value.split()))
+    column = next((column for column in catalog.tables[link.table].columns if column.name == link.column), None)
+    is_number = column is not None and column.type_class == "number"
+    value = exp.Literal.number(link.value) if is_number else exp.Literal.string(" ".join(link.value.split()))
     return exp.EQ(this=column_of(catalog, link.table, link.column, qualified=True), expression=value).sql()
 
 

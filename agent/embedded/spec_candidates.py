@@ -1,12 +1,13 @@
-"""Candidate query specs of the embedded model: validated, executed, and selected by a vote over their results."""
+"""Candidate query specs of the embedded model: validated, executed, and selected by their likelihood."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.embedded.candidates import with_short_limits
 from agent.embedded.constraints import QuestionConstraints
-from agent.embedded.voting import ExecutedCandidate, executed_candidate, is_decided, winners
+from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
 from agent.errors import PermissionDenied, QuerySpecInvalid, StatementError
+from agent.llm.client import WrittenText
 from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import run
 from agent.queryspec.spec import ComparedColumns, QuerySpec, conditions, output_name, read_spec
@@ -25,43 +26,44 @@ class SpecContext:
     """The comparison operators that the question expresses."""
 
 
-def choose_spec(texts: Iterator[str], count: int, context: SpecContext) -> str:
-    """Return the spec whose result most of `texts` share, as JSON; the first text if no spec can be executed.
+def select_spec(texts: Iterator[WrittenText], count: int, context: SpecContext) -> tuple[str, Selection[str] | None]:
+    """Return the most likely spec of `texts` as JSON, and the selection; the first text if no spec can be executed.
 
-    Of the first `count` texts, only as many are generated as the vote needs; further ones only until one has no
-    violations. `agent.embedded.voting.winners` defines the vote.
+    Of the first `count` texts, only as many are generated as the selection needs; further ones only until one has no
+    violations. `agent.embedded.selection.select` defines the selection.
 
     Raises:
         Terminal: an error that concerns every statement: the connection, a cancellation.
     """
-    votes: list[ExecutedCandidate[str]] = []
-    executed: dict[str, ExecutedCandidate[str] | None] = {}
-    first = ""
-    for number, text in enumerate(texts, 1):
-        first = first or text
-        if text not in executed:
-            executed[text] = _execute(text, context)
-        vote = executed[text]
-        votes += [vote] if vote else []
-        if is_decided(votes, count - number):
+    logprobs: dict[str, float | None] = {}
+    executed: list[ExecutedCandidate[str]] = []
+    for number, written in enumerate(texts, 1):
+        if written.text not in logprobs:
+            logprobs[written.text] = written.logprob
+            outcome = _execute(written, context)
+            executed += [outcome] if outcome else []
+        if is_decided(executed, list(logprobs.values()), count - number):
             break
-    winning = winners(votes)
-    if not winning:
-        return first
-    note(f"{len(winning)} of {number} candidate queries agree on the result")
-    return winning[0].candidate
+    selection = select(executed)
+    if selection is None:
+        return next((text for text in logprobs if text), ""), None
+    if selection.others:
+        results = 1 + len(selection.others)
+        note(f"{len(executed)} candidate queries, {results} different results: selected the most likely query")
+    return selection.best.candidate, selection
 
 
-def _execute(text: str, context: SpecContext) -> ExecutedCandidate[str] | None:
+def _execute(written: WrittenText, context: SpecContext) -> ExecutedCandidate[str] | None:
     """Execute a spec within short limits; return None if it cannot be parsed, is invalid, or fails."""
     source = with_short_limits(context.source)
     try:
-        spec = _with_valid_sort(read_spec(text))
+        spec = _with_valid_sort(read_spec(written.text))
         result = run(spec, Datasets(context.dataset_id, source.catalog.tables), source)
     except (QuerySpecInvalid, StatementError, PermissionDenied):
         return None
     canonical = spec.model_dump_json(by_alias=True, exclude_unset=True, exclude_none=True)
-    return executed_candidate(canonical, result, count_violations(spec, context), ordered=bool(spec.sort))
+    violations = count_violations(spec, context)
+    return executed_candidate(canonical, result, violations, written.logprob, ordered=bool(spec.sort))
 
 
 def _with_valid_sort(spec: QuerySpec) -> QuerySpec:

@@ -1,23 +1,26 @@
-"""Statements of the embedded model: prompt, candidates, vote."""
+"""Statements of the embedded model: prompt, candidates, selection."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 
-from agent.embedded.candidates import Candidate, choose_candidate, read_candidate, sample_texts
-from agent.embedded.constraints import constraints_of
+from agent.embedded.candidates import Candidate, read_candidate, sample_texts, select_candidate
+from agent.embedded.constraints import QuestionConstraints, constraints_of
+from agent.embedded.evidence import evidence_of
 from agent.embedded.expand import expand, without_rounding
 from agent.embedded.grammar.statement import statement_grammar
 from agent.embedded.prompts import statement_messages
+from agent.embedded.selection import Selection
 from agent.examples.selection import ShownExample
 from agent.generation.attempt import WrittenSql
 from agent.llm.client import ModelClient
-from agent.retrieval.linked_values import linked_values
+from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
+from agent.sql.validation import inferred_joins, warnings_of
 from agent.state import State
-from agent.types import EmbeddedOptions
+from agent.types import EmbeddedOptions, Evidence
 
 
 @dataclass(frozen=True)
@@ -47,24 +50,37 @@ class EmbeddedSqlWriter:
         approach: str = "",
         may_offer: bool = False,
     ) -> WrittenSql:
-        """Return the statement on which most candidates agree. See `agent.generation.attempt.SqlWriter.write`.
+        """Return the most likely candidate. See `agent.generation.attempt.SqlWriter.write`.
 
         A second text that cannot be parsed either and equals the first is final.
         """
-        candidate = write_statement(state, source, self.model, self.options, today)
+        written = write_statement(state, source, self.model, self.options, today)
+        candidate = written.candidate
         is_repeated = state.get("compact_sql") == candidate.compact and state.get("sql_generate_count", 0) > 0
         return WrittenSql(
             candidate.sql,
             candidate.repairs,
             candidate.problem,
             is_final=is_repeated and not candidate.sql,
+            readings=written.readings,
+            evidence=written.evidence,
             changes={"compact_sql": candidate.compact},
         )
 
 
+@dataclass(frozen=True)
+class WrittenStatement:
+    """A statement of the embedded model, and what is known about it."""
+
+    candidate: Candidate
+    readings: tuple[str, ...] = ()
+    """See `agent.generation.attempt.WrittenSql.readings`."""
+    evidence: Evidence = field(default_factory=lambda: Evidence())
+
+
 def write_statement(
     state: State, source: Source, model: ModelClient, options: EmbeddedOptions, today: date
-) -> Candidate:
+) -> WrittenStatement:
     """Return the statement that the embedded model writes; its `sql` is empty if no text can be parsed.
 
     Raises:
@@ -75,6 +91,7 @@ def write_statement(
     question = f"{state['question']} ({'; '.join(answers)})" if answers else state["question"]
     selection = state["relevant_tables_with_rel_columns"]
     values = linked_values(question, source.values, selection)
+    values += coded_values(question, source.catalog, source.values, selection)
     messages = statement_messages(
         source.catalog,
         selection,
@@ -84,21 +101,41 @@ def write_statement(
         failed=_failed_attempt(state, source),
     )
     grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
-    texts = sample_texts(partial(model.write, messages, grammar=grammar), options.candidates)
+    texts = sample_texts(partial(model.write, messages), options.candidates, grammar)
     candidates = (read_candidate(text, source, may_repair=options.repair, question=question) for text in texts)
+    constraints = constraints_of(question, [value.value for value in values], _examples(source, selection))
     if options.candidates == 1:
-        return next(candidates)
+        candidate = next(candidates)
+        return WrittenStatement(candidate, evidence=_evidence(candidate, constraints, values, None, source))
     rejected = [canonical_sql(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
     refused = {*state.get("tried_sql", ()), *rejected}
-    examples = (
-        example
-        for key, columns in selection.items()
-        for column in source.catalog.tables[key].columns
-        if column.name in columns
-        for example in column.examples
-    )
-    constraints = constraints_of(question, [value.value for value in values], examples)
-    return choose_candidate(candidates, options.candidates, source, refused, constraints)
+    candidate, compared = select_candidate(candidates, options.candidates, source, refused, constraints)
+    rivals = (other for other in compared.others if other.gives_rows) if compared else ()
+    readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()
+    return WrittenStatement(candidate, readings, _evidence(candidate, constraints, values, compared, source))
+
+
+def _evidence(
+    candidate: Candidate,
+    constraints: QuestionConstraints,
+    values: Sequence[LinkedValue],
+    compared: Selection[Candidate] | None,
+    source: Source,
+) -> Evidence:
+    violations = candidate.count_violations(constraints)
+    evidence = evidence_of(candidate.compact, candidate.logprob, violations, constraints, values, compared)
+    if candidate.sql:
+        warnings = warnings_of(candidate.sql, source.catalog, lambda: source.values)
+        evidence["findings"] = len(warnings) + len(inferred_joins(candidate.sql, source.catalog))
+    return evidence
+
+
+def _examples(source: Source, selection: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the stored examples of the columns in `selection`."""
+    for key, columns in selection.items():
+        for column in source.catalog.tables[key].columns:
+            if column.name in columns:
+                yield from column.examples
 
 
 def _failed_attempt(state: State, source: Source) -> tuple[str, str] | None:

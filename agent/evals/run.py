@@ -176,6 +176,7 @@ def judge(question: Question, source: Source, output: Output, rule: MatchRule) -
     ]
     calls = [call for calls in calls_by_step for call in calls]
     tables, columns = overlaps(output.get("sql"), question.sql, source.catalog)
+    confidence = output.get("confidence")
     outcome = Outcome(
         question.id,
         sql=output.get("sql"),
@@ -185,6 +186,7 @@ def judge(question: Question, source: Source, output: Output, rule: MatchRule) -
         written_tokens=sum(call["completion_tokens"] for call in calls),
         writing_s=sum(call["latency_ms"] for call in calls) / 1000,
         cost_usd=audit["llm_cost_usd"],
+        confidence=confidence["value"] if confidence else None,
         tables=tables,
         columns=columns,
     )

@@ -56,12 +56,15 @@ def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) ->
         model.probe_result = with_ability(model, probe, settings)
     except (ModelUnreachable, ModelRejected):
         return
+    model.logprobs.is_enabled = bool(model.probe_result.logprobs)
     model.profile = "standard" if model.probe_result.handles_json else "plain"
     model.validates = model.probe_result.validates is not False
 
 
 def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> ProbeResult:
-    """Return `probe` with `handles_json` and `validates`, measured once by at most six short questions, and cached.
+    """Return `probe` with `handles_json`, `validates` and `logprobs`, measured once by at most six short questions.
+
+    The result is cached.
 
     The requests are not part of a question: they are neither recorded nor limited.
 
@@ -70,9 +73,11 @@ def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> 
     """
     if probe.handles_json is not None:
         return probe
+    model.logprobs.is_enabled = not settings.provider
     with not_recorded():
         handles_json, validates = _measure(model, settings.statement_limits)
-    result = replace(probe, handles_json=handles_json, validates=validates)
+    returns_logprobs = model.logprobs.are_returned
+    result = replace(probe, handles_json=handles_json, validates=validates, logprobs=returns_logprobs)
     store_probe(settings.cache_dir, model.failures.url, model.name, result)
     return result
 

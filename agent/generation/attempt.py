@@ -17,7 +17,7 @@ from agent.sources.source import Source
 from agent.sql.repair import repair
 from agent.sql.validation import names_similar_value, warnings_of
 from agent.state import State
-from agent.types import Result
+from agent.types import Evidence, Result
 
 APPROACHES = (
     "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "
@@ -46,6 +46,10 @@ class WrittenSql:
     """Whether another attempt would give the same outcome."""
     alternatives: GeneratedSQL | None = None
     """The model's answer, if it gives alternatives; `sql` is then the statement of the first one."""
+    readings: tuple[str, ...] = ()
+    """Statements with rows that differ from each other, the best first, which is `sql`; empty if not compared."""
+    evidence: Evidence = field(default_factory=lambda: Evidence())
+    """What is known about the statement."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Further changes of the state."""
 

@@ -85,7 +85,7 @@ class PlainSqlWriter:
         is_rejected = False
         if self.model.capabilities.continues_answers:
             try:
-                text = self.model.write([*messages, AIMessage(_START)], stop=_FENCE, **options)
+                text = self.model.write([*messages, AIMessage(_START)], stop=_FENCE, **options).text
             except (ModelRejected, ModelUnreachable):
                 is_rejected = True
             else:
@@ -94,7 +94,7 @@ class PlainSqlWriter:
                 with suppress(ValueError):
                     if parse(sql, dialect):
                         return sql
-        text = without_reasoning(self.model.write(messages, **options))
+        text = without_reasoning(self.model.write(messages, **options).text)
         if is_rejected:
             # The endpoint accepts the request without the start of the answer, so it was the start that it rejected.
             self.model.capabilities.continues_answers = False

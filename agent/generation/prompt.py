@@ -11,6 +11,7 @@ from datetime import date
 from langchain_core.messages import BaseMessage
 
 import prompts
+from agent.generation.definitions import definitions_of
 from agent.retrieval.linked_values import linked_values
 from agent.schema.describe import Selection, describe, literal, quoted_key
 from agent.schema.personal import personal_kind
@@ -107,10 +108,10 @@ def _stored_values(state: State, source: Source) -> list[str]:
 def question_context(state: State, source: Source) -> list[str]:
     """Return what is known about the question besides its text, a paragraph each.
 
-    These are the stored values that it mentions, the question that a follow-up refers to, clarifications, remarks,
-    rejected statements, and the requested output type.
+    These are the definitions and the stored values that it mentions, the question that a follow-up refers to,
+    clarifications, remarks, rejected statements, and the requested output type.
     """
-    parts, follows = _stored_values(state, source), state.get("follows")
+    parts, follows = [*definitions_of(state, source), *_stored_values(state, source)], state.get("follows")
     if follows:
         parts.append(f"The question follows this one: {follows['question']}\n{follows['sql']}")
     for clarification in state.get("clarifications") or ():

@@ -4,8 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from agent.schema.currencies import CURRENCY_CODES, CURRENCY_SIGNS
+
 _SPACE = " \u00a0\u2009\u202f"
-_UNIT = r"[$€£¥₽]|[A-Z]{3}|руб(?:\.|лей|ля)?|р\.|元|美元|欧元|%"
+_UNITS = {code.lower(): code for code in CURRENCY_CODES} | CURRENCY_SIGNS
+_UNITS |= {"рублей": "RUB", "рубля": "RUB", "美元": "USD", "欧元": "EUR", "%": "%"}
+_UNIT = f"(?i:{'|'.join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))})"
 _CELL = re.compile(
     rf"(?P<open>\()?(?P<sign>[-−+])?[{_SPACE}]?(?P<before>{_UNIT})?[{_SPACE}]?(?P<inner>[-−])?"
     rf"(?P<digits>\d[\d.,'’{_SPACE}]*?)(?P<trailing>-)?[{_SPACE}]?(?P<after>{_UNIT})?\)?"
@@ -14,14 +18,10 @@ _NUMBERS = {
     decimal: re.compile(rf"(?P<whole>\d{{1,3}}(?:[{group}'’{_SPACE}]\d{{3}})+|\d+)(?:\{decimal}(?P<fraction>\d+))?")
     for decimal, group in ((".", ","), (",", "."))
 }
-_UNITS = {
-    "$": "usd", "€": "eur", "£": "gbp", "¥": "cny", "₽": "rub", "元": "cny", "美元": "usd", "欧元": "eur", "р.": "rub",
-    **{code.upper(): code for code in ("usd", "eur", "gbp", "rub", "cny", "jpy", "kzt")},
-}  # fmt: skip
 
 
 class Amounts(NamedTuple):
-    """The values of text cells; `unit` is their common currency or "%", None if unknown or different."""
+    """The values of text cells; `unit` is the code of their common currency in lower case, "%", or None."""
 
     values: list[float]
     unit: str | None
@@ -34,8 +34,8 @@ def amounts_of(cells: Sequence[str]) -> Amounts | None:
 
     >>> amounts_of(["€ 1.234,50", "€ 12.000,00"])
     Amounts(values=[1234.5, 12000.0], unit='eur')
-    >>> amounts_of(["1,234", "12 apples"]) is None
-    True
+    >>> amounts_of(["1,234", "12 apples"]), amounts_of(["BMW 320", "BMW 520"])
+    (None, None)
     """
     matches = [match for cell in cells if (match := _CELL.fullmatch(cell.strip()))]
     if not matches or len(matches) < len(cells):
@@ -52,10 +52,9 @@ def amounts_of(cells: Sequence[str]) -> Amounts | None:
     if not readings:
         return None
     signs = [-1.0 if any(match[name] in {"-", "−", "("} for name in _SIGNS) else 1.0 for match in matches]
-    units = {match["before"] or match["after"] or "" for match in matches}
-    unit = units.pop() if len(units) == 1 else ""
-    known = "rub" if unit.startswith("руб") else "%" if unit == "%" else _UNITS.get(unit)
-    return Amounts([sign * value for sign, value in zip(signs, max(readings, key=sum), strict=True)], known)
+    units = {_UNITS.get((match["before"] or match["after"] or "").lower(), "").lower() for match in matches}
+    unit = units.pop() or None if len(units) == 1 else None
+    return Amounts([sign * value for sign, value in zip(signs, max(readings, key=sum), strict=True)], unit)
 
 
 _SIGNS = ("open", "sign", "inner", "trailing")

@@ -258,7 +258,7 @@ class Binding:
             and all(group.start >= end for group in groups)
             and groups[0] is not self.reading.following(end, groups)
         )
-        choices: _Choices = [(self._range_rows(group), group.columns) for group in groups]
+        choices: _Choices = [(self._range_rows(group), self._range_columns(group)) for group in groups]
         members = {member for group in groups for member in group.members}
         is_single_name = is_apart and len(members) == 1 and figure is not self.reading.figures[0]
         every: _Choices = [(self.table.all, frozenset())]
@@ -282,7 +282,7 @@ class Binding:
             groups = before.in_dimension(dimension)
             if dimension in self.reading.dimensions or dimension in without or not groups:
                 continue
-            choices: _Choices = [(self._range_rows(group), group.columns) for group in groups]
+            choices: _Choices = [(self._range_rows(group), self._range_columns(group)) for group in groups]
             if dimension < 0:
                 options.append([*choices, (self.table.all, frozenset())])
             elif pronoun:
@@ -315,6 +315,19 @@ class Binding:
             if min(orders) <= order <= max(orders):
                 between |= rows
         return between
+
+    def _range_columns(self, group: Group) -> frozenset[int]:
+        """Return the columns of the periods of a group; of a range also those within it, as Q2 in April to June."""
+        columns = [self.table.columns[at] for at in group.columns]
+        if not group.is_range or not columns:
+            return group.columns
+        periods = [period for column in columns for period in column.periods]
+        first, last = min(period.begin for period in periods), max(period.order for period in periods)
+        return frozenset(
+            column.index
+            for column in self.table.metrics
+            if any(first <= period.begin and period.order <= last for period in column.periods)
+        )
 
     def _scale(self, figure: Figure, fact: Fact, unit: str | None) -> list[float]:
         """Return the factors that convert a figure to the unit of `fact`; empty if the units are incompatible."""

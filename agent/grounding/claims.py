@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from agent.grounding.binding import MAX_ROWS_PER_CHECK, Objection
@@ -56,6 +56,13 @@ def unsupported_claims(
         in_sentence += unsupported_opinions(sentence, words, tables, question)
         objections += [replace(claim, start=start + claim.start, end=start + claim.end) for claim in in_sentence]
     return sorted(objections, key=lambda objection: objection.start)
+
+
+def states_values(text: str, results: Iterable[Result], question: str) -> bool:
+    """Return whether `text` names rows of `results`, or states a figure that is not in `question`, in words."""
+    if question_figures([text]) - question_figures([question]) and any(map(str.isalpha, text)):
+        return True
+    return any(Table(result, question).names_in(text) for result in results)
 
 
 def _without_names(text: str, tables: Sequence[Table]) -> str:

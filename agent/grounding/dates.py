@@ -54,6 +54,12 @@ class Period:
         return bool(self.year) and not (self.quarter or self.month or self.half or self.day)
 
     @property
+    def begin(self) -> tuple[int, ...]:
+        """A key that sorts periods by their first month; `order` sorts them by their last one."""
+        month = self.month or (self.quarter and self.quarter * 3 - 2) or (self.half and self.half * 6 - 5) or 0
+        return self.year or 0, month, self.day or 0
+
+    @property
     def order(self) -> tuple[int, ...]:
         """A key that sorts periods by time."""
         month = self.month or (self.quarter and self.quarter * 3) or (self.half and self.half * 6) or 0

@@ -466,6 +466,13 @@ class Table:
                         currencies.add(unit)
         return currencies.pop() if len(currencies) == 1 else None
 
+    @cached_property
+    def question_counts(self) -> set[tuple[float, tuple[str, ...]]]:
+        """The whole numbers of the question that a noun follows, with the stems of the noun."""
+        figures = [figure for figure in figures_of(self.question, with_words=True) if figure.is_whole]
+        counts = {(figure.value, noun_after(self.question, figure.end)) for figure in figures}
+        return {(value, noun) for value, noun in counts if noun}
+
     def _without_totals(self) -> int:
         """Return all rows except those with totals of the others."""
         mask = 0
@@ -827,6 +834,15 @@ def aggregates(values: Sequence[float]) -> dict[str, float]:
     if not values:
         return {}
     return {"total": sum(values), "average": fmean(values), "median": median(values)}
+
+
+_COUNTED = re.compile(r"[ \u00a0]?(?:个|家|名|种|位|张|间)?(?P<noun>[\u4e00-\u9fff]{2}|(?!\d)\w{3,})")
+
+
+def noun_after(text: str, end: int) -> tuple[str, ...]:
+    """Return the stems of the noun after a number that ends at `end`, as in "three regions"; empty without one."""
+    match = _COUNTED.match(text, end)
+    return tuple(stems_of(match["noun"])) if match else ()
 
 
 def question_figures(texts: Iterable[str]) -> set[tuple[str, float]]:

@@ -8,8 +8,8 @@ from statistics import fmean, median
 
 from agent.grounding.binding import CURRENCIES, MAX_ROWS_PER_CHECK, Fact
 from agent.grounding.counts import Counts
-from agent.grounding.facts import ORDERED, Column, bits, readable, stems_of
-from agent.grounding.numbers import Figure, figures_of, hedge_of, spans_of
+from agent.grounding.facts import ORDERED, Column, bits, noun_after, readable, stems_of
+from agent.grounding.numbers import Figure, hedge_of, spans_of
 from agent.grounding.reading import Group, nearest
 
 _PERCENT_NAME = re.compile(r"pct|percent|perc\b|проц|%|百分", re.IGNORECASE)
@@ -21,8 +21,6 @@ _CLOCK = re.compile(
 """Words after an hour of the day."""
 _ISO = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d{2}")
 _PER_MANY = re.compile(r"(?:\bper|\bfor every|(?<!\w)на каждые|每)\s?$", re.IGNORECASE)
-_COUNTED = re.compile(r"[ \u00a0]?(?:个|家|名|种|位|张|间)?(?P<noun>[\u4e00-\u9fff]{2}|(?!\d)\w{3,})")
-"""The noun after a number."""
 _MAX_INTERPRETATIONS = 3
 _PER_PERIOD = re.compile(r"\b(?:daily|per day|monthly|weekly)\b|в день|суточн|日均|月均|每日", re.IGNORECASE)
 """Averages over time, which can be added over names."""
@@ -171,18 +169,9 @@ class Figures(Counts):
 
     def _repeats_count(self, figure: Figure) -> bool:
         """Return whether a number and its noun stand in the question, as in "the three regions", and are no rows."""
-        noun = _COUNTED.match(self.text, figure.end)
-        if not noun:
-            return False
-        stems = stems_of(noun["noun"])
-        if any(set(stems) & set(stems_of(readable(column.name))) for column in self.table.labels):
-            return False
-        question = self.table.question
-        return any(
-            other.is_whole and other.value == figure.value and stems_of(match["noun"]) == stems
-            for other in figures_of(question, with_words=True)
-            if (match := _COUNTED.match(question, other.end))
-        )
+        noun = noun_after(self.text, figure.end)
+        is_label = any(set(noun) & set(stems_of(readable(column.name))) for column in self.table.labels)
+        return not is_label and (figure.value, noun) in self.table.question_counts
 
     def _is_size_of_list(self, figure: Figure) -> bool:
         """Return whether a number counts the first rows, as in "top 3", or all periods of the table."""
@@ -327,9 +316,8 @@ class Figures(Counts):
         if not (combined and several and op == "median"):
             yield self._across_columns(figure, rows, columns)
         if len(self.table.metrics) > 1 and 1 < rows.bit_count() <= _MAX_ROWS_IN_RUNS and not self._refers_to_all_rows():
-            # The values computed from two columns of each row.
-            for row in bits(rows):
-                yield self._across_columns(figure, 1 << row, columns)
+            # The values computed from two columns of each row: one part, which is compared with a figure as a whole.
+            yield chain.from_iterable(self._across_columns(figure, 1 << row, columns) for row in bits(rows))
         yield self._top_facts(figure, rows, columns)
         if several and self.words.weighted.search(self.text):
             yield self._weighted_means(rows, columns)

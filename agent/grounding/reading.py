@@ -14,6 +14,8 @@ from agent.grounding.vocabulary import Vocabulary
 _SENTENCE = re.compile(
     r"(?<![\s.(][A-ZА-Я])(?<!\bSt)(?<!\bMr)(?<!\bDr)(?<!\bMrs)(?<!\bNo)(?<!\bvs)(?<!\bул)(?<!\bим)[.!?…]+[\"»”*)]*\s+(?=[\"«“*(\[]*[A-ZА-ЯЁ\u4e00-\u9fff\d])|[。！？]|\n+"
 )
+_ABBREVIATED_UNIT = re.compile(r"\d[ \u00a0]?(?:[^\W\d_]{1,5}\.?[ \u00a0/]?){1,2}$")
+"""A figure with its unit, whose full stop ends no sentence if a bracket follows, as in "120 руб. (Москва)"."""
 _TOKEN = re.compile(r"[^\W\d_\u3400-\u9fff]+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _GAP = re.compile(r"[\s-]*(?:(?:[^\W\d_]+)[\s-]+){0,3}")
@@ -25,6 +27,9 @@ _FIGURE_AFTER_MEMBER = re.compile(
 _PARTS_OF_TIME: dict[tuple[str | None, str | None], int] = {("d", "h"): 24, ("h", "min"): 60, ("min", "s"): 60}
 _BETWEEN_PARTS = re.compile(r"[\s-]*[^\W\d_]{1,7}\.?,?(?:\s+(?:and|и)\s+|又)?\s*")
 _TIMES_OF = re.compile(r"的[^，。]{0,6}倍")
+_DASH = re.compile(r"\s*(?:[\w$€£¥₽%°./]+\s+){0,2}[-–—]{1,2}\s+(?:[^\W\d_]{1,3}\s+){0,2}")
+"""The text between a figure and its name in a list such as "120 – North, 80 – South"."""
+_END_OF_ITEM = re.compile(r"\s*(?:$|[,;.)。，；]|(?:and|и|а|和)(?!\w))")
 _MAX_PHRASE_WORDS = 4
 """A part of a sentence with more words than this is a clause with a verb, which may name another metric."""
 _SPACE = re.compile(r"[\s\-的']*(?:of\s+|the\s+|in\s+)?")
@@ -39,6 +44,8 @@ def sentences_of(text: str) -> Iterator[tuple[int, str]]:
     """
     start = 0
     for match in _SENTENCE.finditer(text):
+        if text.startswith("(", match.end()) and _ABBREVIATED_UNIT.search(text, start, match.start()):
+            continue
         if text[start : match.end()].strip():
             yield start, text[start : match.end()]
         start = match.end()
@@ -328,11 +335,15 @@ class Reading:
         return [group for group in groups if group.start >= end][:1]
 
     def following(self, end: int, groups: Sequence[Group]) -> Group | None:
-        """Return the group that follows a figure with a preposition, as in "120 in the North"."""
+        """Return the group that follows a figure with a preposition or a dash, as in "120 in the North"."""
+        segment = self.segment(end)
+        may_follow_dash = not any(group.end <= end and self.segment(group.start) == segment for group in groups)
         for group in groups:
-            if end <= group.start <= end + 60 and self.words.after_figure.fullmatch(self.text, end, group.start):
-                if not any(end <= other.start < group.start for other in self.figures):
-                    return group
+            if not end <= group.start <= end + 60 or any(end <= other.start < group.start for other in self.figures):
+                continue
+            after_dash = _DASH.fullmatch(self.text, end, group.start) and _END_OF_ITEM.match(self.text, group.end)
+            if self.words.after_figure.fullmatch(self.text, end, group.start) or (may_follow_dash and after_dash):
+                return group
         return None
 
     def _align_with_figures(self, figure: Figure, groups: Sequence[Group]) -> Group | None:
@@ -453,7 +464,7 @@ class Reading:
         metrics = self._metrics_for(start, end, own, free)
         segment = self.segment(start)
         inherited = not own and all(self.segment(metric.start) != segment for metric in metrics)
-        if not metrics or (inherited and len(_TOKEN.findall(self.part(start))) > _MAX_PHRASE_WORDS):
+        if not metrics or (inherited and self._is_clause(start)):
             return None
         columns = frozenset(column for metric in metrics for column in metric.columns)
         if own:
@@ -464,6 +475,11 @@ class Reading:
             for columns_beside in [metric.columns for metric in beside if metric.columns & columns < columns]:
                 columns = columns & columns_beside or columns
         return columns | self._columns_by_unit(start, columns, own, metrics)
+
+    def _is_clause(self, at: int) -> bool:
+        """Return whether the part of the sentence at a position has too many words, besides names, to be a phrase."""
+        start = max((place for place in self.breaks if place < at), default=0)
+        return len(_TOKEN.findall(self.plain, start, start + len(self.part(at)))) > _MAX_PHRASE_WORDS
 
     def _own_metric(self, start: int, end: int) -> Metric | None:
         """Return the metric of the words after a figure, reduced to the columns that it shares with another metric."""

@@ -11,6 +11,7 @@ from agent.core.canonical import digest, value_hash
 from agent.core.failure import failure_of
 from agent.errors import DatasphinxError, InternalError
 from agent.llm.formats import response_format
+from agent.llm.logprobs import Token
 from agent.llm.prices import TokenUsage
 from agent.messages import Message
 
@@ -25,15 +26,17 @@ _CUT_OFF_REASONS = {
 class Reply:
     """The outcome of a call: a text and its problem (empty if complete), or an error.
 
-    `usage` is None if unknown. `perplexity` is None unless requested and
-    supported by the endpoint.
+    `usage` is None if unknown. `logprob` and `perplexity` are None unless requested and supported by the endpoint.
     """
 
     text: str = ""
     problem: str = ""
     usage: TokenUsage | None = None
     error: Exception | None = None
+    logprob: float | None = None
     perplexity: float | None = None
+    tokens: Sequence[Token] = ()
+    """The first tokens with their alternatives, if these were requested."""
 
 
 def request_body(schema: str, model: str, options: dict[str, Any], messages: Sequence[BaseMessage]) -> dict[str, Any]:
@@ -60,9 +63,11 @@ def message_bodies(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def reply_body(reply: Reply) -> dict[str, Any]:
-    """Return the record of a reply; `perplexity` only if known."""
-    perplexity = {} if reply.perplexity is None else {"perplexity": reply.perplexity}
-    return {"output": reply.text, "problem": reply.problem, **perplexity, **_error_body(reply.error)}
+    """Return the record of a reply; `logprob`, `perplexity` and `tokens` only if known."""
+    likelihood = {"logprob": reply.logprob, "perplexity": reply.perplexity}
+    known = {name: value for name, value in likelihood.items() if value is not None}
+    tokens = {"tokens": [list(token) for token in reply.tokens]} if reply.tokens else {}
+    return {"output": reply.text, "problem": reply.problem, **known, **tokens, **_error_body(reply.error)}
 
 
 def problem_of(answer: AIMessage) -> str:

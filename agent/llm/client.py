@@ -3,10 +3,10 @@
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -31,7 +31,7 @@ from agent.llm.formats import (
     request_of,
     tool_names,
 )
-from agent.llm.logprobs import Logprobs
+from agent.llm.logprobs import Logprobs, Token, alternatives_of
 from agent.llm.parse import Answer, read_answer
 from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
 from agent.llm.probe_result import ProbeResult
@@ -51,13 +51,28 @@ _TOO_LONG = re.compile(
 # Raised by langchain-openai for a truncated body, a body without choices, or one that is not a chat completion.
 _MALFORMED_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
 
+_ALTERNATIVES, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB = 12, 40, -4.0
+"""Alternatives to a token: how many are requested, for how many tokens they are kept, and the least logarithm of their
+probability."""
+
 Profile = Literal["standard", "plain", "embedded"]
+
+
+class WrittenText(NamedTuple):
+    """A text that the model generated."""
+
+    text: str
+    logprob: float | None = None
+    """The natural logarithm of its probability, the sum over its tokens; None if the endpoint does not return it."""
+    tokens: Sequence[Token] = ()
+    """Its first tokens with their alternatives, if these were requested and the endpoint returned them."""
 
 
 class ModelClient:
     """Client of a chat model: `ask` returns structured answers, `write` plain text.
 
     `embedded` has the decoding options of the embedded model, which has its own prompts and generates only queries.
+    The likelihood of its texts is always measured.
     """
 
     def __init__(
@@ -73,7 +88,7 @@ class ModelClient:
     ) -> None:
         """Wrap `chat`; `name` is the recorded model name, `endpoint` the URL named in errors.
 
-        With `logprobs`, the perplexity of each answer is recorded if the endpoint supports it. With `is_provider`,
+        With `logprobs`, the likelihood of each answer is recorded if the endpoint supports it. With `is_provider`,
         `chat` is that of a provider's package, which raises errors of its own and is asked for JSON in the prompt only.
         """
         self.chat = chat
@@ -91,7 +106,8 @@ class ModelClient:
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
         self._is_provider = is_provider
-        self._logprobs = Logprobs(logprobs and not is_provider)
+        # The statements of the embedded model are selected by their likelihood.
+        self.logprobs = Logprobs((logprobs or embedded is not None) and not is_provider)
         setting = "text" if is_provider else settings.llm_structured_output
         self.capabilities = chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(setting)
         """What the endpoint accepts, shared by copies of the client."""
@@ -152,11 +168,13 @@ class ModelClient:
         seed: int | None = None,
         stop: str | None = None,
         max_tokens: int | None = None,
-    ) -> str:
+        alternatives: bool = False,
+    ) -> WrittenText:
         """Return the text that the model generates, recorded as a call for `GeneratedSQL` or the name of `schema`.
 
         `grammar` (GBNF) or `schema` (a name and a JSON Schema) constrains the text on servers that support it. The same
-        `seed` gives the same text, which ends before `stop`. By default the temperature is that of the client.
+        `seed` gives the same text, which ends before `stop`. By default the temperature is that of the client. With
+        `alternatives`, the result contains the first tokens and those that could have stood in their place.
 
         Raises:
             ModelAnswerUnreadable: the text was cut off.
@@ -172,13 +190,15 @@ class ModelClient:
             options |= body_options({"grammar": grammar})
         if schema:
             options |= json_schema_options(*schema)
+        if alternatives:
+            options["top_logprobs"] = _ALTERNATIVES
         try:
-            text, problem = self._invoke(name, options, messages)
+            reply = self._invoke(name, options, messages)
         except openai.APIStatusError as error:
             raise self._failure(error) from error
-        if problem:
-            raise self._unreadable(name, text, problem)
-        return text.strip()
+        if reply.problem:
+            raise self._unreadable(name, reply.text, reply.problem)
+        return WrittenText(reply.text.strip(), reply.logprob, reply.tokens)
 
     def answer(self, options: dict[str, Any], messages: list[BaseMessage], *, is_streamed: bool = False) -> AIMessage:
         """Return the reply to one request, which is neither recorded nor limited.
@@ -191,7 +211,7 @@ class ModelClient:
         """
         try:
             config = RunnableConfig() if is_streamed else RunnableConfig(tags=[TAG_NOSTREAM])
-            return self._logprobs.answer(self.chat, options, messages, config)
+            return self.logprobs.answer(self.chat, options, messages, config)
         except Exception as error:
             if self._is_provider:
                 raise self.failures.of_provider(error) from error
@@ -228,11 +248,11 @@ class ModelClient:
                     raise self._failure(error) from error
             else:
                 self.capabilities.note_accepted(mode, modes, rejection)
-                return reply
+                return reply.text, reply.problem
 
     def _invoke(
         self, schema: str, options: dict[str, Any], messages: list[BaseMessage], *, is_streamed: bool = False
-    ) -> tuple[str, str]:
+    ) -> Reply:
         step = current_step.get()
         request = request_body(schema, self.name, options, messages)
         # By these two values, a replay selects the implementations. The usual ones are left out.
@@ -246,17 +266,21 @@ class ModelClient:
             except BudgetExceeded as error:
                 step.event("llm", {**request, **reply_body(Reply(error=error))})
                 raise
+            if self.embedded:
+                options = {**options, "timeout": max(0.0, self._settings.max_question_s - step.seconds())}
         started = time.perf_counter()
         reply = self._send(schema, options, messages, is_streamed)
         reply = replace(reply, text=valid_text(reply.text), problem=valid_text(reply.problem))
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
+            if reply.logprob is not None:
+                call["logprob"] = reply.logprob
             step.calls.append(call)
             step.event("llm", {**request, **call, **reply_body(reply)})
             self._on_call(call)
         if reply.error:
             raise reply.error
-        return reply.text, reply.problem
+        return reply
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage], is_streamed: bool) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
@@ -279,10 +303,19 @@ class ModelClient:
         usage = _usage_of(answer)
         calls = calls_of(answer, tool_names(options.get("tools", ())))
         text = json.dumps(calls if len(calls) > 1 else calls[0], ensure_ascii=False) if calls else answer.text
-        return Reply(text, problem_of(answer), usage, perplexity=self._logprobs.perplexity(answer))
+        likelihood = self.logprobs.likelihood(answer)
+        tokens = alternatives_of(answer.response_metadata, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB)
+        return Reply(
+            text,
+            problem_of(answer),
+            usage,
+            logprob=likelihood.logprob if likelihood else None,
+            perplexity=likelihood.perplexity if likelihood else None,
+            tokens=tokens if "top_logprobs" in options else (),
+        )
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
-        if self.embedded and isinstance(error, openai.APITimeoutError):
+        if self.embedded and isinstance(error, (openai.APITimeoutError, TimeoutError)):
             return EmbeddedModelSilent(self._settings.max_question_s)
         return self.failures.of(error)
 

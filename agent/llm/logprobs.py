@@ -1,11 +1,11 @@
-"""Token log probabilities: request them from an endpoint that supports them, and compute the perplexity."""
+"""Token log probabilities: request them from an endpoint that supports them, and sum them up."""
 
 import json
 import logging
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import openai
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -17,22 +17,46 @@ logger = logging.getLogger("datasphinx")
 _STATEMENT = re.compile(r'"(?:sql|corrected_sql)"\s*:\s*"(?P<sql>(?:[^"\\]|\\.)+)"', re.DOTALL)
 
 
-def perplexity_of(metadata: Mapping[str, Any]) -> float | None:
-    """Return the perplexity of a generated text, at least 1; None without log probabilities.
+class Token(NamedTuple):
+    """A generated token, and the tokens that could have stood in its place."""
 
-    The perplexity is exp(-mean(logprob)) over the tokens, as in the published program of Sphinteract (Zhao et al.,
-    VLDB 2025). That program generates bare statements; for a JSON answer that contains a statement, only the tokens of
-    the statement count.
+    text: str
+    logprob: float
+    """The natural logarithm of its probability."""
+    alternatives: Mapping[str, float]
+    """Logarithms of the probabilities of the most probable tokens at this position, by text."""
+
+
+class Likelihood(NamedTuple):
+    """The likelihood of a generated text under the model."""
+
+    logprob: float
+    """The natural logarithm of its probability: the sum over its tokens."""
+    tokens: int
+
+    @property
+    def perplexity(self) -> float | None:
+        """The perplexity, at least 1: exp(-mean(logprob)); None if it exceeds the largest float.
+
+        It is that of the published program of Sphinteract (Zhao et al., VLDB 2025).
+        """
+        try:
+            return round(math.exp(-self.logprob / self.tokens), 6)
+        except OverflowError:
+            # Some servers return -9999 for a token of probability zero.
+            return None
+
+
+def likelihood_of(metadata: Mapping[str, Any]) -> Likelihood | None:
+    """Return the likelihood of a generated text; None without log probabilities.
+
+    For a JSON answer that contains a statement, only the tokens of the statement count.
     """
     tokens = list(_tokens(metadata))
     if not tokens:
         return None
     logprobs = _statement_logprobs(tokens) or [logprob for _, logprob in tokens]
-    try:
-        return round(math.exp(-sum(logprobs) / len(logprobs)), 6)
-    except OverflowError:
-        # Some servers return -9999 for a token of probability zero.
-        return None
+    return Likelihood(round(sum(logprobs), 4), len(logprobs))
 
 
 def _tokens(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -42,6 +66,24 @@ def _tokens(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         text, logprob = token.get("token"), token.get("logprob")
         if isinstance(text, str) and isinstance(logprob, int | float):
             yield text, float(logprob)
+
+
+def alternatives_of(metadata: Mapping[str, Any], count: int, min_logprob: float) -> list[Token]:
+    """Return the first `count` tokens of a generated text, with the alternatives that are at least so probable."""
+    logprobs = metadata.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    return [
+        Token(
+            token["token"],
+            round(token["logprob"], 4),
+            {
+                other["token"]: round(other["logprob"], 4)
+                for other in token.get("top_logprobs") or ()
+                if other["logprob"] >= min_logprob and other["token"] != token["token"]
+            },
+        )
+        for token in (content or ())[:count]
+    ]
 
 
 def _statement_logprobs(tokens: Sequence[tuple[str, float]]) -> list[float]:
@@ -63,7 +105,9 @@ class Logprobs:
 
     def __init__(self, enabled: bool) -> None:
         """Request log probabilities only if `enabled`."""
-        self._enabled = enabled
+        self.is_enabled = enabled
+        self.are_returned = False
+        """Whether the last answer had the log probabilities that were requested for it."""
 
     def answer(
         self, chat: BaseChatModel, options: dict[str, Any], messages: list[BaseMessage], config: RunnableConfig
@@ -73,17 +117,19 @@ class Logprobs:
         Raises:
             Exception: any error of the call without log probabilities.
         """
-        if self._enabled:
+        if self.is_enabled:
             try:
                 return chat.bind(**options, logprobs=True).invoke(messages, config)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 rejection = error
             answer = chat.bind(**options).invoke(messages, config)
-            self._enabled = False
+            self.is_enabled = False
             logger.info("[MODEL] the endpoint gives no logprobs: %s", type(rejection).__name__)
             return answer
         return chat.bind(**options).invoke(messages, config)
 
-    def perplexity(self, answer: AIMessage) -> float | None:
-        """Return the perplexity of `answer`; None if log probabilities were not requested or not returned."""
-        return perplexity_of(answer.response_metadata) if self._enabled else None
+    def likelihood(self, answer: AIMessage) -> Likelihood | None:
+        """Return the likelihood of `answer`; None if log probabilities were not requested or not returned."""
+        likelihood = likelihood_of(answer.response_metadata) if self.is_enabled else None
+        self.are_returned = likelihood is not None
+        return likelihood

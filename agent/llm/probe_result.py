@@ -52,6 +52,8 @@ class ProbeResult:
     """Whether the model answers small questions with known answers correctly in JSON."""
     validates: bool | None = None
     """Whether the model judges correct and incorrect statements correctly."""
+    logprobs: bool | None = None
+    """Whether answers have the log probabilities of their tokens on request."""
     observations: Mapping[str, str]
     """By name of a value, what was observed: an error text or a part of a reply, without secrets."""
 

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, message_bodies
-from agent.llm.client import ModelClient
+from agent.llm.client import ModelClient, WrittenText
 from agent.llm.formats import Tools, format_messages, reasoning_fields
+from agent.llm.logprobs import Token
 from agent.llm.parse import Answer
 from agent.llm.prices import NO_TOKENS, TokenUsage
 from agent.llm.schemas import GeneratedSQL
@@ -79,7 +80,7 @@ class RecordedModel(ModelClient):
         """Return whether the recorded run asked for such an answer, of another model perhaps, or may have."""
         return schema.__name__ in self._queues or super().can_answer(schema)
 
-    def write(self, messages: list[BaseMessage], **options: Any) -> str:
+    def write(self, messages: list[BaseMessage], **options: Any) -> WrittenText:
         """Return the next recorded text. See `ModelClient.write`."""
         self._skip_rejected(GeneratedSQL.__name__)
         return super().write(messages, **options)
@@ -102,7 +103,9 @@ class RecordedModel(ModelClient):
         self._current = queue.popleft()
         if self._current.get("error"):
             return Reply(error=_error(self._current))
-        return Reply(self._current["output"], self._current["problem"])
+        tokens = [Token(*token) for token in self._current.get("tokens", ())]
+        text, problem = self._current["output"], self._current["problem"]
+        return Reply(text, problem, logprob=self._current.get("logprob"), tokens=tokens)
 
     def _record(self, schema: str, usage: TokenUsage | None, seconds: float) -> ModelCall:
         return self._recorded_call({"schema": schema, **self._current})

@@ -19,7 +19,7 @@ from agent.llm.schemas import AnalystStep
 from agent.messages import Message
 
 Scripted = BaseModel | Mapping[str, Any] | str | Exception | Callable[[list[BaseMessage]], Any]
-"""An answer: an object or mapping sent as JSON, raw text, an error to raise, or a function from messages to one."""
+"""An answer: a message, an object or mapping sent as JSON, raw text, an error, or a function from messages to one."""
 
 
 class ScriptedCall(BaseModel):
@@ -76,10 +76,12 @@ class ScriptedModel(BaseChatModel):
         answer = self._next(ScriptedCall(schema_name=name, messages=messages, tools=kwargs.get("tools", [])))
         if isinstance(answer, Exception):
             raise answer
-        text = answer if isinstance(answer, str) else _as_json(answer)
+        metadata = answer.response_metadata if isinstance(answer, AIMessage) else {}
+        text = answer if isinstance(answer, str) else answer.text if metadata else _as_json(answer)
         prompt, completion = sum(len(str(message.content)) for message in messages) // 4, len(text) // 4
         usage = UsageMetadata(input_tokens=prompt, output_tokens=completion, total_tokens=prompt + completion)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(text, usage_metadata=usage))])
+        message = AIMessage(text, usage_metadata=usage, response_metadata=metadata)
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _stream(
         self,

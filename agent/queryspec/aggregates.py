@@ -12,6 +12,7 @@ from sqlglot import exp
 from agent.queryspec.clauses import BoundValues, divide, order_term
 from agent.queryspec.dialect import SpecDialect, function_call
 from agent.queryspec.spec import Aggregation
+from agent.queryspec.statement import row_number
 
 _FUNCTIONS: dict[str, type[exp.AggFunc]] = {
     "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "count": exp.Count, "nunique": exp.Count,
@@ -106,7 +107,7 @@ class _Rows:
         (value,) = self.columns
         number, place = (
             self._window(exp.Count(this=value.copy())),
-            self._row_number([order_term(value.copy(), is_descending=False)]),
+            row_number([key.copy() for key in self.keys], [order_term(value.copy(), is_descending=False)]),
         )
         p = self.bound.number(fraction)
         position = _multiply(p, _minus_one(self._added("number")))
@@ -147,20 +148,23 @@ class _Rows:
         number = exp.Window(this=exp.Count(this=value.copy()), partition_by=[key.copy() for key in (*self.keys, value)])
         terms = [order_term(self._added("number"), is_descending=True), order_term(value.copy(), is_descending=False)]
         return Windowed(
-            self._at_first_place(value), {self.names["number"]: number}, {self.names["place"]: self._row_number(terms)}
+            self._at_first_place(value),
+            {self.names["number"]: number},
+            {self.names["place"]: row_number([key.copy() for key in self.keys], terms)},
         )
 
     def nearest(self, *, is_last: bool) -> Windowed:
         """Take the value of the first or last row; the smallest of several."""
         value, order = self.columns
         terms = [order_term(order.copy(), is_descending=is_last), order_term(value.copy(), is_descending=False)]
-        return Windowed(self._at_first_place(value), {self.names["place"]: self._row_number(terms)})
+        return Windowed(
+            self._at_first_place(value), {self.names["place"]: row_number([key.copy() for key in self.keys], terms)}
+        )
 
     def combinations(self) -> Windowed:
         """Count the first row of each combination without NULL."""
         keys = [key.copy() for key in (*self.keys, *self.columns)]
-        order = exp.Order(expressions=[order_term(self.columns[0].copy(), is_descending=False)])
-        place = exp.Window(this=exp.Anonymous(this="ROW_NUMBER"), partition_by=keys, order=order)
+        place = row_number(keys, [order_term(self.columns[0].copy(), is_descending=False)])
         is_first = exp.EQ(this=self._added("place"), expression=_number(1))
         are_present = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in self.columns]
         counted = exp.Case().when(exp.and_(is_first, *are_present, copy=False), _number(1))
@@ -172,10 +176,6 @@ class _Rows:
 
     def _window(self, of: exp.Expr) -> exp.Expr:
         return exp.Window(this=of, partition_by=[key.copy() for key in self.keys])
-
-    def _row_number(self, terms: list[exp.Expr]) -> exp.Expr:
-        keys = [key.copy() for key in self.keys]
-        return exp.Window(this=exp.Anonymous(this="ROW_NUMBER"), partition_by=keys, order=exp.Order(expressions=terms))
 
     def _added(self, kind: str) -> exp.Expr:
         """Return the column that a window adds to the rows."""

@@ -1,11 +1,13 @@
 """SQL constructs that differ between engines."""
 
+import calendar
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import reduce
 from typing import Literal, get_args
 
+import sqlglot
 from sqlglot import exp
 
 from agent.errors import ConfigurationError
@@ -55,6 +57,22 @@ _EXACT_CLICKHOUSE = "Nullable(Decimal(38, 10))"
 _PLAIN_TEXT = re.compile(r"char|text|string|clob", re.IGNORECASE)
 _NULLABLE: tuple[TypeClass, ...] = ("number", "text", "date", "datetime", "boolean")
 _BACKSLASH = "\\"
+_INITCAP: dict[SpecDialect, str] = {
+    "duckdb": "ARRAY_TO_STRING(LIST_TRANSFORM(STR_SPLIT(lower_text, ' '), "
+    "LAMBDA word : UPPER(SUBSTRING(word, 1, 1)) || SUBSTRING(word, 2)), ' ')",
+    # An array is never NULL.
+    "clickhouse": "CASE WHEN lower_text IS NOT NULL THEN arrayStringConcat(arrayMap(word -> "
+    "concat(upperUTF8(substringUTF8(word, 1, 1)), substringUTF8(word, 2)), splitByString(' ', lower_text)), ' ') END",
+    # An empty text has no words.
+    "postgres": "COALESCE((SELECT STRING_AGG(UPPER(SUBSTRING(word, 1, 1)) || SUBSTRING(word, 2), ' ' ORDER BY place) "
+    "FROM UNNEST(STRING_TO_ARRAY(lower_text, ' ')) WITH ORDINALITY AS words(word, place)), lower_text)",
+    "mysql": "(SELECT GROUP_CONCAT(CONCAT(UPPER(SUBSTRING(word, 1, 1)), SUBSTRING(word, 2)) ORDER BY place SEPARATOR "
+    "' ') FROM JSON_TABLE(CONCAT('[', REPLACE(JSON_QUOTE(lower_text), ' ', '\",\"'), ']'), '$[*]' COLUMNS(place FOR "
+    "ORDINALITY, word TEXT PATH '$')) AS words)",
+    "sqlite": "(SELECT GROUP_CONCAT(UPPER(SUBSTRING(value, 1, 1)) || SUBSTRING(value, 2), ' ') FROM "
+    "JSON_EACH('[' || REPLACE(JSON_QUOTE(lower_text), ' ', '\",\"') || ']'))",
+}
+"""`lower_text` with the first letters of its words in upper case."""
 
 
 def spec_dialect(dialect: str) -> SpecDialect:
@@ -163,6 +181,17 @@ def case_changed(node: exp.Expr, function: str, dialect: SpecDialect) -> exp.Exp
     return (exp.Lower if function == "lower" else exp.Upper)(this=node)
 
 
+def initcap(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return `node` with the first letter of each word between spaces in upper case and the others in lower case.
+
+    The functions of this name differ in what ends a word, and three engines have none: the words are split, changed and
+    joined instead.
+    """
+    lower = case_changed(node, "lower", dialect)
+    form = sqlglot.parse_one(_INITCAP[dialect], dialect=dialect)
+    return form.transform(lambda part: lower.copy() if part == exp.column("lower_text") else part, copy=False)
+
+
 def replace_text(node: exp.Expr, old: exp.Expr, new: exp.Expr, dialect: SpecDialect) -> exp.Expr:
     """Return `node` with every `old` replaced by `new`."""
     return function_call("replaceAll" if dialect == "clickhouse" else "REPLACE", node, old, new)
@@ -203,6 +232,15 @@ def date_part(node: exp.Expr, part: str, dialect: SpecDialect) -> exp.Expr:
     if part == "weekday":
         return exp.Paren(this=exp.Add(this=function_call("WEEKDAY", node), expression=exp.Literal.number(1)))
     return function_call(part.upper(), node)
+
+
+def weekday_name(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return the English name of the weekday of a date."""
+    names = [exp.Literal.string(name) for name in calendar.day_name]
+    return exp.Case(
+        this=date_part(node, "weekday", dialect),
+        ifs=[exp.If(this=exp.Literal.number(day), true=name) for day, name in enumerate(names, 1)],
+    )
 
 
 def fiscal_year(node: exp.Expr, start_month: int, dialect: SpecDialect) -> exp.Expr:

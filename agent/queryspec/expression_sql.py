@@ -17,12 +17,14 @@ from agent.queryspec.dialect import (
     days_between,
     fiscal_quarter,
     fiscal_year,
+    initcap,
     join_texts,
     nullable,
     nulls_last,
     number_text,
     replace_text,
     round_number,
+    weekday_name,
 )
 from agent.queryspec.expression_types import Finder, compared_type, type_of
 from agent.queryspec.expressions import (
@@ -51,6 +53,9 @@ _OPERATORS: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.
 _SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _WHOLE = (*DATE_PARTS, *FISCAL, "days_between", "rank")
 """Functions that give whole numbers."""
+_BLANKS = ("\t", "\n", "\r", "\N{NO-BREAK SPACE}")
+"""Characters that `normalize_space` treats as a space."""
+_MARK = "\x01"
 _OF_NUMBERS = ("abs", "round", "sqrt", "log")
 
 
@@ -197,7 +202,22 @@ class ExpressionWriter:
         if function == "replace":
             old, new = (self.bound.text(_text(argument)) for argument in node.arguments[1:])
             return replace_text(first, old, new, dialect)
+        if function == "normalize_space":
+            return self._normalized(first)
+        if function == "weekday_name":
+            return weekday_name(first, dialect)
+        if function == "initcap":
+            return initcap(first, dialect)
         return case_changed(first, function, dialect) if function in {"lower", "upper"} else exp.Trim(this=first)
+
+    def _normalized(self, text: exp.Expr) -> exp.Expr:
+        """Return `text` with one space for each sequence of blanks, by replacements that every engine has.
+
+        A mark after each space makes repeated ones recognizable: between two spaces stands mark and space.
+        """
+        for old, new in (*((blank, " ") for blank in _BLANKS), (" ", f" {_MARK}"), (f"{_MARK} ", ""), (_MARK, "")):
+            text = replace_text(text, self.bound.text(old), self.bound.text(new), self.bound.dialect)
+        return exp.Trim(this=text)
 
     def _log(self, node: Call, of: exp.Expr) -> exp.Expr:
         made = exp.Ln(this=exp.Case().when(exp.GT(this=_parenthesize(of), expression=_zero()), of.copy()))

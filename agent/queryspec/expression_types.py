@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from agent.queryspec.dates import read_span
 from agent.queryspec.expressions import (
+    CASES,
     DATE_PARTS,
     FISCAL,
     MATCHES,
@@ -25,10 +26,11 @@ from agent.schema.catalog import TypeClass
 
 _TIMES: tuple[TypeClass, ...] = ("date", "datetime")
 _TAKES: dict[str, tuple[tuple[TypeClass, ...], TypeClass]] = {
-    **dict.fromkeys(("lower", "upper", "trim", "replace"), (("text",), "text")),
+    **dict.fromkeys((*CASES, "trim", "normalize_space", "replace"), (("text",), "text")),
     **dict.fromkeys(MATCHES, (("text",), "boolean")),
     **dict.fromkeys((*DATE_PARTS, *FISCAL, "days_between"), (_TIMES, "number")),
     "hour": (("datetime",), "number"),
+    "weekday_name": (_TIMES, "text"),
     "concat": (("text", "number", "date"), "text"),
 }
 """Types that functions take, and the type that they give; functions that are missing take and give numbers."""

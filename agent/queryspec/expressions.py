@@ -26,11 +26,14 @@ day.
 - `if(condition, x, y)`, or without `y` NULL; `case(condition, x, condition, y, ..., z)`.
 - `nullif(x, y)`, `coalesce(x, y, ...)`.
 - `abs(x)`, `sqrt(x)`, `log(x)` (natural), `log(x, base)`, `round(x)`, `round(x, digits)`, with 0 to 10 digits.
-- `lower(x)`, `upper(x)` (on SQLite of A to Z only), `trim(x)` (spaces), `replace(x, 'old', 'new')`; `concat(x, y, ...)`
-  of texts, numbers and dates, where NULL is empty.
+- `lower(x)`, `upper(x)`, `initcap(x)` (on SQLite of A to Z only): `initcap` has the first letter of each word between
+  spaces in upper case, the others in lower case.
+- `trim(x)` (spaces), `normalize_space(x)`, `replace(x, 'old', 'new')`; `concat(x, y, ...)` of texts, numbers and dates,
+  where NULL is empty. `normalize_space` replaces tabs, line breaks and no-break spaces by spaces, repeated spaces by
+  one, and trims.
 - `contains(x, 'text')`, `starts_with(x, 'text')`, `ends_with(x, 'text')`: conditions that ignore case.
 - `year(x)`, `quarter(x)`, `month(x)`, `iso_week(x)`, `day(x)`, `weekday(x)` from 1 for Monday to 7; `hour(x)` of a
-  time.
+  time. `weekday_name(x)`: `Monday` to `Sunday`.
 - `fiscal_year(x, start_month)`: the year in which the fiscal year ends; `fiscal_quarter(x, start_month)`.
 - `days_between(x, y)`: calendar days from x to y, negative if y is before x.
 
@@ -65,15 +68,16 @@ ORDERED = ("lag", "moving_avg", "cumulative", "change_from_previous")
 """Functions that depend on the order of rows."""
 WINDOWS = ("share_of_total", "share", "rank", *ORDERED)
 MATCHES = ("contains", "starts_with", "ends_with")
+CASES = ("lower", "upper", "initcap")
 DATE_PARTS = ("year", "quarter", "month", "iso_week", "day", "weekday", "hour")
 FISCAL = ("fiscal_year", "fiscal_quarter")
 _MANY = 30
 _ARGUMENTS = {
     "if": (2, 3), "case": (2, 2 * _MANY), "nullif": (2, 2), "coalesce": (2, _MANY),
     "round": (1, 2), "abs": (1, 1), "sqrt": (1, 1), "log": (1, 2),
-    **dict.fromkeys(("lower", "upper", "trim"), (1, 1)), "replace": (3, 3), "concat": (2, _MANY),
+    **dict.fromkeys((*CASES, "trim", "normalize_space"), (1, 1)), "replace": (3, 3), "concat": (2, _MANY),
     **dict.fromkeys(MATCHES, (2, 2)),
-    **dict.fromkeys(DATE_PARTS, (1, 1)), **dict.fromkeys(FISCAL, (2, 2)), "days_between": (2, 2),
+    **dict.fromkeys((*DATE_PARTS, "weekday_name"), (1, 1)), **dict.fromkeys(FISCAL, (2, 2)), "days_between": (2, 2),
     **dict.fromkeys(WINDOWS, (1, 1)), "lag": (1, 2), "moving_avg": (2, 2),
 }  # fmt: skip
 FUNCTIONS = tuple(_ARGUMENTS)

@@ -320,9 +320,10 @@ class Derived(_Part):
     - Numbers: `+ - * /`, abs, sqrt, log(x, base), round(x, digits), nullif, coalesce.
     - Conditions: `= != < <= > >=`, and, or, not, `x in ('a', 'b')`, `x between 1 and 2`, `x is null`,
       contains(x, 'a'), starts_with, ends_with; if(condition, a, b), case when condition then a else b end.
-    - Text: lower, upper, trim, replace(x, 'a', 'b'), concat(a, b, ...).
-    - Dates: year, quarter, month, iso_week, day, weekday (1 is Monday), hour, fiscal_year(date, start_month),
-      fiscal_quarter(date, start_month), days_between(from, to).
+    - Text: lower, upper, initcap (title case), trim, normalize_space (also collapses repeated blanks),
+      replace(x, 'a', 'b'), concat(a, b, ...).
+    - Dates: year, quarter, month, iso_week, day, weekday (1 is Monday), weekday_name ('Monday'), hour,
+      fiscal_year(date, start_month), fiscal_quarter(date, start_month), days_between(from, to).
     - Over the rows of the result, in the order of its periods or else of the sort: share(x), rank(x), lag(x, n),
       cumulative(x), moving_avg(x, n), change_from_previous(x). Within groups and in another order:
       `rank(x, within: region)`, `cumulative(x, within: region, order_by: date desc)`.

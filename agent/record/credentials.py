@@ -9,11 +9,13 @@ from agent.settings import Settings
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """Return all keys and passwords in `settings`, longest first: the models' keys, and passwords in database URLs."""
+    """Return all keys and passwords in `settings`, longest first: of models, of storages, and in database URLs."""
     urls = [source.url.get_secret_value() for source in settings.sources.values()]
     stores = [url.get_secret_value() for url in (settings.record_url, settings.threads_url) if url]
     urls += [settings.source, *stores]
     keys = [settings.llm_api_key, *(model.api_key for model in settings.llm_models.values())]
+    for source in settings.sources.values():
+        keys += [source.storage.secret_access_key, source.storage.session_token]
     secrets = {key.get_secret_value() for key in keys if key}
     for url in urls:
         secrets |= _passwords(url)

@@ -29,6 +29,8 @@ class ModelCall(TypedDict):
     completion_tokens: int
     latency_ms: float
     cost_usd: float | None
+    logprob: NotRequired[float]
+    """The natural logarithm of the probability of the text, if the endpoint returns it."""
 
 
 class StatementRun(TypedDict):
@@ -108,6 +110,10 @@ class Step:
         if self.recorder:
             self.recorder.add(self.previous_audit["trace_id"], kind, {"node": self.node, **body})
 
+    def seconds(self) -> float:
+        """Return the seconds that the nodes of the question have taken so far."""
+        return self.previous_audit["latency_ms"] / 1000 + time.perf_counter() - self.started
+
     def check_budget(self, settings: Settings) -> None:
         """Check the limits per question and cancellation before another model call.
 
@@ -120,12 +126,11 @@ class Step:
         calls = [*(call for step in self.previous_audit["steps"] for call in step["calls"]), *self.calls]
         tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
         cost = sum(call["cost_usd"] or 0 for call in calls)
-        seconds = self.previous_audit["latency_ms"] / 1000 + time.perf_counter() - self.started
         limits: list[tuple[float, str, str]] = [
             (len(calls), "max_llm_calls", "limit_model_calls"),
             (tokens, "max_llm_tokens", "limit_tokens"),
             (cost, "max_cost_usd", "limit_dollars"),
-            (seconds, "max_question_s", "limit_seconds"),
+            (self.seconds(), "max_question_s", "limit_seconds"),
         ]
         for usage, setting, unit in limits:
             limit = getattr(settings, setting)

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -100,6 +101,12 @@ class SchemaIndex:
         self._is_latin = 2 * sum(map(str.isascii, postings.slots)) > len(postings.slots)
         self._by_key = np.argsort(np.argsort(np.array(joins.keys, object)))
         self._shape = np.stack([np.log1p(columns), np.log(joins.neighbourhood_sizes), np.log1p(joins.degrees)])
+
+    def with_joins(self, catalog: Catalog) -> "SchemaIndex":
+        """Return the index with the foreign keys of `catalog`, which has the same tables."""
+        index = copy(self)
+        index._set_parts(self.postings, JoinGraph(catalog), self._embeddings, self._columns)
+        return index
 
     def rank(self, question: str, *, fuzzy: int = 0, limit: int | None = None) -> list[str]:
         """Return the keys of the tables that match `question`, directly or through up to two joins, best first.

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from agent.retrieval.value_index import ValueIndex, ValueMatch
-from agent.schema.words import is_cyrillic, is_data_word, is_function_word, normal_form, stem, words
+from agent.schema.catalog import Catalog
+from agent.schema.words import (
+    UNIT,
+    content_words,
+    is_cyrillic,
+    is_data_word,
+    is_function_word,
+    normal_form,
+    stem,
+    words,
+)
 
 _MAX_VALUES = 8
 _MAX_COLUMNS = 3
@@ -16,9 +26,12 @@ _MAX_SEARCHES = 12
 _MIN_FUZZY_SCORE = 0.73
 """Requires five of six letters: `ValueIndex.find` returns at most 0.88 for a text with typing errors."""
 
-_UNIT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|「([^」]+)」|‘([^’]+)’|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)")
+_CODE = re.compile(
+    r"(?<![\w'-])['\"]?([\w.+]{1,12})['\"]?\s*(=|:|->|→|[-–—](?=\s))\s*['\"]?([^\s,;|/()=:'\"][^,;|/()=:'\"]*?)"
+    r"['\"]?(?=\s*(?:[,;|/)]|$)|\s+[\w.+]{1,12}\s*=)"
+)
 _SENTENCE_END = re.compile(r"(?:^|[.!?:;。！？：]\s*)[\"'“«]?$")
 
 
@@ -64,7 +77,7 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
         matches = [match for variant in _variants(span) for match in matches_by_text.get(variant, ())]
         _add_matches(
             span,
-            [match for match in matches if _is_reference(span, match, schema_words)],
+            [match for match in matches if _is_reference(span, match, schema_words, question)],
             matches_by_span,
             selection,
             question,
@@ -84,6 +97,44 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
     return sorted(list(links)[:_MAX_VALUES], key=lambda link: links[link].start)
 
 
+def coded_values(
+    question: str, catalog: Catalog, values: ValueIndex, selection: Mapping[str, Sequence[str]]
+) -> list[LinkedValue]:
+    """Return the stored codes in columns of `selection` whose meanings, by the comments of the columns, are mentioned.
+
+    With the comment "D = down, U = up", the word "down" refers to the value "D". A code that the column does not have
+    is left out, and so is a meaning that only names a table or column.
+    """
+    question_words = content_words(question)
+    schema_words = [words(table) | words(column) for table, columns in selection.items() for column in columns]
+    return [
+        LinkedValue(table.key, column.name, code, meaning)
+        for key, names in selection.items()
+        if (table := catalog.tables.get(key))
+        for column in table.columns
+        if column.name in names and column.comment and column.type_class in ("text", "number")
+        for code, meaning in codes_in(column.comment).items()
+        if (meaning_words := content_words(meaning))
+        and meaning_words <= question_words
+        and not any(meaning_words <= name for name in schema_words)
+        and (column.type_class == "number") <= code.isdecimal()
+        and values.contains(key, column.name, code) is not False
+    ]
+
+
+def codes_in(comment: str) -> dict[str, str]:
+    """Return the meanings in a comment that lists codes; empty if it lists none.
+
+    >>> codes_in("state of the unit: D = down, U = up and running")
+    {'D': 'down', 'U': 'up and running'}
+    >>> codes_in("1 - new; 2 - paid")
+    {'1': 'new', '2': 'paid'}
+    """
+    pairs = _CODE.findall(comment)
+    is_list = len(pairs) > 1 or any(sign == "=" for _, sign, _ in pairs)
+    return {code: meaning.strip() for code, sign, meaning in pairs} if is_list else {}
+
+
 def named_spans(question: str) -> list[tuple[str, bool]]:
     """Return the quoted texts and names in `question`, longest first, with whether they are quoted.
 
@@ -91,7 +142,7 @@ def named_spans(question: str) -> list[tuple[str, bool]]:
     """
     spans: list[_Span] = []
     for span in _spans(question):
-        is_name = span.is_name and _may_be_value(_UNIT.findall(span.text)[:1])
+        is_name = span.is_name and _may_be_value(UNIT.findall(span.text)[:1])
         if (span.is_quoted or is_name) and not any(map(span.overlaps, spans)):
             spans.append(span)
     return [(span.text, span.is_quoted) for span in spans]
@@ -136,7 +187,7 @@ def _spans(question: str) -> list[_Span]:
 
 
 def _runs(question: str) -> Iterator[_Span]:
-    units = list(_UNIT.finditer(question))[:_MAX_UNITS]
+    units = list(UNIT.finditer(question))[:_MAX_UNITS]
     for first, first_unit in enumerate(units):
         for last in range(first, min(first + _MAX_HAN_SPAN, len(units))):
             text = question[first_unit.start() : units[last].end()]
@@ -172,14 +223,25 @@ def _variants(span: _Span) -> list[str]:
     return [text, *singular, f"{text}s"]
 
 
-def _is_reference(span: _Span, match: ValueMatch, schema: list[frozenset[str]]) -> bool:
+def _is_reference(span: _Span, match: ValueMatch, schema: list[frozenset[str]], question: str) -> bool:
     if span.is_quoted:
         return True
+    if match.kind == "label":
+        # "Phone orders" have a channel; "customers with a phone" have a number.
+        own_words = words(match.table) | words(match.column)
+        return not _names_schema(span, schema) or not own_words.isdisjoint(_neighbours(span, question))
     if len(span.text) == 1:
         return span.is_name and match.kind == "exact"
     if match.kind == "abbreviation" and len(span.text) <= 3 and not span.text.isupper() and span.text.isascii():
         return False
     return span.is_name and match.kind == "exact" or not _names_schema(span, schema)
+
+
+def _neighbours(span: _Span, question: str) -> set[str]:
+    """Return the stems of the nearest words before and after `span`, without function words."""
+    before, after = ([unit for unit in map(str.lower, UNIT.findall(part)) if not is_function_word(unit)]
+                     for part in (question[: span.start], question[span.end :]))  # fmt: skip
+    return set(map(stem, (*before[-1:], *after[:1])))
 
 
 def _names_schema(span: _Span, schema: list[frozenset[str]]) -> bool:

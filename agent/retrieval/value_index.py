@@ -17,7 +17,8 @@ from agent.retrieval.abbreviations import acronym, other_names
 from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
 from agent.schema.words import normal_form
 
-Kind = Literal["exact", "normalised", "abbreviation", "fuzzy"]
+Kind = Literal["exact", "normalised", "abbreviation", "fuzzy", "label"]
+"""How a value matches; by a label, the text is a name of the stored code in the business knowledge."""
 
 _CANDIDATES = 2000
 _SMALL_COLUMN = 5000
@@ -44,6 +45,11 @@ class ValueIndex:
         self._connection, self._path = connection, path
         self._lock = threading.Lock()
         self._folds_case = store.read_fact(connection, "folds_case") == "1"
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the index is in a file."""
+        return self._path is not None
 
     @classmethod
     def build(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 
 from agent.schema.catalog import Catalog, Table
 
@@ -14,6 +14,7 @@ SECRET_NAMES = tuple(
 )
 """Column names that are always secret, as patterns over words joined by underscores."""
 
+_SECRET_NAME = re.compile("|".join(map(translate, SECRET_NAMES)))
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\W_]+")
 
@@ -25,7 +26,7 @@ def is_secret(table: Table, column: str, patterns: Iterable[str] = ()) -> bool:
     and with its table's key; a pattern without a dot against the column alone.
     """
     words = _SEPARATORS.sub("_", _CAMEL.sub("_", column)).lower()
-    if any(fnmatchcase(words, pattern) for pattern in SECRET_NAMES):
+    if _SECRET_NAME.match(words):
         return True
     full = {f"{name}.{column}".lower() for name in (table.name, table.key)}
     return any(

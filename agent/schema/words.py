@@ -12,6 +12,8 @@ _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 _WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
+UNIT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
+"""A word, a number, or a Chinese character."""
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _FUNCTION_WORDS = frozenset(
     """a about above all also am an and any are as at be been but by can could did do does each either else ever
@@ -119,6 +121,9 @@ def asks_for_data(question: str) -> bool:
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return the stem of a lower-case word: Snowball for Russian if it contains Cyrillic, otherwise for English."""
+    # Snowball removes suffixes of letters only, but takes a fifth of a millisecond to leave `col17` as it is.
+    if word[-1:].isdigit():
+        return word
     language = "russian" if is_cyrillic(word) else "english"
     # A stemmer keeps the current word as state, so threads must not share one.
     return str(snowballstemmer.stemmer(language).stemWord(word))

@@ -137,7 +137,7 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     from langserve import add_routes
     from sse_starlette.sse import AppStatus
 
-    from agent.server.routes.events import ANY_EVENT, EventStream, stream_of
+    from agent.server.routes.events import EventStream, stream_of
     from agent.server.routes.page import add_playground
     from agent.server.runnable import PlainJSON
     from agent.server.schemas import body_check
@@ -159,7 +159,7 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
         if isinstance(route, APIRoute) and "/stream" in route.path:
             # LangServe documents its streams as JSON.
             route.response_class = EventStream
-            route.responses = {**route.responses, 200: stream_of(ANY_EVENT)}
+            route.responses = {**route.responses, 200: stream_of()}
 
 
 @asynccontextmanager

@@ -53,8 +53,9 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
     ) -> AsyncGenerator[Any]:
         """Yield `{node: update}` as each node ends, and finally the result of `ainvoke`."""
         async with aclosing(self.events(input, config)) as events:
-            async for _, chunk in events:
-                yield chunk
+            async for kind, chunk in events:
+                if kind not in ("progress", "waiting"):
+                    yield chunk
 
     async def events(
         self, input: Mapping[str, Any], config: RunnableConfig | None = None, *, with_text: bool = False

@@ -17,7 +17,7 @@ from agent.graph import build_graph
 from agent.llm.client import ModelClient
 from agent.messages import Message
 from agent.record.credentials import secrets_of
-from agent.record.recorder import Recorder
+from agent.record.recorder import RECORD_DELAY_S, Recorder
 from agent.record.store import Store
 from agent.retrieval.semantic import Embedder
 from agent.server.keys import hash_of
@@ -128,7 +128,7 @@ class TenantServices(Services):
 
     @cached_property
     def _recorder(self) -> Recorder:
-        return Recorder(self.store, secrets_of(self._server.settings), self.owner)
+        return Recorder(self.store, secrets_of(self._server.settings), self.owner, delay_s=RECORD_DELAY_S)
 
     @cached_property
     def store(self) -> Store | None:

@@ -107,7 +107,9 @@ class CatalogCache:
 
 
 def file_stamp(database: Database) -> str:
-    """Return a text that changes with every write to a database file; empty for a server."""
+    """Return a text that changes with every write to a database file or files of views; empty for a server."""
+    if database.view_files:
+        return database.view_files.stamp
     if database.url.host or not database.url.database:
         return ""
     states = []

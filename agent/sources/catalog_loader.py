@@ -12,7 +12,7 @@ from agent.schema.catalog import Catalog
 from agent.settings import SourceSettings
 from agent.sources.background import Background, start_once
 from agent.sources.cache import CacheEntry, CatalogCache, file_stamp
-from agent.sources.profile import profile, read_values
+from agent.sources.profile import is_profiled, profile, read_values
 from agent.sources.reflect import Progress, reflect
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess
@@ -20,6 +20,9 @@ from agent.sql.row_rules import RowRules
 
 _BUDGET_S = 3.0
 _BACKGROUND_BUDGET_S = 60.0
+_VALUES_BUDGET_S = 30.0
+_FIRST_VALUES_BUDGET_S = 0.5
+"""Seconds for which the first question that needs stored values waits for them to be read."""
 
 
 class CatalogLoader:
@@ -31,15 +34,20 @@ class CatalogLoader:
         settings: SourceSettings,
         cache_dir: Path | None = None,
         embedder: Embedder | None = None,
+        personal: frozenset[str] = frozenset(),
     ) -> None:
-        """Set the source's settings, the cache directory, and the embedder for the index."""
-        self._database, self._settings, self._embedder = database, settings, embedder
-        # Taken before reading, so that a write during the reading makes the cache outdated.
+        """Set the source's settings, the cache directory, and the embedder for the index.
+
+        The values of the columns `personal`, as `table.column` in lower case, are never read.
+        """
+        self._database, self._settings, self._embedder, self._personal = database, settings, embedder, personal
         self._stamp = file_stamp(database)
         # A cached catalog is valid only for the same visible data.
         visible = settings.model_dump_json(include={"secret_columns", "schemas", "row_rules", "row_parameters"})
-        self._cache = CatalogCache(cache_dir, database, (visible,)) if cache_dir else None
+        self._cache = CatalogCache(cache_dir, database, (visible, *sorted(personal))) if cache_dir else None
         self._indexes = IndexCache(self._cache.index_path, embedder) if self._cache else None
+        self._unsaved_values: ValueIndex | None = None
+        """The index of all stored values if the cache cannot be written."""
 
     def access(self, catalog: Catalog) -> RowAccess | None:
         """Return the row rules for `catalog`; None if the source has none.
@@ -57,26 +65,51 @@ class CatalogLoader:
                 raise RowRuleParameterMissing(table, name)
         return RowAccess(rules, settings.row_parameters, settings.log_database_errors)
 
+    @property
+    def is_cached(self) -> bool:
+        """Whether there is a cached catalog."""
+        return self._cache is not None and self._cache.path.exists()
+
     def load(self) -> CacheEntry | None:
         """Return the cached catalog; None if there is none."""
         return self._cache.load(self.reflect) if self._cache else None
 
     def reflect(self, progress: Progress | None = None) -> Catalog:
-        """Return the current schema, without samples.
+        """Return the current schema, without samples; views over files read the files that exist now.
 
         Raises:
             SourceUnreachable: the database does not answer.
+            DatasphinxError: files cannot be listed or read, see `database_of`.
         """
         settings = self._settings
+        self._database.list_files()
+        # Taken before reading, so that a write during the reading makes the cache outdated.
+        self._stamp = file_stamp(self._database)
         return reflect(
             self._database, schemas=settings.schemas, secret_columns=settings.secret_columns, progress=progress
         )
 
     def profile(
-        self, catalog: Catalog, budget_s: float = _BUDGET_S, stop: Callable[[], bool] = lambda: False
+        self,
+        catalog: Catalog,
+        budget_s: float = _BUDGET_S,
+        stop: Callable[[], bool] = lambda: False,
+        *,
+        question: str = "",
     ) -> Catalog:
-        """Return `catalog` with data from samples, read for at most `budget_s` seconds."""
-        return profile(self._database, catalog, access=self.access(catalog), budget_s=budget_s, stop=stop)
+        """Return `catalog` with data from samples, read for at most `budget_s` seconds.
+
+        Tables with names that `question` mentions are sampled first.
+        """
+        return profile(
+            self._database,
+            catalog,
+            access=self.access(catalog),
+            personal=self._personal,
+            budget_s=budget_s,
+            question=question,
+            stop=stop,
+        )
 
     def store(self, catalog: Catalog) -> str | None:
         """Cache `catalog` and return its digest; None if it could not be cached."""
@@ -98,11 +131,17 @@ class CatalogLoader:
             self._indexes.store(index, digest)
         return index
 
-    def values(self, catalog: Catalog) -> ValueIndex:
-        """Return the index of stored values, from the cache if possible."""
-        path = self._cache.values_path if self._cache else None
-        index = ValueIndex.load(path) if path else None
-        return index or self._build_values(catalog, path, lambda: False)
+    def cached_values(self) -> ValueIndex | None:
+        """Return the index of all stored values that background work has built; None if there is none."""
+        return self._unsaved_values or (ValueIndex.load(self._cache.values_path) if self._cache else None)
+
+    def read_values(self, catalog: Catalog) -> ValueIndex:
+        """Return an index of stored values: with a cache, of those that can be read in half a second or were sampled.
+
+        `start` and `start_values` build and cache the index of all values.
+        """
+        budget_s = _FIRST_VALUES_BUDGET_S if self._cache else _VALUES_BUDGET_S
+        return self._build_values(catalog, None, lambda: False, budget_s)
 
     def clear_values(self) -> None:
         """Delete the cached index of values, which a change of the schema makes invalid."""
@@ -114,22 +153,44 @@ class CatalogLoader:
 
         If an update of this source is already running in the process, no other is started.
         """
-        name = str(self._cache.path) if self._cache else self._database.name
-        return start_once(name, lambda stop: self._update(catalog if is_current else None, stop))
+        return start_once(self._name, lambda stop: self._update(catalog if is_current else None, stop))
+
+    def start_values(self, catalog: Catalog) -> Background | None:
+        """Build and cache the index of all stored values in the background, unless an update is running.
+
+        Without a cache nothing is started, and None is returned.
+        """
+        return start_once(self._name, lambda stop: self._store_values(catalog, stop)) if self._cache else None
+
+    @property
+    def _name(self) -> str:
+        return str(self._cache.path) if self._cache else self._database.name
 
     def _update(self, current: Catalog | None, stop: Callable[[], bool]) -> None:
         catalog = current or self.reflect()
-        is_profiled = current is not None and all(
-            any(column.distinct is not None or column.secret for column in table.columns)
-            for table in current.tables.values()
-        )
-        if not is_profiled:
+        if not is_profiled(catalog, self._personal):
             catalog = self.profile(catalog, _BACKGROUND_BUDGET_S, stop)
         if not stop():
             self.index(catalog, self.store(catalog))
-            if self._cache:
-                self._build_values(catalog, self._cache.values_path, stop).close()
+            self._store_values(catalog, stop)
 
-    def _build_values(self, catalog: Catalog, path: Path | None, stop: Callable[[], bool]) -> ValueIndex:
-        columns = read_values(self._database, catalog, access=self.access(catalog), stop=stop)
+    def _store_values(self, catalog: Catalog, stop: Callable[[], bool]) -> None:
+        if self._cache:
+            index = self._build_values(catalog, self._cache.values_path, stop, _VALUES_BUDGET_S)
+            if index.is_stored:
+                index.close()
+            elif not stop():
+                self._unsaved_values = index
+
+    def _build_values(
+        self, catalog: Catalog, path: Path | None, stop: Callable[[], bool], budget_s: float
+    ) -> ValueIndex:
+        columns = read_values(
+            self._database,
+            catalog,
+            access=self.access(catalog),
+            personal=self._personal,
+            budget_s=budget_s,
+            stop=stop,
+        )
         return ValueIndex.build(columns, path, folds_case=catalog.dialect == "mysql", stop=stop)

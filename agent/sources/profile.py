@@ -13,6 +13,7 @@ from agent.record.step import not_recorded
 from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
 from agent.schema.catalog import COUNTED_ROWS, Catalog, Column, Table
 from agent.schema.describe import quoted_key
+from agent.schema.words import content_words, words
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
 from agent.types import Limits, Result
@@ -26,6 +27,8 @@ _MIN_ROWS = 100
 _EXAMPLES = 5
 _EXAMPLE_CHARS = 60
 _MAX_VALUES = 200
+_MAX_READ_CELLS = 200_000
+"""Number of cells up to which the text columns of a table are read in one statement."""
 _MAX_WARNINGS = 100
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?")
 """A date as text that sorts in the order of time."""
@@ -44,12 +47,16 @@ class Sampler:
         timeout_s: float = _STATEMENT_TIMEOUT_S,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Set the budget of all queries and the timeout of one query, in seconds, and the row rules in `access`."""
+        """Set the budget of all queries and the timeout of one query, in seconds, and the row rules in `access`.
+
+        The budget starts after the first query, which may have to connect or to start a process.
+        """
         self._access = access
         self.dialect = catalog.dialect
         self.warnings: list[str] = []
         self._database, self._default = database, catalog.default_schema
-        self._deadline, self._timeout_s = time.monotonic() + budget_s, timeout_s
+        self._budget_s, self._timeout_s = budget_s, timeout_s
+        self._deadline = math.inf if budget_s > 0 else -math.inf
         self._stop, self._disconnected = stop, False
 
     @property
@@ -74,6 +81,8 @@ class Sampler:
         except DatasphinxError as error:
             # The message of the error may quote a value; its code cannot.
             self.warnings.append(f"{table.key[:80]!a} is not sampled: {error.code}")
+        finally:
+            self._deadline = min(self._deadline, time.monotonic() + self._budget_s)
         return None
 
     def name(self, table: Table) -> str:
@@ -163,13 +172,16 @@ def profile(
     catalog: Catalog,
     *,
     access: RowAccess | None = None,
+    personal: frozenset[str] = frozenset(),
     budget_s: float,
+    question: str = "",
     stop: Callable[[], bool] = lambda: False,
 ) -> Catalog:
     """Return `catalog` with row estimates, column statistics, and distinct values of its text columns.
 
-    Up to 1,000 rows of a table are sampled, in the order the engine returns them. Ranges of tables of up to a million
-    rows are read last. Tables that are not reached within `budget_s` seconds, and secret columns, are left unchanged.
+    Tables whose name or columns `question` mentions come first. Up to 1,000 rows of a table are sampled, in the order
+    the engine returns them. Ranges of tables of up to a million rows are read last. Tables that are not reached within
+    `budget_s` seconds, secret columns and the columns `personal`, as `table.column` in lower case, are left unchanged.
     All queries are restricted by the row rules in `access`, so the profile shows nothing of hidden rows.
     """
     sampler = Sampler(database, catalog, access=access, budget_s=budget_s, stop=stop)
@@ -177,21 +189,38 @@ def profile(
     estimates = {} if access else row_estimates(sampler, catalog)
     sampler.warnings.clear()
     samples = _Samples({key: replace(table, rows=estimates.get(key)) for key, table in catalog.tables.items()})
-    for key, table in list(samples.tables.items()):
+    for key in _by_relevance(catalog, question) if question else catalog.tables:
         if sampler.is_finished:
             break
-        _sample_table(sampler, table, samples, key)
+        _sample_table(sampler, samples.tables[key], samples, key, personal)
     warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_MAX_WARNINGS]
     for key, columns in samples.ranged.items():
         samples.tables[key] = _add_ranges(sampler, samples.tables[key], columns)
     return replace(catalog, tables=samples.tables, values=samples.values, warnings=warnings)
 
 
-def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -> None:
-    columns = [column for column in table.columns if not column.secret]
+def _by_relevance(catalog: Catalog, question: str) -> list[str]:
+    """Return the table keys in descending order of the number of words of `question` in their names."""
+    asked = content_words(question)
+
+    def count(key: str) -> tuple[int, int]:
+        table = catalog.tables[key]
+        columns = frozenset[str]().union(*map(words, table.column_names))
+        return len(asked & words(table.name)), len(asked & columns)
+
+    return sorted(catalog.tables, key=count, reverse=True)
+
+
+def is_personal(table: Table, column: Column, personal: frozenset[str]) -> bool:
+    """Return whether `personal` contains the column, as `table.column` in lower case."""
+    return bool(personal) and f"{table.key}.{column.name}".lower() in personal
+
+
+def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, personal: frozenset[str]) -> None:
+    columns = [column for column in table.columns if not (column.secret or is_personal(table, column, personal))]
     if not columns:
         return
-    limit = max(_MIN_ROWS, min(_SAMPLED_ROWS, _SAMPLED_CELLS // len(columns)))
+    limit = _sample_size(table)
     expressions = ", ".join(sampler.value_or_presence(column) for column in columns)
     result = sampler.query(f"SELECT {expressions} FROM {sampler.name(table)} LIMIT {limit}", table, limit)
     if result is None:
@@ -199,6 +228,9 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -
     rows = result["rows"]
     is_complete = len(rows) < limit
     total = len(rows) if is_complete else (table.rows or (None if table.is_view else count_rows(sampler, table)))
+    if not is_complete and total is not None:
+        # Statistics may be outdated. See `_is_sampled_completely`.
+        total = max(total, limit)
     profiled_columns: dict[str, Column] = {}
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows]
@@ -215,6 +247,28 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -
             )
     all_columns = tuple(profiled_columns.get(column.name, column) for column in table.columns)
     samples.tables[key] = replace(table, columns=all_columns, rows=total)
+
+
+def is_profiled(catalog: Catalog, personal: frozenset[str] = frozenset()) -> bool:
+    """Return whether all tables of `catalog` are sampled, except for the columns `personal`."""
+    return all(
+        any(
+            column.distinct is not None or column.secret or is_personal(table, column, personal)
+            for column in table.columns
+        )
+        for table in catalog.tables.values()
+    )
+
+
+def _sample_size(table: Table) -> int:
+    """Return the maximum number of rows sampled from `table`."""
+    columns = sum(not column.secret for column in table.columns)
+    return max(_MIN_ROWS, min(_SAMPLED_ROWS, _SAMPLED_CELLS // max(1, columns)))
+
+
+def _is_sampled_completely(table: Table) -> bool:
+    """Return whether the sample contained all rows: only then are there fewer than the maximum of the sample."""
+    return table.rows is not None and table.rows < _sample_size(table)
 
 
 def _is_ranged(column: Column, cells: list[Any]) -> bool:
@@ -301,26 +355,64 @@ def read_values(
     catalog: Catalog,
     *,
     access: RowAccess | None = None,
+    personal: frozenset[str] = frozenset(),
     per_column: int = 100_000,
     budget_s: float = 30.0,
     timeout_s: float = 5.0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[ColumnValues]:
-    """Yield up to `per_column` distinct values of each text column that is not secret.
+    """Yield up to `per_column` distinct values of each text column that is neither secret nor `personal`.
 
-    Texts of more than 200 characters are left out. A column that cannot be read within `timeout_s` seconds, or after
-    all columns took `budget_s` seconds, gets the values sampled in the catalog.
+    Texts of more than 200 characters are left out. Nothing is read where the sample in the catalog has all values; the
+    columns of a table of moderate size are read in one statement. A table or column that cannot be read within
+    `timeout_s` seconds, or after all took `budget_s` seconds, gets the values sampled in the catalog.
     """
     sampler = Sampler(database, catalog, access=access, budget_s=budget_s, timeout_s=timeout_s, stop=stop)
     for table in catalog.tables.values():
+        unread = []
         for column in table.columns:
-            if column.type_class == "text" and not column.secret:
-                sample = catalog.values.get((table.key, column.name), ())
-                # Texts truncated in the sample are not values of the column.
-                values = tuple(value for value in sample if len(value) < MAX_VALUE_LENGTH)
-                yield _read_column(sampler, table, column, per_column) or ColumnValues(
-                    table.key, column.name, values, complete=False
-                )
+            if column.type_class == "text" and not (column.secret or is_personal(table, column, personal)):
+                sampled = _sampled_values(catalog, table, column)
+                if sampled.complete:
+                    yield sampled
+                else:
+                    unread.append(column)
+        is_moderate = table.rows is None or table.rows * len(unread) <= _MAX_READ_CELLS
+        together = _read_table(sampler, table, unread, per_column) if unread and is_moderate else None
+        if together is None:
+            separately = ((column, _read_column(sampler, table, column, per_column)) for column in unread)
+            yield from (values or _sampled_values(catalog, table, column) for column, values in separately)
+        else:
+            yield from together
+
+
+def _sampled_values(catalog: Catalog, table: Table, column: Column) -> ColumnValues:
+    """Return the values of `column` in the catalog; texts truncated in the sample are left out."""
+    sample = catalog.values.get((table.key, column.name), ())
+    values = tuple(value for value in sample if len(value) < MAX_VALUE_LENGTH)
+    is_complete = len(sample) == len(values) < _MAX_VALUES and _is_sampled_completely(table)
+    return ColumnValues(table.key, column.name, values, is_complete)
+
+
+def _read_table(sampler: Sampler, table: Table, columns: list[Column], per_column: int) -> list[ColumnValues] | None:
+    """Return all values of `columns`, read in one statement; None on failure or timeout, or if the table is large."""
+    # One character more than an indexed value shows which texts are too long.
+    expressions = (
+        f"SUBSTRING({sampler.column(column)}, 1, {MAX_VALUE_LENGTH + 1})"
+        if is_plain_text(column)
+        else sampler.column(column)
+        for column in columns
+    )
+    limit = _MAX_READ_CELLS // len(columns) + 1
+    result = sampler.query(f"SELECT {', '.join(expressions)} FROM {sampler.name(table)} LIMIT {limit}", table, limit)
+    if result is None or len(result["rows"]) == limit or result["truncated"]:
+        return None
+    read = []
+    for at, column in enumerate(columns):
+        texts = dict.fromkeys(str(row[at]) for row in result["rows"] if row[at] is not None)
+        values = tuple(text for text in texts if len(text) <= MAX_VALUE_LENGTH)
+        read.append(ColumnValues(table.key, column.name, values[:per_column], len(values) <= per_column))
+    return read
 
 
 def _read_column(sampler: Sampler, table: Table, column: Column, limit: int) -> ColumnValues | None:

@@ -49,6 +49,12 @@ def reflect(
         default = inspector.default_schema_name or database.default_schema
         reader = _Reader(inspector, default, progress)
         tables = reader.with_storage(reader.read(_schemas_to_read(inspector, default, schemas)), database.dialect)
+        if database.view_files:
+            # A view over files is the only access to them, so it is treated as a table.
+            sharing = database.view_files.sharing_views()
+            tables = {
+                key: replace(table, is_view=False, shares_rows=table.name in sharing) for key, table in tables.items()
+            }
         definitions = reader.definitions(tables)
         routines = reader.query("user-defined functions", user_routines, database.dialect)
         fields = reader.query("composite types", composite_fields, database.dialect)

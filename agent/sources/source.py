@@ -13,6 +13,9 @@ from cachetools import LRUCache
 
 from agent.core.cancellation import Cancellation
 from agent.errors import AccountCanWrite, ConfigurationError
+from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
+from agent.knowledge.labels import LabelledValues, Labels, labels_of
+from agent.knowledge.source_knowledge import NO_SOURCE_KNOWLEDGE, SourceKnowledge
 from agent.messages import Message
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.semantic import Embedder
@@ -24,6 +27,8 @@ from agent.settings import SourceSettings
 from agent.sources.background import Background
 from agent.sources.cache import file_stamp, fingerprint
 from agent.sources.catalog_loader import CatalogLoader
+from agent.sources.files import database_of
+from agent.sources.profile import is_profiled
 from agent.sources.reflect import Progress
 from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
@@ -52,8 +57,10 @@ class Source:
     """Row rules that apply to every statement."""
     background: Background | None = None
     """The background refresh of a cached catalog; its `error` is the reason of a failure."""
-    instructions: str = ""
+    own_instructions: str = ""
     """The operator's text for all prompts about the source."""
+    knowledge: SourceKnowledge = NO_SOURCE_KNOWLEDGE
+    """The business knowledge about the source."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _memory: LRUCache[Hashable, Any] = field(
         default_factory=partial(LRUCache, _MAX_MEMOIZED), init=False, repr=False, compare=False
@@ -77,13 +84,37 @@ class Source:
             cancellation=cancellation,
         )
 
+    @property
+    def instructions(self) -> str:
+        """The text for all prompts about the source: the operator's, and that of the business knowledge."""
+        return "\n\n".join(filter(None, (self.own_instructions, self.knowledge.knowledge.instructions)))
+
+    @property
+    def base_catalog(self) -> Catalog:
+        """The catalog as the database declares it, without the facts of the business knowledge."""
+        return self.catalog if self.knowledge is NO_SOURCE_KNOWLEDGE else self.knowledge.base
+
+    def with_knowledge(self, knowledge: Knowledge) -> "Source":
+        """Return the source with `knowledge` instead of the present one; its personal columns must be the same."""
+        bound = SourceKnowledge.of(knowledge, self.base_catalog)
+        changes_joins = self.knowledge.knowledge.changes_joins or knowledge.changes_joins
+        index = self.index.with_joins(bound.catalog) if changes_joins else self.index
+        source = replace(self, catalog=bound.catalog, index=index, knowledge=bound)
+        with self._lock:
+            if "_values" in self.__dict__:
+                source.__dict__["_values"] = self._values
+        return source
+
     def is_readable(self, key: str) -> bool:
         """Return whether the row rules allow reading the table `key`."""
         return self.access is None or not self.access.rules.denies(key)
 
     @cached_property
     def shown_catalog(self) -> Catalog:
-        """The catalog for prompts: without the tables that the row rules deny, and without foreign keys to them."""
+        """The catalog for prompts: without hidden tables and columns, tables that row rules deny, and keys to them."""
+        return self.knowledge.without_hidden(self._readable_catalog())
+
+    def _readable_catalog(self) -> Catalog:
         if self.access is None or all(map(self.is_readable, self.catalog.tables)):
             return self.catalog
         tables = {}
@@ -126,13 +157,29 @@ class Source:
 
     @property
     def values(self) -> ValueIndex:
-        """Index of stored values, from the cache or else read from the database on first use."""
+        """Index of stored values: the cached one, or until there is one, what can be read at once. Finds labels too."""
         with self._lock:
-            return self._values
+            index = self._values.current()
+            return LabelledValues(index, self._labels) if self._labels else index
 
     @cached_property
-    def _values(self) -> ValueIndex:
-        return self.loader.values(self.catalog)
+    def _labels(self) -> Labels:
+        return labels_of(self.knowledge.knowledge, self.catalog)
+
+    @cached_property
+    def _values(self) -> "_Values":
+        return _Values(self.loader, self.catalog)
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether background work has since sampled tables for which there was no time when the source was opened."""
+        background = self.background
+        is_done = background is not None and not background.is_running and background.error is None
+        return is_done and not self._is_profiled and self.loader.is_cached
+
+    @cached_property
+    def _is_profiled(self) -> bool:
+        return is_profiled(self.catalog, self.knowledge.knowledge.personal)
 
     def refresh(self) -> "Source | None":
         """Return a source with the schema read again; None if the schema is unchanged.
@@ -141,7 +188,7 @@ class Source:
             SourceUnreachable: the database does not answer.
         """
         catalog = self.loader.reflect()
-        if fingerprint(catalog) == fingerprint(self.catalog):
+        if fingerprint(catalog) == fingerprint(self.base_catalog):
             return None
         if self.background:
             self.background.stop()
@@ -149,20 +196,58 @@ class Source:
         self.loader.clear_values()
         index = self.loader.index(catalog, self.loader.store(catalog))
         access = self.loader.access(catalog)
-        return Source(self.database, catalog, index, self.limits, self.loader, access, instructions=self.instructions)
+        source = Source(
+            self.database, catalog, index, self.limits, self.loader, access, own_instructions=self.own_instructions
+        )
+        return source.with_knowledge(self.knowledge.knowledge) if self.knowledge.knowledge.hash else source
 
     def close(self) -> None:
         """Stop background work and close files and connections."""
-        if self.background:
-            self.background.stop()
+        for background in (self.background, self._values.background):
+            if background:
+                background.stop()
         self.release()
 
     def release(self) -> None:
         """Close files and connections, but leave background work running, which other sources may share."""
         with self._lock:
-            if "_values" in self.__dict__:
-                self._values.close()
+            self._values.close()
         self.database.engine.dispose()
+
+
+class _Values:
+    """The index of a source's stored values: what can be read at once, until background work has built the full one."""
+
+    def __init__(self, loader: CatalogLoader, catalog: Catalog) -> None:
+        self.background: Background | None = None
+        self._loader, self._catalog = loader, catalog
+        self._full: ValueIndex | None = None
+        self._first: ValueIndex | None = None
+
+    def current(self) -> ValueIndex:
+        self._full = self._full or self._loader.cached_values()
+        if self._full:
+            return self._full
+        if self._first is None:
+            self._first = self._loader.read_values(self._catalog)
+            self.background = self._loader.start_values(self._catalog)
+        return self._first
+
+    def close(self) -> None:
+        for index in (self._full, self._first):
+            if index:
+                index.close()
+
+
+def check_knowledge(source: Source) -> list[Problem]:
+    """Return the mistakes in the business knowledge about `source`, found on the schema and the data.
+
+    Raises:
+        SourceUnreachable: the database does not answer.
+    """
+    return source.knowledge.check(
+        lambda sql, parameters: source.execute(sql, parameters=parameters), lambda: source.values
+    )
 
 
 def open_source(
@@ -173,25 +258,29 @@ def open_source(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
     instructions: str = "",
+    knowledge: Knowledge = NO_KNOWLEDGE,
     refresh_after_s: float = _REFRESH_AFTER_S,
     profile_budget_s: float = 3.0,
+    question: str = "",
 ) -> Source:
     """Return the source described by `settings`, with the catalog from the cache in `cache_dir` or from the database.
 
     A cached catalog is read again in the background if it is older than `refresh_after_s` seconds or, for a database
     file, if the file has changed; the next source to be opened uses the new one. `progress` is passed to
-    `agent.sources.reflect.reflect`, and `instructions` are kept for prompts. Sampling an uncached database takes at
-    most about `profile_budget_s` seconds; with a cache directory, the rest is sampled in the background.
+    `agent.sources.reflect.reflect`, and `instructions` and `knowledge` are kept for prompts. Sampling an uncached
+    database takes about `profile_budget_s` seconds at most, beginning with the tables that `question` mentions; with a
+    cache directory, the rest is sampled in the background.
 
     Raises:
-        SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as for `Database` and `RowRules`.
+        SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as for `database_of` and `RowRules`.
+        SourceFilesUnreadable, StorageDenied: as for `database_of`.
         RowRuleParameterMissing: a parameter of a row rule has no value.
         AccountCanWrite: the account has rights besides read access, and the settings do not allow this.
     """
-    database = Database(settings.url.get_secret_value())
+    database = database_of(settings)
     if not settings.allow_writable_account:
         _require_read_only(database)
-    loader = CatalogLoader(database, settings, cache_dir, embedder)
+    loader = CatalogLoader(database, settings, cache_dir, embedder, knowledge.personal)
     entry = loader.load()
     catalog = entry.catalog if entry else loader.reflect(progress)
     unknown_columns = unmatched_patterns(settings.secret_columns, catalog) if settings.secret_columns else []
@@ -201,12 +290,13 @@ def open_source(
         )
     access = loader.access(catalog)
     if entry is None:
-        catalog = loader.profile(catalog, profile_budget_s)
+        catalog = loader.profile(catalog, profile_budget_s, question=question)
     index = loader.index(catalog, entry.digest if entry else loader.store(catalog))
     stamp = file_stamp(database)
     is_due = entry is None or (stamp != entry.stamp if stamp else not 0 <= time() - entry.stored_at <= refresh_after_s)
     background = loader.start(catalog, is_current=entry is None) if is_due and cache_dir else None
-    return Source(database, catalog, index, limits, loader, access, background, instructions)
+    source = Source(database, catalog, index, limits, loader, access, background, instructions)
+    return source.with_knowledge(knowledge) if knowledge.hash else source
 
 
 def _require_read_only(database: Database) -> None:

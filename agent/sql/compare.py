@@ -6,7 +6,7 @@ columns does not matter; nor do column names and types.
 """
 
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -18,6 +18,15 @@ from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
 
 _DECIMALS = 4
+
+
+def gives_rows(rows: Sequence[Sequence[Any]]) -> bool:
+    """Return whether a result has rows; a single row of NULL, such as the sum of no rows, does not count.
+
+    >>> gives_rows([[0]]), gives_rows([[None]]), gives_rows([])
+    (True, False, False)
+    """
+    return len(rows) > 1 or any(value is not None for row in rows for value in row)
 
 
 def canonical_sql(sql: str, dialect: str) -> str:

@@ -2,30 +2,42 @@
 
 import sqlite3
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import URL, Connection, Engine, Inspector, create_engine, inspect
+from sqlalchemy import URL, Connection, Engine, Inspector, create_engine, event, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
 from agent.core.redact import without_paths
 from agent.core.result_cache import ResultCache
-from agent.errors import SourceBusy, SourceNotFound, SourceUnreachable
+from agent.errors import SourceBusy, SourceFilesUnreadable, SourceNotFound, SourceUnreachable
 from agent.messages import Message
 from agent.sql.engines import EngineKind, parse_url
 from agent.sql.read_only import LOCKED_CONFIG, connect_read_only
 from agent.sql.sessions import reset_on_checkin, set_parser_defaults
 from agent.sql.workers import DatabaseFile
 
+if TYPE_CHECKING:
+    from agent.sql.view_files import ViewFiles
+
 _CONNECT_TIMEOUT_S = 10
 _POOL_SIZE = 5
 _POOL_OVERFLOW = 10
 _POOL_WAIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class FileList:
+    """The files of a database of views: for display, for the cache, and the function that lists them."""
+
+    name: str
+    identity: str
+    list: "Callable[[], ViewFiles]"
 
 
 class Database:
@@ -34,17 +46,26 @@ class Database:
     result_cache: ResultCache | None = None
     """Cache of results, only for a database that never changes."""
 
-    def __init__(self, url: str) -> None:
-        """Prepare an engine for `url`, without connecting to a server.
+    view_files: "ViewFiles | None" = None
+    """The views and files of a database of views over files, as listed last."""
+
+    def __init__(self, url: str, files: "FileList | None" = None) -> None:
+        """Prepare an engine for `url`, without connecting to a server; with `files`, for views over them.
 
         Raises:
             SourceNotFound: the URL is invalid, or its file does not exist.
             DriverMissing: the driver of this engine is not installed.
             ConfigurationError: this kind of database is not supported.
+            DatasphinxError: any error of `files.list`.
         """
         self.url, self.kind = parse_url(url)
-        self.name = self.url.render_as_string(hide_password=True)
-        self.engine = _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind)
+        self.name = files.name if files else self.url.render_as_string(hide_password=True)
+        self._files = files
+        self.list_files()
+        if files:
+            self.engine = self._views_engine()
+        else:
+            self.engine = _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind)
         # Close the pooled sessions once the database is garbage-collected.
         weakref.finalize(self, self.engine.dispose)
 
@@ -63,15 +84,47 @@ class Database:
     @property
     def identity(self) -> str:
         """The URL without its password; for a file, with the absolute path."""
+        if self._files:
+            return self._files.identity
         url = self.url.set(password=None)
         if url.database and not url.host:
             url = url.set(database=str(Path(url.database).absolute()))
         return url.render_as_string()
 
-    @cached_property
+    @property
     def file(self) -> DatabaseFile:
         """The database file, for engines that run in worker processes."""
+        if self.view_files:
+            return DatabaseFile(self.kind.scheme, self.view_files.key, self.name, self.view_files)
         return DatabaseFile(self.kind.scheme, str(Path(self.url.database or "").absolute()), self.name)
+
+    def list_files(self) -> bool:
+        """List the files of a database of views again; return whether they have changed.
+
+        Raises:
+            DatasphinxError: any error of the list that the database was opened with.
+        """
+        if not self._files:
+            return False
+        before, self.view_files = self.view_files, self._files.list()
+        return before is None or before.key != self.view_files.key
+
+    def _views_engine(self) -> Engine:
+        from agent.sql.read_only_files import ViewUnreadable, open_views
+        from agent.sql.view_files import PROTOCOL
+
+        def connect() -> Any:
+            assert self.view_files
+            try:
+                return open_views(self.view_files)[0]
+            except ViewUnreadable as error:
+                view, reason = error.args
+                raise SourceFilesUnreadable(view, without_paths(reason)) from error
+
+        engine = create_engine("duckdb://", creator=connect, poolclass=NullPool)
+        # A file system that stays registered would keep the connection alive.
+        event.listen(engine, "close", lambda connection, _: connection.unregister_filesystem(PROTOCOL))
+        return engine
 
     def quote(self, name: str) -> str:
         """Return `name` as an identifier of this database, quoted if necessary."""

@@ -19,6 +19,7 @@ from agent.core.text import valid_text
 from agent.errors import (
     DatasphinxError,
     PermissionDenied,
+    SourceFilesUnreadable,
     SourceUnreachable,
     StatementCancelled,
     StatementFailed,
@@ -100,6 +101,7 @@ def execute(
         StatementTooCostly: the estimated row count exceeds the limit. It did not run.
         StatementCancelled: it was cancelled.
         SourceUnreachable: the database does not answer, or the connection was lost.
+        SourceFilesUnreadable: a file of a view cannot be read.
         SourceBusy: no connection or worker became free in time.
     """
     started = time.perf_counter()
@@ -222,7 +224,14 @@ def _run(
     sql: str, parameters: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Result:
     if database.kind.in_worker:
-        return shared_workers(limits.memory_mb).run(database.file, sql, parameters, limits, cancellation)
+        workers = shared_workers(limits.memory_mb)
+        try:
+            return workers.run(database.file, sql, parameters, limits, cancellation)
+        except SourceFilesUnreadable:
+            # Another program may have replaced files since they were listed.
+            if not database.list_files():
+                raise
+            return workers.run(database.file, sql, parameters, limits, cancellation)
     started = time.perf_counter()
     try:
         result = _run_on_server(sql, parameters, database, limits, cancellation)

@@ -319,11 +319,11 @@ def _conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def _joins_columns(node: exp.Expr) -> bool:
-    """Return whether `node` compares columns of two tables."""
+    """Return whether `node` says that a column of one table, or a value computed from it, equals one of another."""
     if not isinstance(node, exp.EQ):
         return False
-    left, right = node.this, node.expression
-    return isinstance(left, exp.Column) and isinstance(right, exp.Column) and left.table != right.table
+    left, right = ({column.table for column in side.find_all(exp.Column)} for side in (node.this, node.expression))
+    return len(left) == len(right) == 1 and left != right
 
 
 def _value(node: exp.Expr) -> Any:

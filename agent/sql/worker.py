@@ -52,42 +52,84 @@ class Cursor(Protocol):
 
 
 class DuckDBFile:
-    """The most recent DuckDB file, kept open between statements, since opening takes longer than most of them."""
+    """The most recent DuckDB database, kept open between statements, since opening takes longer than most of them.
+
+    It is a file, or views over files.
+    """
 
     def __init__(self, memory_mb: int) -> None:
         """Create the object without opening a file."""
         self._memory_mb = memory_mb
         self._path = ""
         self._connection: Any = None
+        self._view_files: dict[str, Any] | None = None
+        self._files: Any = None
+        """The file system of the views."""
 
     @contextmanager
-    def cursor(self, path: str, timeout_s: float) -> Iterator[Cursor]:
-        """Yield a cursor with its own temporary tables and variables, interrupted after `timeout_s` seconds."""
-        if self._connection is None or path != self._path:
-            from agent.sql.read_only import open_duckdb_read_only
+    def cursor(self, request: dict[str, Any]) -> Iterator[Cursor]:
+        """Yield a cursor with its own temporary tables and variables, interrupted at the time limit of `request`.
 
+        Raises:
+            OSError: a file of a view cannot be read.
+        """
+        if request["path"] != self._path:
             self.close()
-            self._connection, self._path = open_duckdb_read_only(path, self._memory_mb), path
+            self._path, self._view_files = request["path"], request["view_files"]
+        if self._connection is None:
+            self._open()
+        if self._files:
+            self._files.failure = None
         with closing(self._connection.cursor()) as cursor:
-            timer = threading.Timer(timeout_s, cursor.interrupt)
+            timer = threading.Timer(request["timeout_s"], cursor.interrupt)
             timer.start()
             try:
                 yield cursor
+            except Exception:
+                if self._files and self._files.failure:
+                    raise self._files.failure from None
+                raise
             finally:
                 timer.cancel()
                 timer.join()
 
+    def _open(self) -> None:
+        if self._view_files is None:
+            from agent.sql.read_only import open_duckdb_read_only
+
+            self._connection = open_duckdb_read_only(self._path, self._memory_mb)
+            return
+        from agent.sql.read_only_files import ViewUnreadable, open_views
+        from agent.sql.view_files import view_files_of
+
+        try:
+            self._connection, self._files = open_views(view_files_of(self._view_files), self._memory_mb)
+        except ViewUnreadable as error:
+            raise OSError(": ".join(error.args)) from error
+
+    def close_if_writable(self) -> None:
+        """Close a file to which other processes may write. Views stay open: their files are opened for each read."""
+        if self._view_files is None:
+            self.close()
+
     def close(self) -> None:
-        """Close the file."""
-        if self._connection is not None:
+        """Close the database."""
+        if self._files is not None:
+            from agent.sql.read_only_files import close_views
+
+            close_views(self._connection)
+        elif self._connection is not None:
             self._connection.close()
-            self._connection = None
+        self._connection = self._files = None
 
 
 @contextmanager
-def sqlite_cursor(path: str, timeout_s: float) -> Iterator[Cursor]:
-    """Yield a read-only cursor of a SQLite file, interrupted after `timeout_s` seconds."""
-    with closing(open_sqlite_read_only(path, timeout_s)) as connection, closing(connection.cursor()) as cursor:
+def sqlite_cursor(request: dict[str, Any]) -> Iterator[Cursor]:
+    """Yield a read-only cursor of a SQLite file, interrupted at the time limit of `request`."""
+    with (
+        closing(open_sqlite_read_only(request["path"], request["timeout_s"])) as connection,
+        closing(connection.cursor()) as cursor,
+    ):
         yield cursor
 
 
@@ -101,7 +143,7 @@ def main() -> None:
         _send(pipe, {"ready": True})
         while True:
             if not pipe.poll(_IDLE_S):
-                duckdb_file.close()
+                duckdb_file.close_if_writable()
             serve(pipe, json.loads(pipe.recv_bytes()), duckdb_file)
 
 
@@ -119,7 +161,7 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) ->
     started = time.monotonic()
     open_cursor = sqlite_cursor if request["engine"] == "sqlite" else duckdb_file.cursor
     try:
-        with open_cursor(request["path"], request["timeout_s"]) as cursor:
+        with open_cursor(request) as cursor:
             cursor.execute(request["sql"], request["parameters"])
             columns = [valid_text(str(column[0])) for column in cursor.description or ()]
             reader = RowReader(len(columns), request["row_limit"], request["byte_limit"])
@@ -142,7 +184,7 @@ def _send(pipe: Connection, message: dict[str, Any]) -> None:
 def _kind_of(error: Exception) -> str:
     """Return the class of `error`: unreachable file, out of memory, or failed statement."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in _UNREADABLE or type(error).__name__ == "IOException":
+    if code in _UNREADABLE or isinstance(error, OSError) or type(error).__name__ == "IOException":
         return "unreachable"
     return "memory" if type(error).__name__ == "OutOfMemoryException" else "failed"
 

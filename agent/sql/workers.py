@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.core.cancellation import Cancellation
 from agent.core.redact import without_paths
@@ -21,6 +21,7 @@ from agent.errors import (
     DatasphinxError,
     PermissionDenied,
     SourceBusy,
+    SourceFilesUnreadable,
     SourceUnreachable,
     StatementCancelled,
     StatementFailed,
@@ -30,21 +31,27 @@ from agent.messages import Message
 from agent.sql.failures import kind_of_text
 from agent.types import Limits, Result
 
+if TYPE_CHECKING:
+    from agent.sql.view_files import ViewFiles
+
 _GRACE_S = 0.25
 """Seconds beyond the time limit that a worker has to report its timeout."""
 
 _START_S = 30.0
+_OPEN_VIEWS_S = 20.0
+"""Seconds that a worker has to open views over files, in addition to the limit of the first statement on them."""
 _POOL_SIZE = 4
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
 class DatabaseFile:
-    """A database file. `engine` is sqlite or duckdb; `name` is shown to users."""
+    """A database file, or views over files with a digest as `path`. `engine` is sqlite or duckdb; users see `name`."""
 
     engine: str
     path: str
     name: str
+    view_files: "ViewFiles | None" = None
 
 
 @lru_cache
@@ -73,7 +80,7 @@ class Workers:
             StatementTimeout: it exceeded its time limit. A worker that did not stop in time was killed.
             StatementCancelled: `cancellation` was requested.
             StatementFailed: the engine rejected it, or it exceeded the memory limit.
-            SourceUnreachable: the file cannot be read.
+            SourceUnreachable, SourceFilesUnreadable: a file cannot be read.
             SourceBusy: no worker became free within the time limit.
         """
         if not self._slots.acquire(timeout=limits.timeout_s):
@@ -81,7 +88,7 @@ class Workers:
         try:
             worker = self._acquire()
             try:
-                request = {"sql": sql, "parameters": parameters or [], **asdict(file), **asdict(limits)}
+                request = {"sql": sql, "parameters": parameters or [], **worker.place(file), **asdict(limits)}
                 with cancellation.calling(worker.stop) if cancellation else nullcontext():
                     return self._exchange(worker, file, request, cancellation)
             finally:
@@ -127,7 +134,11 @@ class Workers:
             return StatementTimeout(timeout_s)
         if message["error"] == "memory":
             return StatementFailed(Message("memory_needed", limit=self._memory_mb), "resource")
-        reason = without_paths(message["reason"].splitlines()[0], (os.path.dirname(file.path),))
+        reason = without_paths(
+            message["reason"].splitlines()[0], () if file.view_files else (os.path.dirname(file.path),)
+        )
+        if message["error"] == "unreachable" and file.view_files:
+            return SourceFilesUnreadable(file.name, reason)
         if message["error"] == "unreachable":
             return SourceUnreachable(file.name, reason)
         kind = kind_of_text(reason, message["code"])
@@ -152,6 +163,7 @@ class Worker:
         worker_end.close()
         self._deadline = time.monotonic() + _START_S
         self._has_started = False
+        self._path = ""
         self.is_ready = True
 
     @property
@@ -159,12 +171,19 @@ class Worker:
         """Whether the process is running."""
         return self._process.poll() is None
 
+    def place(self, file: DatabaseFile) -> dict[str, Any]:
+        """Return the part of a request that names the database; it has the views if the worker does not know them."""
+        known, self._path = self._path, file.path
+        views = file.view_files.as_json() if file.view_files and known != file.path else None
+        return {"engine": file.engine, "path": file.path, "view_files": views}
+
     def send(self, request: dict[str, Any]) -> None:
         """Send a statement; the worker is ready for another one after its last message."""
         if not self._has_started:
             self._has_started = bool(self.receive())
         self.is_ready = False
-        self._deadline = time.monotonic() + request["timeout_s"] + _GRACE_S
+        opening_s = _OPEN_VIEWS_S if request["view_files"] else 0.0
+        self._deadline = time.monotonic() + request["timeout_s"] + opening_s + _GRACE_S
         self._pipe.send_bytes(json.dumps(request).encode())
 
     def receive(self) -> dict[str, Any]:

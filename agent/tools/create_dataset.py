@@ -6,6 +6,7 @@ from agent.core.cancellation import Cancellation
 from agent.datasets.dataset import Dataset
 from agent.datasets.notes import notes_of, ordered
 from agent.datasets.options import LoadOptions
+from agent.messages import render
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
 
 _SHOWN_WARNINGS = 20
@@ -33,7 +34,10 @@ def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Can
     # With several files, a warning has to name the one it is about.
     named = tuple(f"{dataset.name}: {text}" for text in notes) if len(bench.file_ids) > 1 else tuple(notes)
     warnings = [warning.message(bench.language) for warning in ordered(dataset.report.warnings)]
-    return Outcome(_content(dataset, warnings[:_SHOWN_WARNINGS]), dataset.row_count, dataset.dataset_id, notes=named)
+    if len(warnings) > _SHOWN_WARNINGS:
+        more = render("more_notes", bench.language, count=len(warnings) - _SHOWN_WARNINGS)
+        warnings = [*warnings[:_SHOWN_WARNINGS], more]
+    return Outcome(_content(dataset, warnings), dataset.row_count, dataset.dataset_id, notes=named)
 
 
 def _content(dataset: Dataset, warnings: list[str]) -> dict[str, object]:

@@ -11,6 +11,7 @@ from agent.datasets.dataset import Dataset
 from agent.datasets.notes import guesses_of
 from agent.queryspec.columns import TIMES
 from agent.schema.catalog import Column, Table
+from agent.sources.profile import is_personal
 from agent.sources.source import Source
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select
 
@@ -49,7 +50,8 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
     content: dict[str, Any] = {"dataset_id": arguments.dataset_id}
     if not bench.asks_database:
         dataset = bench.registry.dataset(arguments.dataset_id)
-        content |= {"file": dataset.name, **_loaded(dataset)}
+        file_id = {"file_id": dataset.file_id} if dataset.file_id in bench.file_ids else {}
+        content |= {"file": dataset.name, **file_id, **_loaded(dataset)}
     content |= {"row_count": parts[0][0], "columns": columns}
     keys = [key for key in table.foreign_keys if key.target in bench.dataset_ids]
     if keys:
@@ -72,7 +74,7 @@ def _loaded(dataset: Dataset) -> dict[str, Any]:
         "tables": list(report.tables[:_SHOWN]),
         "header_row": report.header_row,
         "header_rows": report.header_rows,
-        "guesses": guesses_of(dataset)[:_SHOWN],
+        "guesses": guesses_of(dataset, _SHOWN),
     }
     loaded = {name: value for name, value in facts.items() if value not in (None, [], {})}
     return {"loaded": loaded} if loaded else {}
@@ -82,6 +84,8 @@ def _describe(
     columns: Sequence[Column], table: Table, source: Source, cancellation: Cancellation
 ) -> tuple[int, list[dict[str, Any]]]:
     """Return the number of rows and a description of each column; one statement computes all figures."""
+    personal = source.knowledge.knowledge.personal
+    columns = [column._replace(secret=True) if is_personal(table, column, personal) else column for column in columns]
     nodes: list[exp.Expr] = [exp.Count(this=exp.Star())]
     for column in columns:
         nodes += _figures(column)

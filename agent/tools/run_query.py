@@ -54,7 +54,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     results = {name: read_spec(kept["query"]) for name, kept in kept_results.items() if kept.get("query")}
     repeated = {name: frozenset(kept.get("repeated", ())) for name, kept in kept_results.items()}
     source = bench.open_source(_datasets_read(spec, results, bench))
-    tables = {name: table for name, table in source.catalog.tables.items() if name in bench.dataset_ids}
+    tables = {name: table for name, table in source.shown_catalog.tables.items() if name in bench.dataset_ids}
     datasets = Datasets(bench.dataset_ids[0], tables, results, repeated)
     result = run(spec, datasets, source, cancellation)
     repeated_columns = sorted(() if spec.is_grouped else find_fan_out(spec, datasets, source, cancellation))
@@ -84,8 +84,10 @@ def result_content(result_id: str, result: Result) -> dict[str, Any]:
     """Return the part of a result that the model sees: its first rows, with values of secret columns masked."""
     rows = masked(result)["rows"]
     content: dict[str, Any] = {"result_id": result_id, "columns": result["columns"], "types": result["types"]}
-    content |= {"row_count": len(rows), "truncated": result["truncated"], "rows": rows[:SHOWN_ROWS]}
-    return content
+    content |= {"row_count": len(rows), "truncated": result["truncated"]}
+    if len(rows) > SHOWN_ROWS:
+        content["shown"] = f"{SHOWN_ROWS} of {len(rows)} rows"
+    return {**content, "rows": rows[:SHOWN_ROWS]}
 
 
 def _with_source(arguments: RunQuery, bench: Workbench) -> QuerySpec:

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
 from agent.errors import ToolCallInvalid
+from agent.sources.profile import is_personal
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, unknown_columns
 
 MAX_ROWS = 20
@@ -24,16 +25,19 @@ class SampleRows(Arguments):
 
 
 def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return the first `n` rows, by default without secret columns.
+    """Return the first `n` rows, by default without secret and personal columns.
 
     Raises:
-        ToolCallInvalid: the dataset or a column does not exist, or a column is secret.
+        ToolCallInvalid: the dataset or a column does not exist, or a column is secret or personal.
         DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
-    open_names = [column.name for column in table.columns if not column.secret]
+    personal = source.knowledge.knowledge.personal
+    open_names = [
+        column.name for column in table.columns if not (column.secret or is_personal(table, column, personal))
+    ]
     names = arguments.columns or open_names[:_MAX_COLUMNS]
-    problems = unknown_columns("columns", names, table)
+    problems = unknown_columns("columns", names, table, personal)
     if problems:
         raise ToolCallInvalid(TOOL.name, tuple(problems))
     nodes = [exp.column(name, quoted=True) for name in names]

@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from agent.charts.plot_spec import PlotSpec
 from agent.core.cancellation import Cancellation
-from agent.datasets.limits import LoadProgress
+from agent.datasets.limits import LoadProgress, ignore_progress
 from agent.datasets.registry import Registry
 from agent.errors import SpecProblem, ToolCallInvalid
 from agent.messages import Language
 from agent.queryspec.spec import nearest
 from agent.schema.catalog import Table
+from agent.sources.profile import is_personal
 from agent.sources.source import Source
 from agent.sql.dialects import print_statement
 from agent.types import EarlierResult, KeptResult, Result
@@ -69,7 +70,7 @@ class Workbench:
     language: Language = "en"
     asks_database: bool = False
     """Whether the datasets are tables of a database rather than files."""
-    loading: LoadProgress = lambda stage, share: None
+    loading: LoadProgress = ignore_progress
     """Called with the progress of loading a file."""
 
     @property
@@ -86,7 +87,7 @@ class Workbench:
         """
         check_known(tool, "dataset_id", dataset_id, self.dataset_ids)
         source = self.open_source([dataset_id])
-        return source, source.catalog.tables[dataset_id]
+        return source, source.shown_catalog.tables[dataset_id]
 
 
 def check_known(tool: str, path: str, name: str, names: Sequence[str]) -> None:
@@ -101,9 +102,11 @@ def check_known(tool: str, path: str, name: str, names: Sequence[str]) -> None:
         raise ToolCallInvalid(tool, (SpecProblem(path, reason, tuple(names[:_SHOWN_IDS])),))
 
 
-def unknown_columns(path: str, names: Sequence[str], table: Table) -> list[SpecProblem]:
-    """Return a problem for each of `names` that is not a column of `table` or is secret."""
-    secret = {column.name for column in table.columns if column.secret}
+def unknown_columns(
+    path: str, names: Sequence[str], table: Table, personal: frozenset[str] = frozenset()
+) -> list[SpecProblem]:
+    """Return a problem for each of `names` that is not a column of `table`, or is secret or `personal`."""
+    secret = {column.name for column in table.columns if column.secret or is_personal(table, column, personal)}
     open_names = [name for name in table.column_names if name not in secret]
     return [
         SpecProblem(

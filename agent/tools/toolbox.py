@@ -153,8 +153,8 @@ class Toolbox:
 def error_content(error: DatasphinxError) -> dict[str, Any]:
     """Return an error in the form that the model sees.
 
-    It has a code, and either a message or problems with path, reason and nearest names. A call that is nearly right is
-    followed by its corrected form.
+    It has a code, and either a message or problems with path, reason and nearest names. Notes of the exception are
+    hints for the model alone. A call that is nearly right is followed by its corrected form.
     """
     problems = getattr(error, "problems", ())
     content: dict[str, Any] = {"code": error.code}
@@ -170,6 +170,8 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
         ]
     else:
         content["message"] = without_paths(error.message())
+    if hints := getattr(error, "__notes__", None):
+        content["hint"] = "; ".join(hints)
     if isinstance(error, ToolCallInvalid) and error.correction is not None:
         content["corrected"] = {"tool": error.tool, "arguments": error.correction}
     return {"error": content}

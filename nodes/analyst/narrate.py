@@ -4,7 +4,9 @@ from typing import Any
 
 from agent.analysis.earlier_results import keep_results
 from agent.analysis.evidence import evidence_of
+from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer
+from agent.errors import CannotAnswer
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
 from agent.state import AnalystState
@@ -15,7 +17,9 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return text, output type, value, tables and charts; every number in the model's text is checked."""
     failure, clarification, conclusion = state.get("failure"), state.get("clarification"), state.get("conclusion")
     if failure:
-        return analysis_failure_output(failure, state)
+        # Results of queries that only showed what the data lack are no part of the answer.
+        is_refused = failure["code"] == CannotAnswer.code
+        return analysis_failure_output(failure, {**state, "results": {}, "drawn": []} if is_refused else state)
     if clarification:
         return analysis_clarification_output(clarification, state)
     if not conclusion:
@@ -37,6 +41,9 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         evidence=evidence_of(state, ids),
         names={kept["dataset_id"]: kept["summary"]["subject"] for kept in state["results"].values()},
     )
+    estimator, threshold = services.roles.spec_confidence, services.min_spec_confidence
+    confidence = confidence_of(state["question"], main["sql"], main["result"], state["evidence"], estimator, threshold)
+    output = with_confidence(output, confidence, threshold)
     turn = Turn(
         question=state["question"],
         sql=output["sql"],

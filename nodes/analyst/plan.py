@@ -39,7 +39,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     if state["pending"]:
         call, *rest = state["pending"]
         return {"pending": rest, **_further_call(call, state, settings)}
-    bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
+    bench = workbench(state, services.registry, services.source, services.datasets)
     if description := description_step(state, bench):
         return description
     if not services.roles.calls_tools:

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from langgraph.config import get_stream_writer
+
 from agent.analysis.planning import CONTROLS
 from agent.analysis.workbench import call_update, denied_update, workbench
 from agent.core.failure import failure_of
+from agent.datasets.limits import progress_events
 from agent.errors import NotPermitted, PermissionDenied
 from agent.services import Services
 from agent.state import AnalystState
@@ -15,14 +18,17 @@ def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:
     """Run `call`; report an invalid call to the model, and end the question with an error in a user's file.
 
     A table that may not be read is reported to the model as well, as long as another table is left. Calls chosen by the
-    model have a time limit; the user's files are loaded without one.
+    model have a time limit; the user's files are loaded without one. The progress of a load is written to the stream of
+    the run (mode `custom`) as `{"event": "progress", "data": ...}`.
     """
     call = state["call"]
     if call is None:
         raise ValueError("there is no call to make")
     timeout_s = None if call["is_given"] else services.settings.tool_timeout_s
     past_calls = [(observation["tool"], observation["arguments"]) for observation in state["observations"]]
-    bench = workbench(state, services.registry, services.source, services.datasets, services.loading)
+    write = get_stream_writer()
+    loading = progress_events(lambda progress: write({"event": "progress", "data": progress}))
+    bench = workbench(state, services.registry, services.source, services.datasets, loading)
     # An answer that the model wrote in the same reply does not know of an error.
     pending = [waiting for waiting in state["pending"] if waiting["tool"] not in CONTROLS]
     try:

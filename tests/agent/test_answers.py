@@ -289,7 +289,7 @@ def test_long_result_that_is_not_narrated_shows_its_first_rows(scripted: Scripte
     ("question", "told"),
     [
         ("List all order ids", "Only the first 50 rows were read."),
-        ("Покажи все заказы", "Прочитаны только первые 50 строк."),
+        ("Покажи все заказы", "Прочитано строк с начала: 50; остальные не прочитаны."),
         ("列出所有订单", "只读取了前 50 行。"),
     ],
     ids=["en", "ru", "zh"],

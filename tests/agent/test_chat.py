@@ -77,7 +77,7 @@ def asking(cache_dir: Path) -> Asking:
 
 @pytest.mark.process
 def test_optional_packages_are_imported_only_when_they_are_needed() -> None:
-    optional = ("pandas", "matplotlib", "duckdb", "python_calamine", "charset_normalizer")
+    optional = ("pandas", "matplotlib", "duckdb", "python_calamine", "charset_normalizer", "fsspec", "obstore")
     blocked = f"import sys; sys.modules.update(dict.fromkeys({optional!r}))"
     program = f"{blocked}; from agent.chat import Agent; print(Agent('sample').last_sql)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)

@@ -75,6 +75,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "clarify": "never", "effort": "low", "keep_accepted_examples": "true",
         "studio_any_source": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
+        "embedded_model": "base", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',
     }.get(name, "7")  # fmt: skip
     env(monkeypatch, **{f"DATASPHINX_{name.upper()}": value})

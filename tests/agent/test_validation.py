@@ -37,7 +37,13 @@ def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
 
     assert final(steps)["sql"] == COUNT["sql"]
     assert updates_of(steps, "validate_sql") == [
-        {"validation": VALID, "sql_validation_count": 1, "doubts": [], "audit": steps[5][1]["audit"]}
+        {
+            "validation": VALID,
+            "sql_validation_count": 1,
+            "doubts": [],
+            "evidence": {"findings": 0, "is_confirmed": True},
+            "audit": steps[5][1]["audit"],
+        }
     ]
 
 

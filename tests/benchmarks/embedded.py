@@ -1,64 +1,120 @@
-"""What the embedded model gets right on the sample shop, how fast, and in how much memory.
+"""What the embedded model gets right, how well its confidence tells right from wrong, how fast, and in how much memory.
 
-Run with: `python -m tests.benchmarks.embedded [--candidates 1 3 5] [--without training grammar ...]`
+Run with: `python -m tests.benchmarks.embedded [--candidates 1 3 5] [--without training grammar ...]`, on the sample
+shop; with `--domain clinic` on a clinic, whose author knew neither the training data nor the rules; with `--data FOLDER
+--limit 100` on `questions.jsonl` and `databases/` in that folder, as for Spider.
 """
 
 import argparse
 import json
 import resource
+import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agent.embedded.confidence import shipped_calibration
 from agent.embedded.server import embedded_endpoint
-from agent.evals.datasets import Question
-from agent.evals.report import Report, progress_bar
-from agent.evals.run import evaluate
+from agent.evals.datasets import Dataset, Question, find_databases, read_questions
+from agent.evals.reliability import auroc, calibration_error, risk_coverage
+from agent.evals.report import Outcome, Report, progress_bar
+from agent.evals.run import evaluate, evaluation_settings
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings
 from agent.types import EmbeddedOptions
+from tests.clinic import create_clinic
 
-QUESTIONS = Path(__file__).parents[1] / "fixtures" / "shop_questions.jsonl"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+_COVERAGES = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_SEED = 0
 
 
 def main() -> None:
-    """Ask the sixty questions once for each number of candidates, and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Ask the questions once for each number of candidates, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--candidates", type=int, nargs="+", default=[1, 3, 5])
     parser.add_argument("--without", nargs="*", default=[], choices=["training", "grammar", "repair"])
     parser.add_argument("--wrong", action="store_true", help="print the questions that were not answered as the gold")
+    parser.add_argument("--domain", choices=["shop", "clinic"], default="shop")
+    parser.add_argument("--data", type=Path, help="folder with questions.jsonl and databases; overrides --domain")
+    parser.add_argument("--limit", type=int, help="number of questions, drawn at random with a fixed seed")
     asked = parser.parse_args()
     settings = Settings(llm_base_url=None, llm_api_key=None, record=False)
     started = time.perf_counter()
-    embedded_endpoint(settings.cache_dir, adapter="training" not in asked.without)
+    embedded_endpoint(settings.cache_dir, settings.embedded_model, adapter="training" not in asked.without)
     print(f"start of the model: {time.perf_counter() - started:.2f} s")
-    records = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    questions = [Question(db_id="shop", **record) for record in records]
+    if asked.data:
+        questions, databases = _dataset(asked.data, asked.limit)
+    else:
+        questions, databases = _domain(asked.domain, settings)
     options = EmbeddedOptions(
         adapter="training" not in asked.without,
         grammar="grammar" not in asked.without,
         repair="repair" not in asked.without,
     )
     for count in asked.candidates:
-        report = _ask(questions, settings, replace(options, candidates=count))
+        report = _ask(questions, databases, settings, replace(options, candidates=count))
         megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         seconds = report.seconds
         print(
-            f"{count} candidates: {report.matched} of {report.n} right; a question takes {seconds['median']:.2f} s "
+            f"{count} candidates: {report.matched} of {report.n} right; {_confident_errors(report.outcomes)} wrong but "
+            f"presented as confident; a question takes {seconds['median']:.2f} s "
             f"(median), {seconds['p95']:.2f} s (p95); {report.tokens_per_second} tokens/s; "
             f"peak memory {megabytes:.0f} MB"
         )
+        _print_reliability(report.outcomes)
         for outcome in report.outcomes if asked.wrong else ():
             if not outcome.match:
-                print(f"  {outcome.id}: {outcome.sql or outcome.reason}")
+                print(f"  {outcome.id} ({outcome.confidence}): {outcome.sql or outcome.reason}")
 
 
-def _ask(questions: list[Question], settings: Settings, options: EmbeddedOptions) -> Report:
-    services = Services(settings, embedded=options)
-    shop = shop_path(settings.cache_dir)
+def _domain(name: str, settings: Settings) -> tuple[list[Question], Mapping[str, Path]]:
+    lines = (FIXTURES / f"{name}_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [{"id": it["id"], "question": it["question"], "sql": it["sql"]} for it in map(json.loads, lines)]
+    if name == "shop":
+        path = shop_path(settings.cache_dir)
+    else:
+        path = Path(tempfile.mkdtemp(), "clinic.sqlite")
+        create_clinic(path)
+    return [Question(db_id=name, **record) for record in records], {name: path}
+
+
+def _dataset(folder: Path, limit: int | None) -> tuple[list[Question], Mapping[str, Path]]:
+    dataset = Dataset(read_questions(folder / "questions.jsonl"), folder / "databases")
+    dataset = dataset.part(limit, _SEED) if limit else dataset
+    # Questions of one database share the beginning of their prompts.
+    return sorted(dataset.questions, key=lambda question: question.db_id), find_databases(dataset)
+
+
+def _ask(
+    questions: list[Question], databases: Mapping[str, Path], settings: Settings, options: EmbeddedOptions
+) -> Report:
+    services = Services(evaluation_settings(settings, options), embedded=options)
     with progress_bar() as on_progress:
-        return evaluate(questions, {"shop": shop}, lambda _: services, on_progress)
+        return evaluate(questions, databases, lambda _: services, on_progress)
+
+
+def _confident_errors(outcomes: Sequence[Outcome]) -> int:
+    """Return the number of wrong answers that are not presented as unsure."""
+    threshold = shipped_calibration("statement").threshold
+    return sum(not outcome.match and (outcome.confidence or 0.0) >= threshold for outcome in outcomes)
+
+
+def _print_reliability(outcomes: Sequence[Outcome]) -> None:
+    """Print calibration error, AUROC, and a table of coverage and risk; questions without an answer count as wrong."""
+    values, is_right = [outcome.confidence or 0.0 for outcome in outcomes], [outcome.match for outcome in outcomes]
+    area = auroc(values, is_right)
+    print(
+        f"  expected calibration error {calibration_error(values, is_right):.3f} (target 0.05), "
+        f"AUROC {'-' if area is None else f'{area:.3f}'} (target 0.87)"
+    )
+    print("  coverage   right   lowest confidence")
+    points = list(risk_coverage(values, is_right))
+    for wanted in _COVERAGES:
+        coverage, right, lowest = min(points, key=lambda point: abs(point[0] - wanted))
+        print(f"  {coverage:8.1%} {right:7.1%}   {lowest:.3f}")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def worker(cache: Path) -> dict[str, dict[str, float]]:
     sql, limits = "SELECT order_id FROM orders LIMIT 20", Limits(30, 100)
     figures = {}
     for engine, path, cursor in (
-        ("sqlite", sqlite_path, lambda: sqlite_cursor(str(sqlite_path), 30)),
+        ("sqlite", sqlite_path, lambda: sqlite_cursor({"path": str(sqlite_path), "timeout_s": 30})),
         ("duckdb", duckdb_path, lambda: DuckDBFile(512).cursor(str(duckdb_path), 30)),
     ):
         file = DatabaseFile(engine, str(path), engine)

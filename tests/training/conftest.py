@@ -37,15 +37,16 @@ INSERT INTO exam VALUES (1, 1, '2024-01-20'), (2, 2, '2024-06-30'), (3, 4, '2024
 """
 
 
-_SHOP = Path(__file__).resolve().parents[1] / "fixtures" / "shop_questions.jsonl"
+_FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
 @pytest.fixture
 def measured() -> set[str]:
-    """The questions on the sample shop and of the demo, normalised."""
-    lines = _SHOP.read_text(encoding="utf-8").splitlines()
-    shop = {normalised(json.loads(line)["question"]) for line in lines}
-    return shop | {normalised(asked.question) for asked in (*SHOP, *SHEETS)}
+    """The questions on the sample shop, on the clinic and of the demo, normalised."""
+    files = (_FIXTURES / f"{domain}_questions.jsonl" for domain in ("shop", "clinic"))
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    asked = [json.loads(line)["question"] for line in lines]
+    return {normalised(question) for question in (*asked, *(each.question for each in (*SHOP, *SHEETS)))}
 
 
 @pytest.fixture(scope="package")

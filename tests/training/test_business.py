@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from rapidfuzz import fuzz, process
 
 from agent.embedded.compact import compact
 from agent.sources.source import Source
@@ -48,6 +49,13 @@ def test_statements_run_and_have_a_compact_form_and_hardly_any_finds_nothing(dat
 def test_no_question_is_one_of_those_that_are_measured_with(measured: set[str]) -> None:
     assert len(measured) > 60
     assert not measured & _written()
+
+
+def test_no_question_is_similar_to_one_that_is_measured_with(measured: set[str]) -> None:
+    written = sorted(_written())
+    scores = process.cdist(sorted(measured), written, scorer=fuzz.token_sort_ratio, score_cutoff=85)
+    similar = [(question, written[row.argmax()]) for question, row in zip(sorted(measured), scores, strict=True)]
+    assert not [pair for pair, row in zip(similar, scores, strict=True) if row.max() >= 85]
 
 
 @pytest.mark.benchdata

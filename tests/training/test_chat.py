@@ -6,16 +6,18 @@ import urllib.request
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
+from agent.embedded.server import Endpoint
 from training.groups import chat
 
 
 @pytest.mark.embedded
-def test_a_prompt_is_written_as_the_server_writes_it(base_endpoint: str) -> None:
+def test_a_prompt_is_written_as_the_server_writes_it(base_endpoint: Endpoint) -> None:
     text = "cats(cat_id key)\n\nHow many <cats>?\nvalues: cats.name = 'Tom'"
-    root = base_endpoint.removesuffix("/v1")
     body = {"messages": [{"role": "system", "content": "SQL"}, {"role": "user", "content": text}]}
     request = urllib.request.Request(
-        f"{root}/apply-template", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        f"{base_endpoint.url}/apply-template",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json", "Authorization": f"Bearer {base_endpoint.key}"},
     )
     with urllib.request.urlopen(request, timeout=60) as answer:
         assert json.load(answer)["prompt"] == chat([SystemMessage("SQL"), HumanMessage(text)])

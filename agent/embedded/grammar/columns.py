@@ -7,8 +7,8 @@ from typing import Literal
 from agent.embedded.compact import quoted
 from agent.embedded.grammar.gbnf import choice, literal
 from agent.embedded.grammar.literals import may_mention, quotable
-from agent.schema.catalog import Column, Table
-from agent.schema.words import words
+from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.words import stem, words
 
 Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u"]
 """Number, numeric key, text, text with dates, date, boolean, unknown that may be a date, other unknown."""
@@ -24,6 +24,13 @@ _BY_CLASS: Mapping[str, Kind] = {"number": "n", "text": "t", "date": "d", "datet
 _DATE_NAME = re.compile(r"date|time|day|month|year|since|until|_at$|_on$| at$| on$|[a-z](At|On)$")
 _DATES = ("d", "s", "o")
 _GENERIC_DATE_WORDS = words("date time day month year on at of")
+_DATE_NOUN = re.compile(r"\b(?:date|day|time|month|year)s?\b")
+_BEGINNING = 5
+"""Words with the same first letters are taken for forms of one word: "departure" and "departed"."""
+
+_MAX_CATEGORIES, _MIN_REPETITION = 12, 2
+"""Of a column of categories: the maximum number of its values, and the least number of rows for each."""
+
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _DATE_VALUE = re.compile(r"\d{4}-\d{2}(-\d{2}([ T].*)?)?")
 
@@ -44,7 +51,7 @@ def table_name(table: Table) -> str:
 
 
 def table_rules(
-    scope: str, table: Table, names: Sequence[str], question: str, keys: Mapping[str, str]
+    scope: str, catalog: Catalog, table: Table, names: Sequence[str], question: str, keys: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the rules of the columns `names` of `table` by kind; rule names have the prefix `scope`.
 
@@ -63,17 +70,19 @@ def table_rules(
                 filter(None, (rules.get(keys[column.name]), literal(quoted(column.name))))
             )
     examples = {
-        quoted(column.name): f"{scope}v{number}" for number, column in enumerate(columns) if _examples(column, question)
+        quoted(column.name): f"{scope}v{number}"
+        for number, column in enumerate(columns)
+        if _examples(catalog, table, column, question)
     }
     nullable = [quoted(column.name) for column in columns if column.nullable or column.name in table.key_columns]
     return rules | ({OWN: choice(examples)} if examples else {}) | ({NULLABLE: choice(nullable)} if nullable else {})
 
 
-def example_rules(scope: str, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
+def example_rules(scope: str, catalog: Catalog, table: Table, names: Sequence[str], question: str) -> Iterable[str]:
     """Yield the rules of the comparisons with example values to which `table_rules` refers."""
     columns = _relevant_columns(table, names, question)
     for number, column in enumerate(columns):
-        values = _examples(column, question)
+        values = _examples(catalog, table, column, question)
         if values:
             value = f"{scope}e{number}"
             yield f"{value} ::= {literal(chr(39))} ({choice(values)}) {literal(chr(39))}"
@@ -84,18 +93,38 @@ def example_rules(scope: str, table: Table, names: Sequence[str], question: str)
 
 
 def _relevant_columns(table: Table, names: Sequence[str], question: str) -> list[Column]:
-    """Return the columns `names` of `table`; if `question` names some of its date columns, without the others."""
+    """Return the columns `names` of `table`; if `question` names some of its date columns, without the others.
+
+    All are returned if the question mentions more dates than it names columns.
+    """
     columns = [column for column in table.columns if column.name in set(names)]
-    question_words = words(question)
+    beginnings = {word[:_BEGINNING] for word in words(question)}
     dates = [column for column in columns if kind_of(column) in _DATES]
-    named_dates = [column for column in dates if (words(column.name) - _GENERIC_DATE_WORDS) & question_words]
-    return [column for column in columns if not named_dates or column in named_dates or column not in dates]
+    named_dates = [
+        column
+        for column in dates
+        if any(word[:_BEGINNING] in beginnings for word in words(column.name) - _GENERIC_DATE_WORDS)
+    ]
+    mentions = sum(stem(word) in _GENERIC_DATE_WORDS for word in _DATE_NOUN.findall(question.lower()))
+    if not named_dates or mentions > len(named_dates):
+        return columns
+    return [column for column in columns if column in named_dates or column not in dates]
 
 
-def _examples(column: Column, question: str) -> list[str]:
+def _examples(catalog: Catalog, table: Table, column: Column, question: str) -> list[str]:
+    """Return the stored values with which a statement may compare `column`: all of a category, else those mentioned."""
     if kind_of(column) == "n":
         return []
+    if _is_category(table, column):
+        return quotable(dict.fromkeys((*column.examples, *catalog.values.get((table.key, column.name), ()))))
     return quotable(value for value in column.examples if may_mention(value, question))
+
+
+def _is_category(table: Table, column: Column) -> bool:
+    """Return whether `column` has few values, each in several rows."""
+    distinct = column.distinct
+    is_small = distinct is not None and 0 < distinct <= _MAX_CATEGORIES
+    return is_small and (table.rows is None or table.rows >= _MIN_REPETITION * (distinct or 0))
 
 
 def _looks_like_dates(column: Column) -> bool:

@@ -27,6 +27,8 @@ _SHARED = "z-"
 _MAX_SHARED_JOINS = 4
 _QUERIES = {"root": "body0", "right": "bodyr", "sub1": "body1", "subright": "bodys", "sub2": "body2"}
 """The body of each kind of query."""
+_CHAINED = {"last": "bodyl"}
+"""The third query of a set operation."""
 
 _QUERY, _BODY = "\x00", "\x01"
 """Placeholders of templates for a query and its body; they cannot occur in a rule."""
@@ -38,13 +40,20 @@ _COMPARABLE = ("nk", "ts", "d", "b", "ou")
 class Joins:
     """The FROM clauses over the tables `keys`, whose names in statements are `names`.
 
-    `kinds` contains the column kinds of each table.
+    `kinds` contains the column kinds of each table. With `chains`, a set operation may have three queries.
     """
 
     def __init__(
-        self, catalog: Catalog, keys: Sequence[str], names: Sequence[str], kinds: Sequence[frozenset[str]]
+        self,
+        catalog: Catalog,
+        keys: Sequence[str],
+        names: Sequence[str],
+        kinds: Sequence[frozenset[str]],
+        *,
+        chains: bool,
     ) -> None:
         self._catalog, self._keys, self._names, self._kinds = catalog, keys, names, kinds
+        self._queries = _QUERIES | (_CHAINED if chains else {})
         self._all_kinds = sorted(frozenset[str]().union(*kinds))
         numbers = {key: number for number, key in enumerate(keys)}
         self._neighbours: list[set[int]] = [set() for _ in keys]
@@ -62,12 +71,47 @@ class Joins:
         if len(self._keys) > 2:
             yield _SHARED, self._columns(frozenset(range(len(self._keys))))
 
+    def root(self, start: str) -> str | None:
+        """Return the root rule of the statements whose FROM clause begins with `start`; None if there is none.
+
+        `start` may end within a word. It may not contain a join condition.
+        """
+        text, keyword, tables = start, "FROM ", frozenset[int]()
+        while text.startswith(keyword):
+            text = text.removeprefix(keyword)
+            before = start.removesuffix(text)
+            at = next((at for at, name in enumerate(self._names) if text.startswith(f"{name} ")), None)
+            if at is None:
+                return self._next_table(before, tables, text)
+            text, tables = text.removeprefix(self._names[at]), tables | {at}
+            if tables not in self._sets:
+                return None
+            before = start.removesuffix(text)
+            for keyword in (" JOIN ", " LEFT JOIN "):
+                if len(text) > 1 and keyword.startswith(text):
+                    return self._next_table(before + keyword, tables, "")
+                if text.startswith(keyword):
+                    break
+            if len(text) > 1 and " SELECT ".startswith(text):
+                return f"{literal(f'{before} SELECT ')} {_scope(tables)}{_QUERIES['root']}"
+        return None
+
+    def _next_table(self, before: str, tables: Tables, name: str) -> str | None:
+        """Return a rule for `before` and a further table whose name begins with `name`, or the first table."""
+        others = [at for at, other in enumerate(self._names) if at not in tables and other.startswith(name)]
+        after = {
+            self._names[at]: step
+            for at in others
+            if (step := self._step(tables, at) if tables else f"{_scope(frozenset({at}))}{_QUERY}")
+        }
+        return f"{literal(before)} ({choice(after)})".replace(_QUERY, "root") if after else None
+
     def rules(self) -> Iterator[str]:
         """Yield the rules of all FROM clauses."""
         first = {name: f"{_scope(frozenset({at}))}{_QUERY}" for at, name in enumerate(self._names)}
         rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *map(self._state, self._sets)]
         template = "\n".join([*rules, *self._shared()] if len(self._keys) > 2 else rules)
-        for query, body in _QUERIES.items():
+        for query, body in self._queries.items():
             yield template.replace(_QUERY, query).replace(_BODY, body)
         for kind in self._all_kinds:
             if KEY_KIND.fullmatch(kind):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from agent.embedded.constraints import constraints_of
 from agent.embedded.grammar.gbnf import choice
 from agent.embedded.prompts import depends_on_date
 from agent.retrieval.linked_values import LinkedValue
@@ -55,6 +56,7 @@ _WINDOW = re.compile(
     r"累计|累积|移动|滚动|环比|同比|上[一个年月]|前一|变化|增长|排名|占比|百分|比较|比例",
     re.IGNORECASE,
 )
+_ALTERNATIVE = re.compile(r"\b(?:or|and|или|и)\b|[或和及]", re.IGNORECASE)
 _UNITS = re.compile(
     r"\b(?:units?|pieces|copies|quantit(?:y|ies))\b|\b(?:штук|единиц|количеств)|数量|多少[件个台张本瓶]|销量|几[件个]",
     re.IGNORECASE,
@@ -88,6 +90,8 @@ def string_rules(question: str, values: Sequence[LinkedValue], schema: Collectio
     `schema` contains the stems of the words in table and column names.
     """
     numbers, years = numbers_in(question), years_in(question)
+    if numbers is not None:
+        numbers = list(dict.fromkeys([*numbers, *(value.value for value in values if value.value.isdecimal())]))
     limits = [number for number in numbers or () if number.isdecimal() and number[0] != "0" and len(number) <= 4]
     linked_texts = {value.value for value in values}
     # A value stored with different capitals is written as stored.
@@ -151,6 +155,11 @@ def mentions_months(question: str) -> bool:
 def may_need_windows(question: str) -> bool:
     """Return whether `question` may need window functions: running totals, changes, ranks, shares."""
     return _WINDOW.search(question) is not None
+
+
+def may_need_chains(question: str) -> bool:
+    """Return whether `question` may need a set operation of three queries: "in A or B, but not in C"."""
+    return _ALTERNATIVE.search(question) is not None and constraints_of(question, ()).negates
 
 
 def asks_for_units(question: str) -> bool:

@@ -18,6 +18,7 @@ GLOBAL_RULES = r"""
 compare ::= ("=" | "!=" | "<" "="? | ">" "="?) " "
 bool ::= " AND " | " OR "
 set ::= " UNION " "ALL "? | " INTERSECT " | " EXCEPT "
+chain ::= " UNION " "ALL "? | " EXCEPT "
 hundred ::= "100" ".0"? " * "
 null ::= " IS " "NOT "? "NULL"
 truth ::= "TRUE" | "FALSE"
@@ -83,7 +84,9 @@ _SCOPE = r"""
 @order ::= " ORDER BY " @item " DESC"? (", " @item " DESC"?){0,2}
 @core ::= "DISTINCT "? @item (", " @item){0,7} (" WHERE " @where0)? (@groups (" HAVING " @having0)?)? @top?
 @body0 ::= @core (@order? limit? | set right)
-@bodyr ::= @core @order? limit?
+@bodyr ::= @core @order? limit? | @chained
+@chained ::= @core chain last
+@bodyl ::= @core
 @body1 ::= @inner1 ((" " @sorted)? limit? | set subright)
 @bodys ::= @inner1
 @body2 ::= @inner2 (" " @sorted)? limit?
@@ -125,36 +128,39 @@ _KEY_RULES = r"""
 """The rules for one kind of key columns, `~`."""
 
 _WINDOW_RULES = ("@over", "@window")
+_CHAIN_RULES = ("@chained", "@bodyl")
 
 _PART = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|[()]|\|')
 _NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
 _EXTERNAL_NAMES = frozenset({
     "op", "limit", "number", "year", "string", "strings", "numbers", "literal", "literals", "pattern",
-    "right", "subright",
+    "right", "subright", "last",
     *(f"sub{depth}" for depth in range(1, SUBQUERY_DEPTH + 1)),
     *re.findall(r"^([a-z]+) ::=", GLOBAL_RULES, re.M),
 })  # fmt: skip
 
 
-def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool) -> str:
+def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool, chains: bool) -> str:
     """Return the rules of one scope, with `scope` as the prefix of their names.
 
-    `columns` contains the rules of its columns by kind. Without `windows`, window functions are excluded. The bodies of
-    queries are `body0`, `bodyr` for the right side of a set operation, and `body1`, `body2` by depth.
+    `columns` contains the rules of its columns by kind. Without `windows`, window functions are excluded, and without
+    `chains`, set operations of three queries. The bodies of queries are `body0`, `bodyr` for the right side of a set
+    operation, `bodyl` for the third query of a chain, and `body1`, `body2` by depth.
     """
     column_rules = "\n".join(f"{scope}{kind} ::= {rule}" for kind, rule in columns.items())
-    return f"{column_rules}\n{_template(frozenset(columns), windows).replace('@', scope)}"
+    return f"{column_rules}\n{_template(frozenset(columns), windows, chains).replace('@', scope)}"
 
 
 @cache
-def _template(kinds: frozenset[str], windows: bool) -> str:
-    """Return the rules without the alternatives that need a column kind outside `kinds`, or an excluded window."""
+def _template(kinds: frozenset[str], windows: bool, chains: bool) -> str:
+    """Return the rules without the alternatives that need a column kind outside `kinds`, or what is excluded."""
     keys = sorted(kind for kind in kinds if KEY_KIND.fullmatch(kind))
     key_predicates = " | ".join(f'@{kind} " " @{kind}rest#' for kind in keys)
     key_rules = (f"@keyed# ::= {key_predicates}\n" if keys else "") + "".join(
         _KEY_RULES.replace("~", kind) for kind in keys
     )
-    rules = {name: parts for name, parts in _ALTERNATIVES.items() if windows or name not in _WINDOW_RULES}
+    excluded = (() if windows else _WINDOW_RULES) + (() if chains else _CHAIN_RULES)
+    rules = {name: parts for name, parts in _ALTERNATIVES.items() if name not in excluded}
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
     subqueries = {f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1)}
     while True:

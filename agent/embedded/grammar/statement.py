@@ -7,10 +7,11 @@ guard checks the statement like any other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from agent.embedded.grammar.columns import example_rules, table_name, table_rules
 from agent.embedded.grammar.joins import Joins
-from agent.embedded.grammar.literals import asks_for_units, may_need_windows, string_rules
+from agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
 from agent.embedded.grammar.scope import GLOBAL_RULES, scope_rules
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, ColumnKey, Table
@@ -39,10 +40,22 @@ def key_kinds(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]
     }
 
 
+@dataclass(frozen=True)
+class StatementGrammar:
+    """A GBNF grammar of compact statements."""
+
+    text: str
+    joins: Joins
+
+    def with_root(self, root: str) -> str:
+        """Return the grammar with another root rule, see `Joins.root`."""
+        return "\n".join(f"root ::= {root}" if line.startswith("root ::= ") else line for line in self.text.split("\n"))
+
+
 def statement_grammar(
     catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str, values: Sequence[LinkedValue]
-) -> str:
-    """Return a GBNF grammar of the compact statements over the tables and columns of `selection`.
+) -> StatementGrammar:
+    """Return the grammar of the compact statements over the tables and columns of `selection`.
 
     Literals are limited to those of `question`, `values`, and the catalog's examples that the question may mention.
 
@@ -66,6 +79,7 @@ def statement_grammar(
     columns = [
         table_rules(
             f"k{number}-",
+            catalog,
             table,
             selection[key],
             question,
@@ -74,7 +88,8 @@ def statement_grammar(
         for number, (key, table) in enumerate(tables.items())
     ]
     names = [table_name(table) for table in tables.values()]
-    joins = Joins(catalog, list(tables), names, [frozenset(rules) for rules in columns])
+    chains = may_need_chains(question)
+    joins = Joins(catalog, list(tables), names, [frozenset(rules) for rules in columns], chains=chains)
     # Units times price is money, so multiplication is excluded if the question asks for units.
     operators = f'op ::= " " {"[-+/]" if asks_for_units(question) else "[-+*/]"} " "'
     parts: list[Iterable[str]] = [
@@ -82,13 +97,16 @@ def statement_grammar(
         (operators, GLOBAL_RULES, string_rules(question, values, _words(tables, selection))),
     ]
     parts += [
-        example_rules(f"k{number}-", table, selection[key], question)
+        example_rules(f"k{number}-", catalog, table, selection[key], question)
         for number, (key, table) in enumerate(tables.items())
     ]
     scopes = [(f"k{number}-", rules) for number, rules in enumerate(columns)]
     windows = may_need_windows(question)
-    parts.append(scope_rules(scope, rules, windows=windows) for scope, rules in (*scopes, *joins.scopes()))
-    return "\n".join(line for part in parts for text in part for line in text.splitlines() if line) + "\n"
+    parts.append(
+        scope_rules(scope, rules, windows=windows, chains=chains) for scope, rules in (*scopes, *joins.scopes())
+    )
+    lines = (line for part in parts for text in part for line in text.splitlines() if line)
+    return StatementGrammar("\n".join(lines) + "\n", joins)
 
 
 def _words(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> set[str]:

@@ -21,6 +21,7 @@ from agent.evals.experiments.rounds import METHODS, GraphSession, QuestionRun, S
 from agent.evals.options import MAX_ROUNDS, MatchRule, Method, OracleName
 from agent.evals.report import Outcome, Progress, Report
 from agent.evals.run import evaluation_settings, judge
+from agent.llm.client import WrittenText
 from agent.record.recorder import Recorder
 from agent.services import Services
 from agent.settings import Settings
@@ -168,9 +169,10 @@ class Experiment:
             return last_call
 
         def candidate(calls: Sequence[Body], statement: str) -> Body:
-            """Return the candidate that won the vote; the likeliest one if a repair changed its text."""
+            """Return the call of the selected candidate; the first one if a repair changed its text."""
             for call in calls:
-                read = read_candidate(call["output"], source, may_repair=options.repair, question=question.prompt)
+                written = WrittenText(call["output"])
+                read = read_candidate(written, source, may_repair=options.repair, question=question.prompt)
                 if read.sql == statement:
                     return call
             return calls[0]

@@ -5,7 +5,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import Any, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
@@ -23,18 +23,6 @@ logger = logging.getLogger("datasphinx")
 
 _KEEP_ALIVE_S = 15.0
 _KEEP_ALIVE = b": keep-alive\n\n"
-_EVENT = {
-    "type": "object",
-    "required": ["event", "data"],
-    "properties": {"event": {"enum": ["step", "text", "output", "problem"]}, "data": {"type": "string"}},
-}
-ANY_EVENT = {
-    "type": "object",
-    "required": ["event"],
-    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
-}
-"""The schema of the events in LangServe's streams."""
-
 _SHOWN = ("relevant_tables", "sql_request", "sql_error_info", "used_stop_words", "validation", "error")
 """The fields of a node's update that `step` events contain: no rows."""
 
@@ -45,15 +33,21 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-def stream_of(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the OpenAPI description of a response that streams events with the schema `event`."""
-    return {"content": {EventStream.media_type: {"schema": event}}}
+def stream_of(*events: str) -> dict[str, Any]:
+    """Return the OpenAPI description of a response that streams `events`; without names, events of any kind."""
+    schema = {
+        "type": "object",
+        "required": ["event", "data"] if events else ["event"],
+        "properties": {"event": {"enum": [*events]} if events else {"type": "string"}, "data": {"type": "string"}},
+    }
+    return {"content": {EventStream.media_type: {"schema": schema}}}
 
 
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the event routes of `graphs`: the body is an input, the response a stream that ends with an `output`.
 
-    Before it come `step`s and the pieces of the model's `text`, which is not checked until its step ends.
+    Before it come `step`s, what the run is `waiting` for, the `progress` of loading a file as in `/files/events`, and
+    the pieces of the model's `text`, which is not checked until its step ends.
     """
     router = APIRouter(tags=["questions"])
     for served in graphs:
@@ -61,7 +55,7 @@ def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
             f"/{served.graph}/events",
             name=f"{served.graph}_events",
             response_class=EventStream,
-            responses={200: stream_of(_EVENT)},
+            responses={200: stream_of("step", "waiting", "progress", "text", "output", "problem")},
         )(_endpoint(served))
     return router
 
@@ -83,7 +77,7 @@ async def _shown(events: AsyncGenerator[Event]) -> AsyncGenerator[tuple[str, Any
     """Yield the events of a run with their content for clients."""
     async with aclosing(events):
         async for kind, content in events:
-            for data in _steps(content) if kind == "step" else (content,):
+            for data in _steps(cast(Mapping[str, Any], content)) if kind == "step" else (content,):
                 yield kind, data
 
 

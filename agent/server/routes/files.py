@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from agent.core.cancellation import Cancellation
-from agent.datasets.limits import LoadProgress, ignore_progress
+from agent.datasets.limits import LoadProgress, ProgressEvent, ignore_progress, progress_events
 from agent.datasets.options import DETECT, LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
@@ -27,11 +27,7 @@ router = APIRouter(tags=["datasets"])
 DatasetId = Annotated[str, Path(pattern=r"^ds_[0-9a-f]{16}$")]
 _MAX_NAME_CHARS = 255
 _MAX_OPTIONS_CHARS = 100_000
-_EVENT = {
-    "type": "object",
-    "required": ["event", "data"],
-    "properties": {"event": {"enum": ["load", "progress", "output", "problem"]}, "data": {"type": "string"}},
-}
+_LOAD_EVENTS: dict[int | str, dict[str, Any]] = {200: stream_of("load", "progress", "output", "problem")}
 
 
 class _Form(NamedTuple):
@@ -75,7 +71,7 @@ async def upload(form: Uploaded) -> dict[str, Any]:
     return await cancellable(lambda stop: _create(registry, form, ignore_progress, stop))
 
 
-@router.post("/files/events", response_class=EventStream, responses={200: stream_of(_EVENT)})
+@router.post("/files/events", response_class=EventStream, responses=_LOAD_EVENTS)
 async def upload_events(request: Request, form: Uploaded) -> EventStream:
     """Upload a file as with `/files` and get events with the progress; closing the connection cancels the load."""
     registry = current_tenant().services.registry
@@ -106,7 +102,7 @@ async def create(new: NewDataset) -> dict[str, Any]:
     return dataset.to_json()
 
 
-@router.post("/datasets/events", response_class=EventStream, responses={200: stream_of(_EVENT)})
+@router.post("/datasets/events", response_class=EventStream, responses=_LOAD_EVENTS)
 async def create_events(request: Request, new: NewDataset) -> EventStream:
     """Create a dataset as with `/datasets` and get events with the progress; closing the connection cancels it."""
     registry = current_tenant().services.registry
@@ -156,23 +152,15 @@ async def _load_events(
     Raises:
         DatasphinxError: An error of `work`.
     """
-    loop, queue = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
-    last: dict[str, Any] = {}
-
-    def report(stage: str, share: float) -> None:
-        nonlocal last
-        progress = {"stage": stage, "share": int(100 * share) / 100}
-        if progress != last:
-            last = progress
-            loop.call_soon_threadsafe(queue.put_nowait, progress)
-
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[ProgressEvent | None]()
+    report = progress_events(lambda progress: loop.call_soon_threadsafe(queue.put_nowait, progress))
     with loads.start() as (load_id, stop):
         yield "load", {"load_id": load_id}
         working = asyncio.create_task(run_in_thread(lambda: work(report, stop)))
         working.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while progress := await queue.get():
-                yield "progress", progress
+                yield "progress", {**progress}
             yield "output", await working
         finally:
             working.cancel()

@@ -20,6 +20,7 @@ from agent.errors import (
     ModelUnreachable,
     RecordUnavailable,
     RowRuleParameterMissing,
+    SourceNotFound,
 )
 from agent.messages import Message
 from agent.server.background import run_in_thread
@@ -27,10 +28,13 @@ from agent.server.tenants import Tenant, Tenants, current_tenant, has_tenant
 from agent.services import Services
 from agent.settings import Settings
 from agent.sources.names import source_label
+from agent.sources.source import Source
 from agent.sql.execute import execute
 from agent.types import Limits
 
 _TIMEOUT_S = 5
+_KNOWLEDGE_BUDGET_S = 0.5
+_MAX_PROBLEMS = 20
 _UNAVAILABLE_STATUSES = (500, 502, 503, 504)
 
 
@@ -43,7 +47,7 @@ def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterab
     """
     settings = services.settings
     checked = {
-        source_label(name, settings): _check(partial(_query, name, services_of_source), settings)
+        source_label(name, settings): _check_source(name, services_of_source, settings)
         for name, services_of_source in sources.items()
     }
     report: dict[str, Any] = {
@@ -67,7 +71,24 @@ def _check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
     return {"ok": True, "error": None}
 
 
-def _query(name: str, services_of_source: Iterable[Services]) -> None:
+def _check_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> dict[str, Any]:
+    """Return the check of a source, with the mistakes in its business knowledge, which is skipped where it is wrong."""
+    opened: list[Source] = []
+    report = _check(lambda: opened.append(_query(name, services_of_source)), settings)
+    problems, unchecked = opened[0].knowledge.problems(_KNOWLEDGE_BUDGET_S) if opened else ([], 0)
+    if problems or unchecked:
+        shown = [str(problem) for problem in problems[:_MAX_PROBLEMS]]
+        report["knowledge"] = {"problems": shown, "problem_count": len(problems), "unchecked": unchecked}
+    return report
+
+
+def _query(name: str, services_of_source: Iterable[Services]) -> Source:
+    """Return the source, after a query.
+
+    Raises:
+        RowRuleParameterMissing: no services have a value for each parameter of its row rules.
+        DatasphinxError: the source does not answer.
+    """
     missing: RowRuleParameterMissing | None = None
     for services in services_of_source:
         try:
@@ -77,9 +98,8 @@ def _query(name: str, services_of_source: Iterable[Services]) -> None:
             continue
         # A shorter time limit than that of `source.execute`: the caller is waiting.
         execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
-        return
-    if missing:
-        raise missing
+        return source
+    raise missing or SourceNotFound(name, Message("neither_url_nor_source", choices=""))
 
 
 def _reach_model(settings: Settings) -> None:

@@ -16,6 +16,7 @@ export function answerView(output, steps, said) {
     say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"),
     figure(output),
     words(output),
+    certainty(output),
     ...output.charts.map((chart) => chartView(chart, said)),
     ...tables.map((table) => tableView(table, output.sql)),
     output.sql ? sqlView(output.sql) : null,
@@ -27,6 +28,10 @@ function figure({ output_type, value, tables }) {
   if (output_type !== "number") return null;
   const plain = isLabel(tables[0]?.columns[0] ?? "");
   return say(make("p", { class: "figure" }), () => (plain ? String(value) : numberText(value)));
+}
+
+function certainty({ confidence }) {
+  return confidence ? make("p", { class: "certainty", dir: "auto", title: confidence.reason }, confidence.word) : null;
 }
 
 /** Return what an output says, without Markdown tables where the rows are shown beside it. */

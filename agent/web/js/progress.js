@@ -6,7 +6,7 @@ import { secondsText } from "./numbers.js";
 
 const TICK_MS = 100;
 
-/** Return the view of a run: `element`, and `end`, which stops the clock. */
+/** Return the view of a run: `element`, `wait`, which takes what it waits for, and `end`, which stops the clock. */
 export function progressView(steps, stop) {
   const clock = make("span", { class: "time" });
   const began = performance.now();
@@ -15,8 +15,12 @@ export function progressView(steps, stop) {
   };
   const timer = setInterval(tick, TICK_MS);
   tick();
-  const state = make("p", { class: "working" }, make("span", { class: "dot", "aria-hidden": "true" }),
-    say(make("span"), "working"), clock,
+  const words = say(make("span"), "working");
+  const state = make("p", { class: "working" }, make("span", { class: "dot", "aria-hidden": "true" }), words, clock,
     say(make("button", { type: "button", class: "quiet", on: { click: stop } }), "stop"));
-  return { element: make("div", { class: "progress" }, steps, state), end: () => clearInterval(timer) };
+  return {
+    element: make("div", { class: "progress" }, steps, state),
+    wait: (what) => say(words, what),
+    end: () => clearInterval(timer),
+  };
 }

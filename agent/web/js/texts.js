@@ -72,6 +72,12 @@ export const TEXTS = {
   files_unsupported: { en: "This server takes no files.", ru: "Этот сервер не принимает файлы.", zh: "此服务器不接收文件。" },
   you: { en: "You", ru: "Вы", zh: "您" },
   working: { en: "Working", ru: "Выполняется", zh: "处理中" },
+  loading_model: { en: "Loading the model", ru: "Загружается модель", zh: "正在加载模型" },
+  waiting_for_model: {
+    en: "Waiting for the model, which answers another question",
+    ru: "Ожидается модель: она отвечает на другой вопрос",
+    zh: "正在等待模型，它正在回答另一个问题",
+  },
   draft_writing: { en: "Writing the answer", ru: "Пишется ответ", zh: "正在撰写回答" },
   draft_rejected: {
     en: "A draft was replaced: the rows did not support all of it.",

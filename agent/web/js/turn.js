@@ -28,7 +28,7 @@ export class Turn {
     this.body.replaceChildren(progress.element);
     this.element.scrollIntoView({ block: "start" });
     try {
-      const output = await this.output(steps, draft);
+      const output = await this.output(steps, draft, progress);
       const view = this.view(output, steps.element);
       const note = draft.note(output.answer);
       if (note) view.querySelector(".focus")?.after(note);
@@ -47,10 +47,14 @@ export class Turn {
     this.controller.abort();
   }
 
-  async output(steps, draft) {
+  async output(steps, draft, progress) {
     let output = null;
     for await (const { event, data } of run(this.graph, this.input, this.controller.signal)) {
-      if (event === "step") steps.add(data);
+      if (event === "step") {
+        steps.add(data);
+        progress.wait("working");
+      }
+      if (event === "waiting") progress.wait(data.for);
       if (event === "text") draft.add(data);
       if (event === "output") output = data;
     }

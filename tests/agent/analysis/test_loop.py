@@ -29,7 +29,7 @@ def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, data
     output = agent.ask(files=[returns])
 
     assert output["error"] is None
-    assert output["answer"] == SENTENCE
+    assert output["answer"] == "beta has 70 returns, alpha 30."
     assert output["output_type"] == "dataframe"
     assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": [["alpha", 30], ["beta", 70]]}]
     assert output["value"] == output["tables"][0]
@@ -187,7 +187,7 @@ def test_a_failed_call_keeps_the_reply_from_ending(analyst: Analyst, dataset: st
     agent = analyst([first, step("finish", answer="There are 100 returns.", result_ids=["r2"])])
     output = agent.ask(datasets=[dataset])
 
-    assert (output["answer"], output["value"]) == ("Returns: 100.", 100)
+    assert (output["answer"], output["value"]) == ("There are 100 returns.", 100)
     assert [bool(made["error"]) for made in calls(output, "run_query")] == [False, True, False]
     assert "Calls left before you have to finish: 5" in agent.prompts()[1]
 
@@ -205,7 +205,7 @@ def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: Ana
     agent = analyst(["It is 70.", query(dataset), "beta has 71 returns.", "beta has 70 returns."])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"].startswith("Returns: alpha (30) and beta (70).")
+    assert output["answer"] == "beta has 70 returns."
     assert "there is no result yet" in agent.prompts()[1]
     assert "71: " in agent.prompts()[3]
 
@@ -323,6 +323,7 @@ def test_a_slow_tool_is_told(analyst: Analyst, dataset: str, monkeypatch: pytest
 
     assert "stopped after 0.5 s" in calls(output, "run_query")[0]["error"]
     assert "tool_timeout" in agent.prompts()[1]
+    assert "filter rows, read fewer columns or set a smaller limit" in agent.prompts()[1]
 
 
 @pytest.mark.parametrize(
@@ -428,6 +429,40 @@ def test_a_form_that_cannot_be_is_corrected_once(analyst: Analyst, dataset: str)
     assert "invalid_output_type" in agent.prompts()[2]
 
 
+def test_the_column_of_a_number_is_asked_for(analyst: Analyst, dataset: str) -> None:
+    both = {**TOTAL, "aggregations": [*TOTAL["aggregations"], {"as": "rows", "agg": "count", "col": "*"}]}
+    select = {"from": "r1", "aggregations": [{"as": "number", "agg": "max", "col": "returns"}]}
+    steps = [query(dataset, both), step("finish", output_type="number"), query(dataset, select)]
+    for asked, proposed in (("number", None), (None, "number")):
+        end = step("finish", output_type=proposed)
+        agent = analyst([steps[0], end, steps[2], end])
+        output = agent.ask("How many returns are there?", datasets=[dataset], output_type=asked)
+
+        assert (output["output_type"], output["value"]) == ("number", 100)
+        assert "r1 has one row with several columns" in agent.prompts()[2]
+        assert '{\\"from\\": \\"r1\\"' in agent.prompts()[2]
+    insisting = analyst([steps[0], end, end]).ask("How many returns are there?", datasets=[dataset])
+    assert (insisting["output_type"], insisting["error"]) == ("dataframe", None)
+
+
+def test_results_of_probes_are_no_answer(analyst: Analyst, dataset: str) -> None:
+    output = analyst([query(dataset), step("finish", cannot_answer="There is no weather.")]).ask(datasets=[dataset])
+
+    assert (output["answer"], output["error"]["code"]) == ("There is no weather.", "cannot_answer")
+    assert (output["tables"], output["charts"], output["sql"]) == ([], [], None)
+
+
+def test_the_model_sees_the_whole_of_its_expressions_and_of_notes(analyst: Analyst, dataset: str) -> None:
+    expression = " + ".join(["退货数量"] * 60)
+    call = step("run_query", dataset_id=dataset, query={"derived": [{"as": "much", "expr": expression}], "limit": 1})
+    wrong = step("run_query", dataset_id=dataset, query={"derived": [{"as": "x", "expr": "unknown(退货数量)"}]})
+    agent = analyst([call, wrong, step("finish", cannot_answer="no")])
+    agent.ask(datasets=[dataset])
+
+    assert expression in agent.prompts()[1]
+    assert "there is no function unknown, only" in agent.prompts()[2] and "moving_avg" in agent.prompts()[2]
+
+
 def test_a_form_that_cannot_be_twice_is_an_error(analyst: Analyst, dataset: str) -> None:
     agent = analyst([query(dataset), step("finish", answer="70"), step("finish", answer="70")])
     output = agent.ask(datasets=[dataset], output_type="number")
@@ -504,7 +539,7 @@ def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: Ana
     agent = analyst([query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="There are 100 returns.")])
     output = agent.ask(datasets=[dataset])
 
-    assert (output["answer"], output["value"]) == ("Returns: 100.", 100)
+    assert (output["answer"], output["value"]) == ("There are 100 returns.", 100)
     assert [table["name"] for table in output["tables"]] == ["r2"]
     assert "12: it does not follow from the rows" in agent.prompts()[2]
     assert "compute what is missing with run_query" in agent.prompts()[2]
@@ -534,7 +569,7 @@ def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> N
     agent = analyst(steps, [{"answer": "beta has 70 returns.", "output_type": "dataframe"}])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"] == SENTENCE, "the narration says no more"
+    assert output["answer"] == "beta has 70 returns."
     assert any("unsupported claims: 71" in note for note in output["audit"]["notes"])
     (prompt,) = agent.prompts("NarratedAnswer")
     assert "- 71: " in prompt and "<data>" in prompt
@@ -554,7 +589,7 @@ def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, data
     output = analyst([*steps, both]).ask(datasets=[dataset])
     only = analyst([*steps, step("finish", answer="beta has 70 of 100.", result_ids=["r1"])]).ask(datasets=[dataset])
 
-    assert output["answer"] == f"{SENTENCE}\n\nbeta has 70 of 100."
+    assert output["answer"] == "beta has 70 of 100."
     assert [table["name"] for table in output["tables"]] == ["r1", "r2"]
     assert only["answer"] == output["answer"], "the total follows from the first result alone"
 

@@ -101,16 +101,16 @@ EXPECTED = {
 Outliers, more than 1.5 interquartile ranges outside of the quartiles: units (1).
 
 Missing values: units 1 (3.1%).""",
-    "опиши данные": """sales.csv: строк – 32, столбцов – 4 (region, sold on, units и paid).
+    "опиши данные": """sales.csv: строк — 32, столбцов — 4 (region, sold on, units и paid).
 
-- region: разных текстов – 2, чаще всего north (строк – 23)
-- sold on: даты с 2024-01-01 по 2024-06-02, месяцев без строк – 2 из 6
+- region: разных текстов — 2, чаще всего north (строк — 23)
+- sold on: даты с 2024-01-01 по 2024-06-02, месяцев без строк — 2 из 6
 - units: числа от 1 до 5\u00a0000, среднее 166,61, медиана 6
-- paid: истинно в строках – 30 из 32
+- paid: значений «истина» — 30 из 32
 
 Выбросы дальше 1,5 межквартильного размаха от квартилей: units (1).
 
-Пропущенные значения: units – 1 (3,1%).""",
+Пропущенные значения: units — 1 (3,1%).""",
     "描述一下数据特征": """sales.csv有32行、4列：region、sold on、units、paid。
 
 - region：2个不同的文本，最常见的是north（23行）

@@ -69,21 +69,37 @@ def test_a_forced_string_is_never_a_markdown_table() -> None:
             assert "k1" not in output["answer"]
 
 
-def test_few_rows_begin_with_a_sentence_in_the_language_of_the_question_also_with_a_draft() -> None:
-    draft = "Person H leads everyone with 8."
-    starts = {
-        "How much did each person sell?": "Name (8): Person A",
-        "Сколько продал каждый?": "Name (8): Person A",
-        "每个人卖了多少？": "Name（8）：Person A",
-    }
-    for question, start in starts.items():
-        answer = composed(question, SOLD, draft=draft)["answer"]
-        assert answer.startswith(start) and answer.endswith(f"\n\n{draft}")
+SENTENCES = {
+    "How much did each person sell?": "Name (8): Person A",
+    "Сколько продал каждый?": "Name (8): Person A",
+    "每个人卖了多少？": "Name（8）：Person A",
+}
+"""Questions about `SOLD` and the beginnings of the sentences that answer them."""
 
 
-def test_a_draft_that_says_no_more_than_the_sentence_is_left_out() -> None:
-    answer = composed("How many were sold?", result_of(["sold"], [[70]]), draft="70 were sold.")["answer"]
-    assert "\n" not in answer and "70" in answer
+def test_a_draft_with_values_of_the_rows_is_the_whole_answer() -> None:
+    for question in SENTENCES:
+        for draft in ("Person H leads everyone with 8.", "Person H is ahead of Person G."):
+            assert composed(question, SOLD, draft=draft)["answer"] == draft
+    assert (
+        composed("How many were sold?", result_of(["sold"], [[70]]), draft="70 were sold.")["answer"] == "70 were sold."
+    )
+    nothing = Result(columns=["name"], types=["string"], rows=[], truncated=False)
+    assert (
+        composed("Who sold 9 in 2030?", nothing, draft="Nobody sold 9 in 2030.")["answer"] == "Nobody sold 9 in 2030."
+    )
+
+
+def test_few_rows_without_a_draft_begin_with_a_sentence_in_the_language_of_the_question() -> None:
+    for question, start in SENTENCES.items():
+        answer = composed(question, SOLD)["answer"]
+        assert answer.startswith(start) and "| name | sold |" in answer
+
+
+def test_a_draft_without_values_follows_the_sentence_if_it_says_more() -> None:
+    for question, start in SENTENCES.items():
+        answer = composed(question, SOLD, draft="The chart compares the staff.")["answer"]
+        assert answer.startswith(start) and answer.endswith("\n\nThe chart compares the staff.")
 
 
 def test_the_logged_text_has_no_secret() -> None:

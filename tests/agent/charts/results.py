@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.charts.echarts import draw
-from agent.charts.plot_spec import read_plot_spec
+from agent.charts.plot_spec import PlotSpec, check_plot_spec
 from agent.types import Result
 
 GOLDEN = sorted((Path(__file__).resolve().parents[2] / "fixtures/charts").glob("*.json"))
@@ -24,8 +24,15 @@ def spec(chart_type: str, x: str, y: Any, **more: Any) -> dict[str, Any]:
     return {"chart_type": chart_type, "x": x, "y": y, **more}
 
 
+def plot_spec(data: Any, rows: Result) -> PlotSpec:
+    """Return a checked spec."""
+    made = PlotSpec.model_validate(data)
+    check_plot_spec(made, rows)
+    return made
+
+
 def option(rows: Result, chart_type: str, x: str, y: Any, **more: Any) -> dict[str, Any]:
-    return draw(rows, read_plot_spec(spec(chart_type, x, y, **more), rows)).option
+    return draw(rows, plot_spec(spec(chart_type, x, y, **more), rows)).option
 
 
 def written(value: Any) -> bytes:

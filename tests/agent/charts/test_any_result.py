@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from agent.charts.cells import NUMERIC, column, number, type_of_column
 from agent.charts.echarts import draw
-from agent.charts.plot_spec import PlotSpec, read_plot_spec
+from agent.charts.plot_spec import PlotSpec
 from agent.charts.png import draw_png
 from agent.charts.scale import labels_of
 from agent.charts.select import select_chart
 from agent.errors import PlotSpecInvalid
 from agent.sql.rows import json_safe
 from agent.types import Result
-from tests.agent.charts.results import spec
+from tests.agent.charts.results import plot_spec, spec
 from tests.heavy import sample
 
 _TEXT = st.text(max_size=8) | st.sampled_from(["2024-01", "2024-02-03", "_", "$x$", "{a}", "\ud800", "1e400", "nan"])
@@ -52,7 +52,7 @@ def charts(draw_from: Any) -> tuple[Result, PlotSpec]:
     x, series, *_ = draw_from(st.permutations([name for name in rows["columns"] if name != y]))
     more: dict[str, Any] = {"title": draw_from(st.text(max_size=20)), "y_format": draw_from(st.sampled_from(_FORMATS))}
     if kind == "histogram":
-        return rows, read_plot_spec({"chart_type": kind, "x": y, **more}, rows)
+        return rows, plot_spec({"chart_type": kind, "x": y, **more}, rows)
     if kind == "heatmap" or kind not in {"pie", "box"} and draw_from(st.booleans()):
         more["series"] = series
     if kind in {"bar", "area"}:
@@ -66,7 +66,7 @@ def charts(draw_from: Any) -> tuple[Result, PlotSpec]:
     if kind == "pie":
         rows["rows"] = [row for row, cell in zip(rows["rows"], column(rows, y), strict=True) if (number(cell) or 0) > 0]
         assume(rows["rows"])
-    return rows, read_plot_spec(spec(kind, x, y, **more), rows)
+    return rows, plot_spec(spec(kind, x, y, **more), rows)
 
 
 def values(data: Any) -> Any:
@@ -96,12 +96,17 @@ def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.D
     names = st.sampled_from([*rows["columns"], "none"])
     wanted = data.draw(
         st.fixed_dictionaries(
-            {"chart_type": st.sampled_from(_KINDS), "x": names, "y": st.lists(names, max_size=3)},
-            optional={"series": names, "stacked": st.booleans(), "horizontal": st.booleans()},
+            {"chart_type": st.sampled_from(_KINDS), "x": names},
+            optional={
+                "y": st.lists(names, min_size=1, max_size=3),
+                "series": names,
+                "stacked": st.booleans(),
+                "horizontal": st.booleans(),
+            },
         )
     )
     try:
-        chart = draw(rows, read_plot_spec(wanted, rows))
+        chart = draw(rows, plot_spec(wanted, rows))
     except PlotSpecInvalid as invalid:
         assert invalid.problems
     else:

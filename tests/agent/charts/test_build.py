@@ -4,16 +4,15 @@ import pytest
 
 from agent.charts.build import extremes, largest, sampled
 from agent.charts.echarts import Chart, draw
-from agent.charts.plot_spec import read_plot_spec
 from agent.types import Result
-from tests.agent.charts.results import result, spec
+from tests.agent.charts.results import plot_spec, result, spec
 
 X_N = {"x": "string", "n": "integer"}
 X_S_N = {"x": "string", "s": "string", "n": "integer"}
 
 
 def chart(rows: Result, language: Any = "en", **given: Any) -> Chart:
-    made = draw(rows, read_plot_spec(given, rows), language)
+    made = draw(rows, plot_spec(given, rows), language)
     assert made.option["title"].get("subtext", "") == "\n".join(made.notes)
     return made
 

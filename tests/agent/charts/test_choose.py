@@ -129,7 +129,7 @@ def test_at_most_twelve_measures_are_drawn() -> None:
 
     assert chart is not None
     assert chart["option"]["legend"]["data"] == [name.upper() for name in list(names)[:12]]
-    assert chart["option"]["title"]["subtext"].startswith("Of 30 measures, 12 are drawn")
+    assert chart["option"]["title"]["subtext"].startswith("Measures shown: 12 of 30")
 
 
 def test_values_of_another_type_than_the_first_do_no_harm() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from agent.charts.echarts import draw
-from agent.charts.plot_spec import read_plot_spec
-from tests.agent.charts.results import GOLDEN, HOSTILE, option, result, written
+from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, written
 from tests.cases import all_cases
 
 
@@ -31,7 +30,7 @@ def test_every_type_of_chart_has_a_golden_option() -> None:
 def test_option_is_the_golden_one_byte_for_byte(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
     before = copy.deepcopy(case)
-    chart = draw(case["result"], read_plot_spec(case["spec"], case["result"]))
+    chart = draw(case["result"], plot_spec(case["spec"], case["result"]))
 
     assert written(chart.option) == written(case["option"])
     assert chart.type == case["spec"]["chart_type"]
@@ -43,7 +42,7 @@ def test_order_of_keys_changes_no_byte(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
     for seed in range(5):
         other = shuffled(case, random.Random(seed))
-        chart = draw(other["result"], read_plot_spec(other["spec"], other["result"]))
+        chart = draw(other["result"], plot_spec(other["spec"], other["result"]))
         assert written(chart.option) == written(case["option"])
 
 
@@ -105,7 +104,7 @@ def test_combinations_that_are_missing_are_null_and_not_nothing() -> None:
 
 def test_digits_that_came_as_text_are_drawn_and_what_is_no_number_is_noted() -> None:
     rows = result({"x": "string", "n": "decimal"}, ("a", "9007199254740993"), ("b", "n/a"), ("c", "1e999"), ("d", None))
-    chart = draw(rows, read_plot_spec({"chart_type": "bar", "x": "x", "y": "n"}, rows))
+    chart = draw(rows, plot_spec({"chart_type": "bar", "x": "x", "y": "n"}, rows))
 
     assert chart.option["series"][0]["data"] == [9007199254740992.0, None, None, None]
     assert chart.notes == ("Values that cannot be drawn as numbers were left out: 2.",)

@@ -3,11 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from agent.charts.plot_spec import PlotSpec, check_plot_spec, plot_spec_schema, read_plot_spec
+from agent.charts.plot_spec import PlotSpec, check_plot_spec, plot_spec_schema
 from agent.errors import PlotSpecInvalid, Retryable, SpecProblem
 from agent.types import Result
-from tests.agent.charts.results import GOLDEN, result, spec
+from tests.agent.charts.results import GOLDEN, plot_spec, result, spec
 
 ROWS = result(
     {"month": "string", "city": "string", "revenue": "integer", "cost": "float", "gone": "null"},
@@ -19,10 +20,16 @@ ROWS = result(
 
 def problems(rows: Result = ROWS, **given: Any) -> list[tuple[str, str, tuple[str, ...]]]:
     with pytest.raises(PlotSpecInvalid) as caught:
-        read_plot_spec(given, rows)
+        plot_spec(given, rows)
     assert isinstance(caught.value, Retryable)
     assert all(isinstance(each, SpecProblem) and str(each) in str(caught.value) for each in caught.value.problems)
     return [(each.path, each.reason, each.nearest) for each in caught.value.problems]
+
+
+def breaks(given: Any) -> list[tuple[str, str]]:
+    with pytest.raises(ValidationError) as caught:
+        PlotSpec.model_validate(given)
+    return [(".".join(map(str, each["loc"])), each["msg"]) for each in caught.value.errors()]
 
 
 # The schema
@@ -32,12 +39,12 @@ def problems(rows: Result = ROWS, **given: Any) -> list[tuple[str, str, tuple[st
 def test_every_golden_spec_is_read(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
 
-    assert read_plot_spec(case["spec"], case["result"]).chart_type == case["spec"]["chart_type"]
+    assert plot_spec(case["spec"], case["result"]).chart_type == case["spec"]["chart_type"]
 
 
 def test_one_measure_or_several() -> None:
-    assert read_plot_spec(spec("scatter", "month", "cost"), ROWS).y == ("cost",)
-    assert read_plot_spec(spec("scatter", "month", ["cost", "revenue"]), ROWS).y == ("cost", "revenue")
+    assert plot_spec(spec("scatter", "month", "cost"), ROWS).y == ("cost",)
+    assert plot_spec(spec("scatter", "month", ["cost", "revenue"]), ROWS).y == ("cost", "revenue")
 
 
 @pytest.mark.parametrize(
@@ -55,20 +62,19 @@ def test_one_measure_or_several() -> None:
     ],
 )
 def test_what_breaks_the_schema_is_said_with_its_path(given: dict[str, Any], path: str, reason: str) -> None:
-    ((found, why, nearest),) = problems(**given)
+    ((found, why),) = breaks(given)
 
-    assert (found, nearest) == (path, ())
+    assert found == path
     assert reason in why
 
 
 def test_every_break_of_the_schema_is_said_at_once() -> None:
-    assert [path for path, _, _ in problems(chart_type="radar", y=[], size=1)] == ["chart_type", "x", "y", "size"]
+    assert [path for path, _ in breaks({"chart_type": "radar", "y": [], "size": 1})] == ["chart_type", "x", "y", "size"]
 
 
 @pytest.mark.parametrize("given", [None, [], "line", 3])
 def test_what_is_no_mapping_is_refused(given: Any) -> None:
-    with pytest.raises(PlotSpecInvalid, match="spec: "):
-        read_plot_spec(given, ROWS)
+    assert [path for path, _ in breaks(given)] == [""]
 
 
 def test_schema_lets_through_what_the_model_reads_and_nothing_more() -> None:
@@ -173,7 +179,7 @@ def test_parts_of_a_pie_are_there_once() -> None:
 
 @pytest.mark.parametrize("chart_type", ["scatter", "box"])
 def test_points_and_boxes_may_share_their_x(chart_type: str) -> None:
-    assert read_plot_spec(spec(chart_type, "city", "revenue"), ROWS)
+    assert plot_spec(spec(chart_type, "city", "revenue"), ROWS)
 
 
 @pytest.mark.parametrize("chart_type", ["line", "bar", "area"])
@@ -188,12 +194,12 @@ def test_rows_that_another_column_tells_apart_need_it_as_series(chart_type: str)
 def test_bars_of_one_name_may_stand_beside_each_other() -> None:
     rows = result({"name": "string", "n": "integer"}, ("Ivanov", 1), ("Ivanov", 2))
 
-    assert read_plot_spec(spec("bar", "name", "n"), rows)
+    assert plot_spec(spec("bar", "name", "n"), rows)
     assert problems(rows, **spec("line", "name", "n"))[0][0] == "x"
 
 
 def test_histogram_has_a_column_of_numbers_and_no_measure() -> None:
-    assert read_plot_spec({"chart_type": "histogram", "x": "revenue"}, ROWS).y == ()
+    assert plot_spec({"chart_type": "histogram", "x": "revenue"}, ROWS).y == ()
     assert problems(chart_type="histogram", x="city")[0][0] == "x"
     assert problems(**spec("histogram", "revenue", "cost"))[0][0] == "y"
     assert problems(chart_type="bar", x="city") == [("y", "a bar needs a column of numbers", ())]

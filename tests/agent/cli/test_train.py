@@ -30,6 +30,15 @@ def test_a_file_in_another_form_is_named(
     assert "schemas.json" in capsys.readouterr().err
 
 
+def test_a_folder_with_the_run_of_another_base_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").write_text('{"base": "large"}')
+    assert run(monkeypatch, tmp_path) == 2
+    assert "trains `large`" in capsys.readouterr().err
+
+
 def test_without_the_extra_it_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

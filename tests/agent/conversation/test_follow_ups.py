@@ -178,7 +178,7 @@ def test_a_pie_of_one_of_two_figures_names_the_one_that_it_shows(talking: Talkin
 
     (chart,) = talk.ask("as a pie chart")["charts"]
     assert chart["type"] == "pie"
-    assert chart["option"]["title"]["subtext"] == "Of 2 measures, 1 are drawn: Orders."
+    assert chart["option"]["title"]["subtext"] == "Measures shown: 1 of 2 (Orders)."
 
 
 @pytest.mark.parametrize("written", ["x" * 50_000, "???"])

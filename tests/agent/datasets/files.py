@@ -321,7 +321,17 @@ WITH_OPTIONS = {
         ["shop", "Total", "month", "value"],
         [["A1", 11, "2024-01-01", 5], ["A1", 11, "2024-03-01", 6], ["B2", 24, "2024-01-01", 7],
          ["B2", 24, "2024-02-01", 8], ["B2", 24, "2024-03-01", 9]],
-        options={"unpivot": {"name": "month"}},
+        {"unpivoted", "unpivoted_blanks"}, {"unpivot": {"name": "month"}},
+    ),
+    "quarters to rows": Case(
+        text(["shop", "Q1 2024", "2 кв. 2024", "2024年第三季度"], ["A1", 5, 6, 7]), ["shop", "quarter", "value"],
+        [["A1", "2024-Q1", 5], ["A1", "2024-Q2", 6], ["A1", "2024-Q3", 7]],
+        {"unpivoted"}, {"unpivot": {"name": "quarter"}}, "a.csv",
+    ),
+    "days with the month first to rows": Case(
+        text(["shop", "1/31/2024", "2/3/2024", "3/31/2024"], ["A1", 5, 6, 7]), ["shop", "day", "value"],
+        [["A1", "2024-01-31", 5], ["A1", "2024-02-03", 6], ["A1", "2024-03-31", 7]],
+        {"unpivoted"}, {"unpivot": {"name": "day"}}, "a.csv",
     ),
     "years to rows": Case(
         sheet(["area", 2023, 2024], ["North", 1, 2]), ["area", "year", "value"], [["North", 2023, 1], ["North", 2024,

@@ -5,6 +5,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import pytest
 
@@ -90,6 +91,22 @@ def test_a_statement_is_stopped_in_its_midst(registry) -> None:
     with registry.folder() as folder, workspace(folder / "table.duckdb", [], loading) as work:
         with pytest.raises(StatementCancelled):
             work.run("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", (), ("read", 0.0, 1.0))
+
+
+def test_progress_within_a_statement_is_reported_in_the_context_of_the_caller(registry) -> None:
+    variable, cancellation, seen = ContextVar("variable", default=""), Cancellation(), []
+
+    def progress(stage: str, share: float) -> None:
+        seen.append((threading.current_thread() is threading.main_thread(), variable.get()))
+        cancellation.cancel()
+
+    variable.set("the caller's")
+    loading = Loading("a.csv", LoadLimits(), progress, cancellation)
+    with registry.folder() as folder, workspace(folder / "table.duckdb", [], loading) as work:
+        with pytest.raises(StatementCancelled):
+            work.run("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", (), ("read", 0.0, 1.0))
+
+    assert seen == [(False, "the caller's")]
 
 
 def test_what_was_cancelled_can_be_loaded_again(registry, tmp_path) -> None:

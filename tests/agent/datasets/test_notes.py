@@ -1,10 +1,12 @@
 """Notes about a file: the important ones first, at most five, one for all columns with the same problem."""
 
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import xlwt
 
 import agent.datasets
 from agent.datasets import text_file
@@ -13,7 +15,7 @@ from agent.datasets.notes import guesses_of, notes_of, option_for, ordered
 from agent.datasets.options import LoadOptions
 from agent.messages.en import TEXTS
 from tests.agent.datasets.conftest import Loaded
-from tests.agent.datasets.files import place, text
+from tests.agent.datasets.files import book, place, text
 from tests.agent.datasets.messy import workbook
 
 CODES = {code.removeprefix("data_") for code in TEXTS if code.startswith("data_") and code != "data_missing"}
@@ -42,8 +44,44 @@ def test_the_important_notes_come_first_and_there_are_five() -> None:
     codes = ["unnamed", "text_converted", "date_style", "percent", "months", "totals_dropped", "mixed"]
     notes = notes_of(dataset(*(Warning(code, "c", FACTS) for code in codes)), "en")
 
-    assert len(notes) == 5
     assert "totals" in notes[0] and "stays text" in notes[1]
+    assert notes[5:] == ["and 2 more notes on how the file was read"]
+
+
+def test_guesses_are_whole_and_their_rest_is_counted() -> None:
+    warnings = [Warning("percent", name, {"count": 1}) for name in "abcde"]
+
+    guesses = guesses_of(dataset(*warnings), 3)
+
+    assert [guess["guess"].partition(":")[0] for guess in guesses] == ["a", "b", "c", "and 2 more"]
+    assert len(guesses_of(dataset(*warnings), 5)) == 5
+
+
+JAN, NOTES = [["account", "amount"], ["rent", 100], ["food", 50]], [["to do"], ["call"], ["pay"]]
+
+
+def xls_book(**sheets: list[list[object]]) -> bytes:
+    made, stream = xlwt.Workbook(), io.BytesIO()
+    for name, rows in sheets.items():
+        page = made.add_sheet(name)
+        for at, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                page.write(at, column, cell)
+    made.save(stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(("name", "make"), [("a.xlsx", book), ("a.xls", xls_book)])
+def test_all_sheets_are_offered_only_where_another_one_has_the_same_columns(load, name, make) -> None:
+    def option(**sheets: list[list[object]]) -> list[object]:
+        loaded = load(name, make(**sheets)).dataset
+        return [option_for(each) for each in loaded.report.warnings if each.code == "other_sheets"]
+
+    assert option(Jan=JAN, Notes=NOTES, Feb=[[], ["Account ", "amount", "note"], ["rent", 120, "x"]]) == [
+        {"sheets": ["*"]}
+    ]
+    assert option(Jan=JAN, Notes=NOTES) == [{"sheet": "Notes"}]
+    assert option(Jan=JAN, Other=[["account", "price", "day"], ["rent", 1, 2]]) == [{"sheet": "Other"}]
 
 
 def test_columns_with_the_same_problem_share_a_note() -> None:
@@ -59,7 +97,7 @@ def test_each_option_that_is_named_is_one_of_the_loader() -> None:
     assert len(options) > 15
     for option in options:
         LoadOptions.model_validate(option)
-    assert [guess["option"] for guess in guesses_of(dataset(*warnings)) if "option" in guess]
+    assert [guess["option"] for guess in guesses_of(dataset(*warnings), 99) if "option" in guess]
 
 
 def test_hidden_rows_and_errors_are_noted(load) -> None:

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import get_args
 
 import duckdb
@@ -28,8 +29,11 @@ from agent.errors import (
     SheetNotFound,
 )
 from agent.messages import Language
+from tests.agent.datasets.binary_workbooks import xlsb
 from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ENCRYPTED, ods, table
+from tests.agent.datasets.test_formats import xls
+from tests.cases import all_cases
 
 PLAIN = workbook(rows(["a", "b"], [1, 2], [3, 4]))
 
@@ -195,6 +199,27 @@ def test_limits_hold(limits, name, content, what, tmp_path) -> None:
     assert raised.value.what == what
     assert registry.datasets() == []
     assert not any((tmp_path / "data" / "work").iterdir())
+
+
+@all_cases("name, content", [("a.xls", xls()), ("a.xlsb", xlsb([["a"], ["x"]])), ("A.ODS", ods(table([["a"], ["x"]])))])
+def test_a_format_that_is_read_whole_may_be_converted_to_load_more(name, content) -> None:
+    with TemporaryDirectory() as folder:
+        registry = Registry(Path(folder), LoadLimits(memory_mb=1))
+        with pytest.raises(FileTooLarge) as raised:
+            registry.create(registry.add_stream(io.BytesIO(content), name))
+
+    assert raised.value.what == "megabytes in memory"
+    assert all(".xlsx" in raised.value.message(language) for language in get_args(Language))
+
+
+@all_cases("name, content", [("a.xlsx", PLAIN), ("a.csv", b"a,b\nx,2\n")])
+def test_other_formats_are_not_to_be_converted(name, content) -> None:
+    with TemporaryDirectory() as folder:
+        registry = Registry(Path(folder), LoadLimits(memory_mb=1))
+        with pytest.raises(FileTooLarge) as raised:
+            registry.create(registry.add_stream(io.BytesIO(content), name))
+
+    assert raised.value.hint == ""
 
 
 def test_parquet_with_too_many_rows_is_not_copied(tmp_path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.embedded.server import embedded_endpoint
+from agent.embedded.server import Endpoint, embedded_endpoint
 from agent.errors import DriverMissing, EmbeddedModelUnavailable
 from agent.settings import load_settings
 
@@ -17,18 +17,18 @@ def user_cache() -> Path:
 
 
 @pytest.fixture(scope="session")
-def endpoint(user_cache: Path) -> str:
-    """The base URL of the real embedded model; skips where it cannot be had, and fails in CI."""
+def endpoint(user_cache: Path) -> Endpoint:
+    """The server of the real embedded model; skips where it cannot be had, and fails in CI."""
     return _started(user_cache, adapter=True)
 
 
 @pytest.fixture(scope="session")
-def base_endpoint(user_cache: Path) -> str:
-    """The base URL of the model that the embedded one was trained from."""
+def base_endpoint(user_cache: Path) -> Endpoint:
+    """The server of the model that the embedded one was trained from."""
     return _started(user_cache, adapter=False)
 
 
-def _started(cache: Path, *, adapter: bool) -> str:
+def _started(cache: Path, *, adapter: bool) -> Endpoint:
     try:
         return embedded_endpoint(cache, adapter=adapter)
     except (DriverMissing, EmbeddedModelUnavailable) as error:

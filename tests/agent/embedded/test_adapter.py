@@ -1,5 +1,6 @@
 """The LoRA adapter on the real weights: that it is loaded and counts, with adapters made here."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import gguf
@@ -8,7 +9,8 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from agent.embedded import server as local
-from agent.embedded.server import EMBEDDED_MODEL_NAME, embedded_endpoint
+from agent.embedded.server import Endpoint, embedded_endpoint
+from agent.embedded.tiers import TIERS
 
 WIDTH, RANK = 576, 2
 """Of SmolLM2-135M, and of the adapters."""
@@ -31,15 +33,21 @@ def write_adapter(path: Path, size: float) -> Path:
     return path
 
 
-def said(endpoint: str) -> str:
+def said(endpoint: Endpoint) -> str:
     model = ChatOpenAI(
-        model=EMBEDDED_MODEL_NAME, base_url=endpoint, api_key="none", timeout=60, max_tokens=20, temperature=0, seed=0
+        model=TIERS["small"].model,
+        base_url=endpoint.url,
+        api_key=endpoint.key,
+        timeout=60,
+        max_tokens=20,
+        temperature=0,
+        seed=0,
     )
     return str(model.invoke("Name three colours.").content)
 
 
 @pytest.fixture(scope="module")
-def base_text(base_endpoint: str) -> str:
+def base_text(base_endpoint: Endpoint) -> str:
     return said(base_endpoint)
 
 
@@ -50,6 +58,7 @@ def test_an_adapter_changes_what_it_says_and_no_more(
     base_text: str, user_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: float, is_same: bool
 ) -> None:
     monkeypatch.setattr(local, "_servers", {})
-    monkeypatch.setattr(local, "ADAPTER", write_adapter(tmp_path / "adapter.gguf", size))
+    adapter = write_adapter(tmp_path / "adapter.gguf", size)
+    monkeypatch.setitem(TIERS, "small", replace(TIERS["small"], adapter=adapter))
 
     assert (said(embedded_endpoint(user_cache)) == base_text) is is_same

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.embedded.server import EMBEDDED_MODEL_NAME
+from agent.embedded.server import Endpoint
+from agent.embedded.tiers import TIERS
 from agent.graph import build_graph
 from agent.services import Services
 from agent.settings import load_settings
@@ -19,7 +20,7 @@ from agent.types import EmbeddedOptions
 
 def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple[dict[str, Any], Services]:
     services = Services(load_settings(cache_dir=user_cache), embedded=options)
-    output = build_graph(services).invoke({"question": question, "source": SAMPLE})
+    output = build_graph(services).invoke({"question": question, "source": SAMPLE, "clarify": "never"})
     services.model.chat.root_client.close()
     return output, services
 
@@ -33,12 +34,12 @@ def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple
     ],
 )
 def test_a_question_runs_from_end_to_end(
-    base_endpoint: str, endpoint: str, user_cache: Path, question: str, adapter: bool
+    base_endpoint: Endpoint, endpoint: Endpoint, user_cache: Path, question: str, adapter: bool
 ) -> None:
     output, services = answered(user_cache, question, EmbeddedOptions(adapter=adapter))
 
     calls = [call for step in output["audit"]["steps"] for call in step["calls"]]
-    assert {(call["schema"], call["model"]) for call in calls} == {("GeneratedSQL", EMBEDDED_MODEL_NAME)}
+    assert {(call["schema"], call["model"]) for call in calls} == {("GeneratedSQL", TIERS["small"].model)}
     assert output["audit"]["prompt_tokens"] > 100
     assert output["audit"]["llm_cost_usd"] == 0
     if output["error"]:
@@ -46,12 +47,12 @@ def test_a_question_runs_from_end_to_end(
     else:
         resolve(output["sql"], services.source(SAMPLE).catalog)
         assert output["tables"][0]["columns"]
-        assert any("embedded model" in note for note in output["audit"]["notes"])
+        assert 0 < output["confidence"]["value"] < 1
 
 
 @pytest.mark.heavy
 @pytest.mark.embedded
-def test_a_question_is_answered_the_same_again(endpoint: str, user_cache: Path) -> None:
+def test_a_question_is_answered_the_same_again(endpoint: Endpoint, user_cache: Path) -> None:
     options = EmbeddedOptions(candidates=3)
     first, second = (answered(user_cache, "How many orders are there?", options)[0] for _ in range(2))
     statements = [

@@ -1,12 +1,14 @@
-"""Candidate statements that vote by what they find."""
+"""Candidate statements, of which the most likely is selected."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agent.embedded.candidates import Candidate, choose_candidate, read_candidate
+from agent.embedded.candidates import Candidate, read_candidate, select_candidate
 from agent.embedded.constraints import QuestionConstraints
+from agent.llm.client import WrittenText
 from agent.record.step import Step, current_step, new_audit
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
@@ -33,10 +35,21 @@ def step() -> Iterator[Step]:
     current_step.reset(token)
 
 
-def chosen(source: Source, *texts: str, refused: tuple[str, ...] = ()) -> str:
-    """Return the text that is chosen among `texts`."""
-    candidates = (read_candidate(text, source, may_repair=True) for text in texts)
-    return choose_candidate(candidates, len(texts), source, refused).compact
+def chosen(
+    source: Source,
+    *texts: str | tuple[str, float],
+    refused: tuple[str, ...] = (),
+    constraints: QuestionConstraints = QuestionConstraints(),  # noqa: B008
+    count: int | None = None,
+) -> str:
+    """Return the text that is selected among `texts`, each with its log probability or none."""
+    candidates = iter(read(source, text) for text in texts)
+    return select_candidate(candidates, count or len(texts), source, refused, constraints)[0].compact
+
+
+def read(source: Source, text: str | tuple[str, float], *, may_repair: bool = True) -> Candidate:
+    written = WrittenText(text) if isinstance(text, str) else WrittenText(*text)
+    return read_candidate(written, source, may_repair=may_repair)
 
 
 NAMES = "FROM pets SELECT name"
@@ -48,99 +61,101 @@ NOTHING = "FROM pets SELECT name WHERE kind = 'cow'"
 NO_MEAN = "FROM pets SELECT AVG(age) WHERE kind = 'cow'"
 ZERO = "FROM pets SELECT COUNT(*) WHERE kind = 'cow'"
 COUNT = "FROM pets SELECT COUNT(*)"
+NOT_DOGS = "FROM pets SELECT name WHERE kind != 'dog'"
 
 
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
         ((NAMES,), NAMES),
-        ((NAMES, DOGS, THREE), DOGS),
-        ((NAMES, DOGS, COUNT), NAMES),
-        ((FAILS, FAILS, DOGS), DOGS),
-        ((NO_JOIN, "", DOGS), DOGS),
-        ((NOTHING, NO_MEAN, DOGS), DOGS),
-        ((NOTHING, NOTHING, NO_MEAN, DOGS), DOGS),
-        ((NO_MEAN, NOTHING, NOTHING), NOTHING),
+        (((NAMES, -2.0), (DOGS, -1.0), (THREE, -3.0)), DOGS),
+        (((NAMES, -1.0), (DOGS, -1.5), (THREE, -1.5)), NAMES),
+        ((NAMES, (DOGS, -9.0)), DOGS),
+        (((FAILS, -1.0), (DOGS, -9.0)), DOGS),
+        (((NO_JOIN, -1.0), "", (DOGS, -9.0)), DOGS),
+        (((NOTHING, -1.0), (NO_MEAN, -1.0), (DOGS, -9.0)), DOGS),
+        (((NO_MEAN, -2.0), (NOTHING, -1.0)), NOTHING),
         ((NOTHING, FAILS), NOTHING),
-        ((ZERO, COUNT), COUNT),
-        ((ZERO, COUNT, ZERO), ZERO),
+        (((ZERO, -1.0), (COUNT, -2.0)), ZERO),
         ((FAILS, NO_JOIN), FAILS),
         ((FAILS, FAILS), FAILS),
     ],
 )
-def test_the_result_that_most_have_wins(source: Source, texts: tuple[str, ...], expected: str) -> None:
+def test_the_most_likely_of_those_with_rows_is_selected(
+    source: Source, texts: tuple[str | tuple[str, float], ...], expected: str
+) -> None:
     assert chosen(source, *texts) == expected
 
 
-def test_of_equal_results_the_earliest_statement_is_taken(source: Source) -> None:
-    assert chosen(source, NAMES, THREE, DOGS) == THREE
+def test_without_probabilities_the_first_is_selected(source: Source) -> None:
+    assert chosen(source, NAMES, THREE, DOGS) == NAMES
 
 
-def test_a_statement_that_leaves_out_a_number_of_the_question_loses_against_one_that_holds_it(source: Source) -> None:
-    texts = (NAMES, NAMES, THREE)
-    candidates = (read_candidate(text, source, may_repair=True) for text in texts)
-    constraints = QuestionConstraints(figures=["3"])
-    assert choose_candidate(candidates, len(texts), source, constraints=constraints).compact == THREE
-
-
-def test_a_statement_without_the_values_that_the_question_names_loses_against_one_with_them(source: Source) -> None:
-    texts = (NAMES, NAMES, DOGS)
-    candidates = (read_candidate(text, source, may_repair=True) for text in texts)
-    constraints = QuestionConstraints(["dog", "Rex"])
-    assert choose_candidate(candidates, len(texts), source, constraints=constraints).compact == DOGS
-
-
-def test_a_statement_without_a_negation_loses_where_the_question_has_one(source: Source) -> None:
-    others = "FROM pets SELECT name WHERE kind != 'dog'"
-    candidates = (read_candidate(text, source, may_repair=True) for text in (DOGS, DOGS, others))
-    assert choose_candidate(candidates, 3, source, constraints=QuestionConstraints(negates=True)).compact == others
+@pytest.mark.parametrize(
+    ("constraints", "expected"),
+    [
+        (QuestionConstraints(figures=["3"]), THREE),
+        (QuestionConstraints(["dog", "Rex"]), DOGS),
+        (QuestionConstraints(negates=True), NOT_DOGS),
+    ],
+)
+def test_a_statement_that_leaves_out_a_part_of_the_question_loses_against_one_that_has_it(
+    source: Source, constraints: QuestionConstraints, expected: str
+) -> None:
+    assert chosen(source, (NAMES, -0.1), (expected, -5.0), constraints=constraints) == expected
 
 
 def test_a_statement_that_gives_an_output_twice_loses_and_alone_gives_it_once(source: Source) -> None:
     twice = "FROM pets SELECT name, age, name"
     assert chosen(source, twice, DOGS) == DOGS
-    assert read_candidate(twice, source, may_repair=True).sql == "SELECT name, age FROM pets"
-    assert read_candidate(twice, source, may_repair=False).problem == "it gives the same output twice"
+    assert read(source, twice).sql == "SELECT name, age FROM pets"
+    assert read(source, twice, may_repair=False).problem == "it gives the same output twice"
 
 
-def test_the_order_counts_where_a_statement_asks_for_one(source: Source) -> None:
-    up, down = "FROM pets SELECT name ORDER BY name", "FROM pets SELECT name ORDER BY name DESC"
+def test_no_more_are_asked_for_once_none_can_be_more_likely(source: Source) -> None:
+    def texts(*written: tuple[str, float]) -> Iterator[Candidate]:
+        for text in written:
+            yield read(source, text)
+        raise AssertionError("a further text was asked for")
 
-    assert chosen(source, up, down, down) == down
-    assert chosen(source, "FROM pets SELECT name, age", DOGS, "FROM pets SELECT age, name") == (
-        "FROM pets SELECT name, age"
-    )
-    assert chosen(source, COUNT, "FROM pets SELECT MAX(age)", "FROM pets SELECT age ORDER BY age DESC LIMIT 1") == (
-        "FROM pets SELECT MAX(age)"
-    )
+    assert select_candidate(texts((DOGS, math.log(0.5))), 3, source)[0].compact == DOGS
+    likely_pair = (NAMES, math.log(0.35)), (DOGS, math.log(0.4))
+    assert select_candidate(texts(*likely_pair), 3, source)[0].compact == DOGS
 
 
-def test_no_more_are_asked_for_than_it_takes_to_decide(source: Source) -> None:
-    def texts() -> Iterator[Candidate]:
-        for text in (DOGS, THREE):
-            yield read_candidate(text, source, may_repair=True)
-        raise AssertionError("a third was asked for")
-
-    assert choose_candidate(texts(), 3, source).compact == DOGS
+def test_more_are_asked_for_while_another_may_be_more_likely(source: Source) -> None:
+    assert chosen(source, (NAMES, math.log(0.3)), (DOGS, math.log(0.31)), (THREE, math.log(0.32))) == THREE
 
 
 def test_more_are_asked_for_where_something_speaks_against_all(source: Source) -> None:
-    texts = (NAMES, COUNT, NOTHING, DOGS, THREE)
-    candidates = (read_candidate(text, source, may_repair=True) for text in texts)
-    assert choose_candidate(candidates, 2, source, constraints=QuestionConstraints(["dog"])).compact == DOGS
+    texts = (NAMES, -0.1), (COUNT, -3.0), (NOTHING, -4.0), (DOGS, -9.0), (THREE, -1.0)
+    candidates = iter(read(source, text) for text in texts)
+    constraints = QuestionConstraints(["dog"])
+    assert select_candidate(candidates, 2, source, constraints=constraints)[0].compact == DOGS
     assert next(candidates).compact == THREE, "one that nothing speaks against is enough"
 
 
 def test_a_statement_runs_once_and_within_short_limits(source: Source, step: Step) -> None:
     assert chosen(source, NAMES, DOGS, NAMES) == NAMES
-    assert [run["sql"] for run in step.statements] == [
-        read_candidate(text, source, may_repair=True).sql for text in (NAMES, DOGS)
-    ]
-    assert step.notes == ["2 of 3 candidate statements agree on the result"]
+    assert [run["sql"] for run in step.statements] == [read(source, text).sql for text in (NAMES, DOGS)]
+    assert step.notes == ["2 candidate statements, 2 different results: selected the most likely statement"]
+
+
+def test_the_selection_has_the_best_statement_of_each_other_result_and_the_agreement(source: Source) -> None:
+    up, down = "FROM pets SELECT name ORDER BY name", "FROM pets SELECT name ORDER BY name DESC"
+    probabilities = {"FROM pets SELECT MAX(age)": 0.1, up: 0.2, COUNT: 0.15, down: 0.25}
+    probabilities["FROM pets SELECT age ORDER BY age DESC LIMIT 1"] = 0.3
+    texts = [(text, math.log(probability)) for text, probability in probabilities.items()]
+    best, selection = select_candidate((read(source, text) for text in texts), len(texts), source)
+
+    assert selection is not None
+    assert best.compact == "FROM pets SELECT age ORDER BY age DESC LIMIT 1"
+    assert [other.candidate.compact for other in selection.others] == [down, up, COUNT]
+    assert selection.agreement == pytest.approx(0.4)
 
 
 def test_what_was_refused_before_does_not_run_again(source: Source, step: Step) -> None:
-    form = canonical_sql(read_candidate(DOGS, source, may_repair=True).sql, source.catalog.dialect)
+    form = canonical_sql(read(source, DOGS).sql, source.catalog.dialect)
     assert chosen(source, DOGS, THREE, DOGS, refused=(form,)) == THREE
     assert chosen(source, DOGS, FAILS, refused=(form,)) == FAILS
     assert chosen(source, DOGS, DOGS, refused=(form,)) == DOGS
@@ -157,14 +172,14 @@ def test_the_guard_stands_before_every_candidate(source: Source, text: str) -> N
 
 
 def test_a_repair_is_made_only_where_it_may_be(source: Source) -> None:
-    mended = read_candidate("FROM pets SELECT petid", source, may_repair=True)
+    mended = read(source, "FROM pets SELECT petid")
 
     assert "pet_id" in mended.sql and mended.repairs
-    assert read_candidate("FROM pets SELECT petid", source, may_repair=False).repairs == ""
+    assert read(source, "FROM pets SELECT petid", may_repair=False).repairs == ""
 
 
 def test_what_cannot_be_read_has_a_reason(source: Source) -> None:
-    candidate = read_candidate("FROM FROM", source, may_repair=True)
+    candidate = read(source, "FROM FROM")
 
     assert (candidate.sql, candidate.compact) == ("", "FROM FROM")
     assert candidate.problem

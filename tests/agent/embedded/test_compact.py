@@ -41,6 +41,17 @@ TABLES = {
 CATALOG = Catalog("sqlite", TABLES)
 
 PAIRS = [
+    (
+        "SELECT name FROM matches m JOIN teams t ON m.home_id = t.team_id WHERE goals = '3'",
+        "FROM matches JOIN teams ON matches.home_id = teams.team_id SELECT teams.name WHERE matches.goals = 3",
+    ),
+    ("SELECT name FROM teams WHERE city = '3'", "FROM teams SELECT name WHERE city = '3'"),
+    (
+        "SELECT g.name FROM matches AS m JOIN teams AS h ON m.home_id = h.team_id JOIN teams AS g"
+        " ON m.guest_id = g.team_id WHERE h.name = 'Ajax' AND m.goals > 2",
+        "FROM matches JOIN teams ON matches.guest_id = teams.team_id SELECT teams.name WHERE matches.goals > 2 AND"
+        " matches.home_id IN (FROM teams SELECT team_id WHERE name = 'Ajax')",
+    ),
     ("select count(*) as n from players", "FROM players SELECT COUNT(*)"),
     (
         "SELECT T2.name, COUNT(*) FROM players AS T1 JOIN teams AS T2 ON T2.team_id = T1.team_id"

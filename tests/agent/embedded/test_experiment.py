@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.embedded.server import Endpoint
 from agent.evals.datasets import Dataset, Question
 from agent.evals.experiments.folder import read_logs
 from agent.evals.experiments.report import write_report
@@ -27,7 +28,7 @@ ASKED = [
 
 @pytest.mark.heavy
 @pytest.mark.embedded
-def test_twenty_questions_complete_and_are_logged(endpoint: str, user_cache: Path, tmp_path: Path) -> None:
+def test_twenty_questions_complete_and_are_logged(endpoint: Endpoint, user_cache: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "library.sqlite")) as connection:
         connection.executescript(BOOKS.read_text(encoding="utf-8"))
     questions = [Question(f"q{number}", "library", *ASKED[number % len(ASKED)]) for number in range(20)]

@@ -32,6 +32,11 @@ def test_a_plain_question_stands_after_the_schema() -> None:
     assert user_part(" How many\n singers? ") == f"{describe_briefly(CATALOG, SELECTION)}\n\nHow many singers?"
 
 
+def test_a_value_of_a_number_is_a_number() -> None:
+    links = [LinkedValue("singer", "singer_id", "7"), LinkedValue("singer", "country", "7")]
+    assert user_part("How many singers?", values=links).endswith("values: singer.singer_id = 7, singer.country = '7'")
+
+
 def test_context_stands_in_a_fixed_order_one_line_each() -> None:
     text = user_part(
         "Which songs came out this year?",

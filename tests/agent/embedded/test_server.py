@@ -6,13 +6,15 @@ import types
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from langchain_openai import ChatOpenAI
 
 from agent.embedded import server as local
-from agent.embedded.server import EMBEDDED_MODEL_NAME, embedded_endpoint
+from agent.embedded.server import embedded_endpoint
+from agent.embedded.tiers import OTHER_TIERS, TIERS
 from agent.errors import DriverMissing, EmbeddedModelUnavailable
 from tests.heavy import sample
 
@@ -29,23 +31,24 @@ class FakeServer:
 def library(monkeypatch, tmp_path):
     def parameters():
         part = types.SimpleNamespace
-        return part(model=part(), sampling=part(), cpuparams=part(), cpuparams_batch=part())
+        return part(model=part(), sampling=part(), cpuparams=part(), cpuparams_batch=part(), slot_save_path="")
 
     adapter = tmp_path / "adapter.gguf"
     adapter.write_bytes(b"GGUF")
-    monkeypatch.setattr(local, "ADAPTER", adapter)
+    monkeypatch.setitem(TIERS, "small", replace(TIERS["small"], adapter=adapter))
     FakeServer.started = []
     fake = types.SimpleNamespace(Server=FakeServer, CommonParams=parameters, CommonAdapterLoraInfo=lambda *given: given)
     monkeypatch.setitem(sys.modules, "xllamacpp", fake)
     monkeypatch.setattr(local, "_servers", {})
-    monkeypatch.setattr(local, "embedded_weights", lambda cache_dir: cache_dir / "models" / "weights.gguf")
+    monkeypatch.setattr(local, "suitable_threads", lambda: 2)
+    monkeypatch.setattr(local, "embedded_weights", lambda cache_dir, weights, note: cache_dir / "models/weights.gguf")
     return fake
 
 
 def test_one_server_for_the_process_and_all_threads(library, tmp_path):
     with ThreadPoolExecutor(8) as pool:
-        urls = set(pool.map(lambda number: embedded_endpoint(tmp_path / str(number)), range(16)))
-    assert urls == {"http://127.0.0.1:40001/v1"}
+        servers = list(pool.map(lambda number: embedded_endpoint(tmp_path / str(number)), range(16)))
+    assert {server.url for server in servers} == {"http://127.0.0.1:40001"}
     assert len(FakeServer.started) == 1
 
 
@@ -55,30 +58,51 @@ def test_server_is_private_and_deterministic(library, tmp_path):
     assert parameters.model.path == str(tmp_path / "models" / "weights.gguf")
     assert (parameters.hostnames, parameters.port) == (["127.0.0.1"], 0)
     assert (parameters.cors_origins, parameters.endpoint_slots, parameters.ui) == ("", False, False)
+    assert parameters.api_keys == [embedded_endpoint(tmp_path).key]
+    assert len(embedded_endpoint(tmp_path).key) > 40
     assert parameters.sampling.temp == 0
     assert parameters.n_ctx == local.CONTEXT_TOKENS
 
 
 def test_the_adapter_is_loaded_unless_the_base_model_is_asked_for(library, tmp_path):
-    urls = [embedded_endpoint(tmp_path), embedded_endpoint(tmp_path, adapter=False), embedded_endpoint(tmp_path)]
+    servers = [embedded_endpoint(tmp_path), embedded_endpoint(tmp_path, adapter=False), embedded_endpoint(tmp_path)]
     trained, base = FakeServer.started
-    assert urls[0] == urls[2] != urls[1]
+    assert servers[0] is servers[2]
+    assert servers[0].url != servers[1].url
     assert trained.lora_adapters == [(str(tmp_path / "adapter.gguf"), 1.0)]
     assert not hasattr(base, "lora_adapters")
 
 
 def test_a_package_without_the_adapter_says_so_before_anything_is_fetched(library, tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "ADAPTER", tmp_path / "nowhere.gguf")
+    monkeypatch.setitem(TIERS, "small", replace(TIERS["small"], adapter=tmp_path / "nowhere.gguf"))
     with monkeypatch.context() as patched:
-        patched.setattr(local, "embedded_weights", lambda cache_dir: pytest.fail("fetched"))
+        patched.setattr(local, "embedded_weights", lambda *_, **__: pytest.fail("fetched"))
         with pytest.raises(EmbeddedModelUnavailable, match=r"nowhere\.gguf is missing"):
             embedded_endpoint(tmp_path)
     assert embedded_endpoint(tmp_path, adapter=False)
 
 
+def test_each_tier_has_a_server_of_its_own(library, tmp_path, monkeypatch):
+    fetched = []
+    monkeypatch.setattr(
+        local, "embedded_weights", lambda cache, weights, note: fetched.append((weights, note)) or cache
+    )
+    urls = {embedded_endpoint(tmp_path, name).url for name in TIERS}
+    assert len(urls) == len(TIERS)
+    assert [parameters.model_alias for parameters in FakeServer.started] == [{tier.model} for tier in TIERS.values()]
+    assert fetched == [(tier.weights, OTHER_TIERS if tier.name == "small" else "") for tier in TIERS.values()]
+
+
+def test_a_tier_without_an_adapter_has_one_server(library, tmp_path, monkeypatch):
+    monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], is_trained=False))
+    assert embedded_endpoint(tmp_path, "base") == embedded_endpoint(tmp_path, "base", adapter=False)
+    (parameters,) = FakeServer.started
+    assert not hasattr(parameters, "lora_adapters")
+
+
 def test_missing_library_is_said_before_anything_is_fetched(library, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    monkeypatch.setattr(local, "embedded_weights", lambda cache_dir: pytest.fail("fetched"))
+    monkeypatch.setattr(local, "embedded_weights", lambda *_, **__: pytest.fail("fetched"))
     with pytest.raises(DriverMissing) as caught:
         embedded_endpoint(tmp_path)
     assert (caught.value.package, caught.value.extra) == ("xllamacpp", "local")
@@ -92,7 +116,7 @@ def test_start_that_fails_can_be_tried_again(library, tmp_path, monkeypatch):
     with pytest.raises(EmbeddedModelUnavailable, match=r"Failed to init server.*weights\.gguf"):
         embedded_endpoint(tmp_path)
     monkeypatch.setattr(library, "Server", FakeServer)
-    assert embedded_endpoint(tmp_path).endswith("/v1")
+    assert embedded_endpoint(tmp_path).url
 
 
 def test_module_does_not_import_the_library():
@@ -121,7 +145,61 @@ def test_threads_are_real_cores_within_the_quota(monkeypatch, tmp_path, siblings
         (tmp_path / str(cpu)).write_text(text)
     if quota is not None:
         (tmp_path / "cpu.max").write_text(quota)
-    assert local._threads() == expected
+    assert local.max_threads() == expected
+
+
+@pytest.mark.parametrize(
+    ("cores", "running", "expected"),
+    [
+        # The thread that asks runs too.
+        (2, [1, 1, 1, 1, 1], 2),
+        (2, [2, 2, 3, 2, 2], 1),
+        (2, [4, 1, 5, 3, 2], 2),
+        (8, [3, 3, 3, 3, 3], 1),
+        (1, [1, 1, 1, 1, 1], 1),
+    ],
+)
+def test_one_thread_while_other_processes_use_the_cores(monkeypatch, tmp_path, cores, running, expected):
+    samples = iter(running)
+
+    class Load:
+        def read_text(self):
+            return f"0.50 0.40 0.30 {next(samples)}/200 1234"
+
+    monkeypatch.setattr(local, "_LOAD", Load())
+    monkeypatch.setattr(local, "_SAMPLE_INTERVAL_S", 0)
+    monkeypatch.setattr(local, "max_threads", lambda: cores)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert local.suitable_threads() == expected
+
+
+def test_the_load_of_the_last_minute_counts_where_there_is_no_other(monkeypatch, tmp_path):
+    monkeypatch.setattr(local, "_LOAD", tmp_path / "none")
+    monkeypatch.setattr(local, "max_threads", lambda: 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for load, expected in ((0.0, 2), (1.3, 1)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
+        assert local.suitable_threads() == expected
+
+
+def test_each_number_of_threads_has_a_server(library, tmp_path):
+    one, two = embedded_endpoint(tmp_path, threads=1), embedded_endpoint(tmp_path, threads=2)
+    assert [parameters.cpuparams.n_threads for parameters in FakeServer.started] == [1, 2]
+    assert one.url != two.url
+    assert one.key != two.key
+
+
+def test_states_are_saved_in_a_private_folder(library, tmp_path):
+    embedded_endpoint(tmp_path)
+    (parameters,) = FakeServer.started
+    assert parameters.slot_save_path == f"{tmp_path / 'prompts'}{os.sep}"
+    assert (tmp_path / "prompts").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_cannot_be_used_is_left_out(library, tmp_path):
+    (tmp_path / "prompts").write_text("a file")
+    assert embedded_endpoint(tmp_path).prefixes.folder is None
+    assert FakeServer.started[0].slot_save_path == ""
 
 
 def test_cpus_are_counted_without_affinity(monkeypatch):
@@ -130,9 +208,9 @@ def test_cpus_are_counted_without_affinity(monkeypatch):
     assert local._physical_cores() == 1
 
 
-def model(endpoint: str, **options: object) -> ChatOpenAI:
+def model(endpoint: local.Endpoint, **options: object) -> ChatOpenAI:
     return ChatOpenAI(
-        model=EMBEDDED_MODEL_NAME, base_url=endpoint, api_key="none", timeout=60, max_tokens=100, **options
+        model=TIERS["small"].model, base_url=endpoint.url, api_key=endpoint.key, timeout=60, max_tokens=100, **options
     )
 
 
@@ -158,15 +236,23 @@ def test_grammar_is_kept(base_endpoint):
 
 
 @pytest.mark.embedded
-def test_prompts_of_others_cannot_be_read(base_endpoint):
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(base_endpoint.removesuffix("/v1") + "/slots")
-    assert caught.value.code == 501
-    caught.value.close()
-    request = urllib.request.Request(f"{base_endpoint}/models", headers={"Origin": "http://elsewhere.example"})
+@pytest.mark.parametrize(("path", "body"), [("/slots", None), ("/slots/0?action=save", b'{"filename": "stolen"}')])
+def test_prompts_of_others_cannot_be_read(base_endpoint, path, body):
+    for key, code in (("", 401), (base_endpoint.key, 501)) if body is None else (("", 401),):
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(urllib.request.Request(base_endpoint.url + path, body, headers))
+        assert caught.value.code == code
+        caught.value.close()
+
+
+@pytest.mark.embedded
+def test_pages_of_other_sites_cannot_read_answers(base_endpoint):
+    headers = {"Origin": "http://elsewhere.example", "Authorization": f"Bearer {base_endpoint.key}"}
+    request = urllib.request.Request(f"{base_endpoint.url}/v1/models", headers=headers)
     with urllib.request.urlopen(request) as response:
         assert not response.headers["Access-Control-Allow-Origin"]
-        assert EMBEDDED_MODEL_NAME in response.read().decode()
+        assert TIERS["small"].model in response.read().decode()
 
 
 @pytest.mark.embedded

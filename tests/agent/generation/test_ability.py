@@ -1,5 +1,6 @@
 """The measurement that selects the profile of a model."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from agent.graph import build_graph
 from agent.llm.probe_result import load_probe
 from agent.services import Services
 from agent.settings import load_settings
+from tests.agent.llm.test_logprobs import completion
 from tests.fake_openai import FakeOpenAI, Reply
 
 QUESTION = "How many customers are there?"
@@ -22,11 +24,11 @@ ANSWERS = {
 
 
 def model(
-    wrong: str = "", *, verdict: Callable[[str], bool] | None = None, json: bool = True
+    wrong: str = "", *, verdict: Callable[[str], bool] | None = None, in_json: bool = True
 ) -> Callable[[dict[str, Any]], Any]:
     """Return the behaviour of a model: `wrong` is the part of a question that it answers wrongly in JSON.
 
-    `verdict` judges the prompt of a validation, by default correctly; without `json` the model writes plain text.
+    `verdict` judges the prompt of a validation, by default correctly; without `in_json` the model writes plain text.
     """
 
     def is_right(prompt: str) -> bool:
@@ -40,7 +42,7 @@ def model(
             return {"is_valid": (verdict or is_right)(prompt)}
         if schema == "GeneratedSQL":
             sql = "SELECT 7" if part == wrong else ANSWERS[part]
-            return {"sql": sql} if json else "I do not know."
+            return {"sql": sql} if in_json else "I do not know."
         if schema:
             return {"number": 24}
         return ANSWERS[part].removeprefix("SELECT") if part else "24"
@@ -81,6 +83,30 @@ def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
     assert len(server.requests) - probes == 6
 
 
+@pytest.mark.parametrize("outcome", ["returned", "ignored", "rejected"])
+def test_log_probabilities_are_requested_from_an_endpoint_that_returns_them(
+    server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path, outcome: str
+) -> None:
+    behaviour = model()
+
+    def answer(request: dict[str, Any]) -> Any:
+        if not request.get("logprobs") or outcome == "ignored":
+            return behaviour(request)
+        if outcome == "rejected":
+            return Reply(status=400, body=json.dumps({"error": {"message": "logprobs is not supported"}}))
+        content = behaviour(request)
+        return completion([(content if isinstance(content, str) else json.dumps(content), -0.25)])
+
+    server.default = answer
+    output = build_graph(services()).invoke({"question": QUESTION, "enable_sql_validation": False})
+    result = load_probe(tmp_path, server.base_url, "small")
+
+    assert result and result.logprobs is (outcome == "returned")
+    assert ("logprobs" in server.requests[-1]) is (outcome == "returned")
+    assert output["value"] == 1184
+    assert (output["confidence"] is not None) is (outcome == "returned")
+
+
 @pytest.mark.parametrize("wrong", ["ferries", "the most boats", "no boats"])
 def test_a_wrong_answer_in_json_selects_the_plain_profile(
     server: FakeOpenAI, services: Callable[..., Services], wrong: str
@@ -90,7 +116,7 @@ def test_a_wrong_answer_in_json_selects_the_plain_profile(
 
 
 def test_answers_without_json_select_the_plain_profile(server: FakeOpenAI, services: Callable[..., Services]) -> None:
-    server.default = model(json=False)
+    server.default = model(in_json=False)
     assert profile(services()) == ("plain", False)
 
 

@@ -1,5 +1,6 @@
 """Claims of sentences: examples of each class, and the rates on labelled sentences."""
 
+import re
 from typing import Any
 
 import pytest
@@ -224,6 +225,54 @@ def test_metrics_are_known_by_other_words_of_any_language(text: str, claims: lis
 )
 def test_scales_shares_and_bounds(text: str, result: Result, claims: list[str]) -> None:
     assert wrong(text, result, "Copies sold by title, in thousands" if "copies" in text else "") == claims
+
+
+LISTED = {
+    "en": table(
+        ["region", "apr", "may", "jun", "q2_revenue_eur"],
+        *(["Alps", 21, 22, 25, 68], ["Adriatic", 12, 14, 16, 42], ["Baltic Coast", 11, 12, 14, 37]),
+    ),
+    "ru": table(["регион", "заказы", "выручка_руб"], ["Север", 30, 52.5], ["Балтика", 25, 37.5], ["Урал", 9, 45.5]),
+    "zh": table(["地区", "订单数", "收入"], ["北京", 30, 52], ["上海", 25, 37], ["广州", 9, 45]),
+}
+
+
+@all_cases(
+    "language, text",
+    [
+        ("en", "Revenue from April to June was EUR 68 in Alps, EUR 42 in Adriatic and EUR 37 in Baltic Coast."),
+        ("en", "In April to June, revenue was EUR 42 for the Adriatic region and EUR 37 for the Baltic Coast region."),
+        ("en", "Revenue was €42 in Adriatic and only €37 in Baltic Coast."),
+        ("en", "Revenue in the second quarter: EUR 42 – Adriatic and EUR 37 – Baltic Coast."),
+        ("en", "Revenue was EUR 42 (Adriatic) and EUR 37 (Baltic Coast)."),
+        ("ru", "Выручка: 37,5 руб. (Балтика) и 45,5 руб. (Урал)."),
+        ("ru", "Выручка: 37,5 руб. — Балтика и 45,5 руб. — Урал."),
+        ("ru", "На Севере выручка 52,5 руб., а 37,5 руб. — в Балтике."),
+        ("ru", "Выручка составила 37,5 руб. в регионе Балтика и 45,5 руб. в регионе Урал."),
+        ("zh", "收入：37元来自上海和45元来自广州。"),
+        ("zh", "收入：37元（上海）和45元（广州）。"),
+        ("zh", "收入为上海37元和广州45元。"),
+    ],
+)
+def test_each_figure_of_a_list_belongs_to_the_name_beside_it(language: str, text: str) -> None:
+    question = {"en": "Revenue by region from April to June in EUR", "ru": "Выручка по регионам", "zh": "各地区的收入"}
+    one, two = re.findall(r"\d\d(?:,5)?", text)[-2:]
+    swapped = re.sub(f"{one}|{two}", lambda match: two if match[0] == one else one, text)
+
+    assert wrong(text, LISTED[language], question[language]) == []
+    assert wrong(swapped, LISTED[language], question[language]) == [two, one]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Total revenue was 245 euros – North 120, South 80 and West 45.",
+        "The North earned 120 – the South only 80.",
+        "Выручка North 120 — South только 80.",
+    ],
+)
+def test_a_dash_between_clauses_binds_no_figure(text: str) -> None:
+    assert wrong(text) == []
 
 
 @pytest.mark.integration

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from langchain_core.messages import HumanMessage
 from pydantic import BaseModel
 
 from agent.connect import connect_model
+from agent.embedded.prefix_cache import PrefixCache
+from agent.embedded.server import Endpoint
 from agent.errors import EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
@@ -100,11 +103,12 @@ def test_a_timeout_is_unreachable(server: FakeOpenAI, connect: Connect) -> None:
 
 
 def test_the_embedded_model_has_the_time_of_a_question_and_is_asked_once(
-    server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+    server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     released = threading.Event()
     server.default = Reply(SQL, hang=released)
-    monkeypatch.setattr("agent.embedded.server.embedded_endpoint", lambda *_, **__: server.base_url)
+    endpoint = Endpoint(server.base_url, "key", PrefixCache(tmp_path / "prompts", "model", None))
+    monkeypatch.setattr("agent.embedded.server.embedded_endpoint", lambda *_, **__: endpoint)
     client = connect_model(load_settings(llm_timeout_s=0.01, max_question_s=0.5))
     try:
         with pytest.raises(EmbeddedModelSilent, match=r"within 0\.5 s: the machine is busy") as caught:

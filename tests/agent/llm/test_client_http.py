@@ -215,7 +215,7 @@ def test_every_model_is_asked_by_chat_completions(server: FakeOpenAI, connect: C
 
 def test_a_statement_is_the_text_under_a_grammar(server: FakeOpenAI, connect: Connect, calls: list[ModelCall]) -> None:
     server.answers = [" FROM t SELECT a\n"]
-    assert connect().write(QUESTION, grammar='root ::= "FROM"', temperature=0.7, seed=2) == "FROM t SELECT a"
+    assert connect().write(QUESTION, grammar='root ::= "FROM"', temperature=0.7, seed=2).text == "FROM t SELECT a"
     [request], [call] = server.requests, calls
     assert (request["grammar"], request["temperature"], request["seed"]) == ('root ::= "FROM"', 0.7, 2)
     assert "response_format" not in request

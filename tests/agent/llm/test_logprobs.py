@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from agent.connect import connect_model
 from agent.llm.client import ModelClient
-from agent.llm.logprobs import perplexity_of
+from agent.llm.logprobs import likelihood_of
 from agent.llm.schemas import GeneratedSQL
 from agent.record.step import Step, current_step, new_audit
 from agent.settings import load_settings
@@ -59,6 +59,7 @@ def test_the_record_has_the_perplexity_of_the_statement_alone() -> None:
 
     assert server.requests[0]["logprobs"] is True
     # -0.5 and -1.5, and the tokens that hold nothing of the statement left out.
+    assert event["logprob"] == -2.0
     assert event["perplexity"] == pytest.approx(math.exp(1.0), abs=1e-6)
 
 
@@ -104,6 +105,7 @@ def test_perplexity_is_exp_of_the_mean_over_the_tokens_of_the_statement(
     tokens: list[tuple[str, float]], expected: float | None
 ) -> None:
     content = [{"token": text, "logprob": logprob} for text, logprob in tokens]
-    assert perplexity_of({"logprobs": {"content": content}}) == (
+    likelihood = likelihood_of({"logprobs": {"content": content}})
+    assert (likelihood.perplexity if likelihood else None) == (
         None if expected is None else pytest.approx(expected, abs=1e-6)
     )

@@ -125,7 +125,7 @@ def test_calls_are_on_the_record_without_a_price() -> None:
 def test_without_a_schema_the_queue_is_called_text() -> None:
     model = ScriptedModel({"text": [ONE, "SELECT 2"]})
     assert client(model, llm_structured_output="text").ask(GeneratedSQL, MESSAGES).sql == "SELECT 1"
-    assert client(model).write(MESSAGES, grammar="root ::= .*") == "SELECT 2"
+    assert client(model).write(MESSAGES, grammar="root ::= .*").text == "SELECT 2"
 
 
 def test_threads_get_each_answer_once() -> None:

@@ -22,6 +22,7 @@ TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "w
 """Facts of errors that are texts, not names or numbers."""
 
 PROPER_NAMES = {
+    "Delta", "Iceberg",
     "Authorization", "Bearer", "DataFrame", "Excel", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy", "Unicode", "csv",
     "datasphinx", "false", "install", "jsonl", "llama.cpp", "localhost", "parquet", "pip", "true", "wheel",
     "xllamacpp", "xlsx",

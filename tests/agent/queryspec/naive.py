@@ -1,5 +1,6 @@
 """Query specs computed row by row in plain Python: what the engines have to agree with."""
 
+import calendar
 import math
 import re
 import statistics
@@ -165,7 +166,7 @@ def filled(
     filters: list[dict[str, Any]],
 ) -> list[Row]:
     bucket = next((group for group in groups if isinstance(group, dict) and group.get("fill")), None)
-    days = [value for row in rows if bucket and (value := look(row, bucket["col"])) is not None]
+    days = [day_of(value) for row in rows if bucket and (value := look(row, bucket["col"])) is not None]
     if bucket is None:
         return table
     low, high = bounds(filters, bucket["col"])
@@ -546,12 +547,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "upper": str.upper,
     "trim": lambda text: text.strip(" "),
     "replace": str.replace,
+    "initcap": lambda text: " ".join(word[:1].upper() + word[1:] for word in text.lower().split(" ")),
+    "normalize_space": lambda text: " ".join(re.split("[ \t\n\r\xa0]+", text)).strip(" "),
     "year": lambda day: day.year,
     "quarter": lambda day: (day.month + 2) // 3,
     "month": lambda day: day.month,
     "iso_week": lambda day: day.isocalendar().week,
     "day": lambda day: day.day,
     "weekday": lambda day: day.isoweekday(),
+    "weekday_name": lambda day: calendar.day_name[day.weekday()],
     "hour": lambda time: time.hour,
     "fiscal_year": lambda day, start: day.year + (start > 1 and day.month >= start),
     "fiscal_quarter": lambda day, start: int((day.month - start) % 12 // 3) + 1,

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,56 @@ def test_a_question_leaves_each_thing_it_did(scripted: Scripted) -> None:
     assert verify(Store(sqlite_url(agent.services.settings.data_dir))).findings == []
 
 
+class Transactions:
+    """A sink that keeps the kinds of the events of each transaction."""
+
+    def __init__(self) -> None:
+        self.kinds: list[list[str]] = []
+
+    def append(self, events: Sequence[Event]) -> None:
+        self.kinds.append([event.kind for event in events])
+
+
+def test_a_short_question_needs_two_transactions(cache_dir: Path) -> None:
+    sink = Transactions()
+    model = ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]})
+    services = Services(load_settings(cache_dir=cache_dir), model=model, recorder=Recorder(sink, delay_s=60))
+    output = build_graph(services).invoke({"question": "How many orders are there?"})
+    assert output["audit"]["recorded"] is True
+    assert [len(kinds) for kinds in sink.kinds] == [1, 11]
+    assert (sink.kinds[0], sink.kinds[1][-1]) == (["run"], "output")
+
+
+def test_events_are_written_when_the_delay_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink, now = Transactions(), 100.0
+    monkeypatch.setattr("agent.record.recorder.time.monotonic", lambda: now)
+    recorder = Recorder(sink, delay_s=1)
+    recorder.begin("a", {})
+    for now in (100.5, 100.9, 101.1, 101.5):
+        recorder.add("a", "step", {"at": now})
+    assert sink.kinds == [["run"], ["step"] * 3]
+    recorder.flush("a")
+    assert sink.kinds == [["run"], ["step"] * 3, ["step"]]
+
+
+def test_events_of_interrupted_runs_are_written_at_the_end_of_the_process(tmp_path: Path) -> None:
+    program = (
+        "from agent.record.recorder import Recorder; from agent.record.store import Store, sqlite_url;"
+        "from pathlib import Path; recorder = Recorder(Store(sqlite_url(Path('.'))), delay_s=60);"
+        "recorder.begin('a' * 32, {}); recorder.add('a' * 32, 'step', {}); raise KeyboardInterrupt"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.DEVNULL, check=False)
+    assert [event.kind for event in Store(sqlite_url(tmp_path)).run("a" * 32)] == ["run", "step"]
+
+
+def test_events_of_many_unfinished_runs_are_not_lost() -> None:
+    sink = Transactions()
+    recorder = Recorder(sink, delay_s=60)
+    for number in range(1001):
+        recorder.add(f"{number:032x}", "step", {})
+    assert sink.kinds == [["step"]]
+
+
 def test_values_of_rows_are_not_stored(tmp_path: Path) -> None:
     path = make_table(tmp_path, "thing TEXT, remark TEXT", [(f"thing {at}", f"secret remark {at}") for at in range(30)])
     model = ScriptedModel({
@@ -166,7 +218,8 @@ def test_no_secret_is_on_the_record(cache_dir: Path, tmp_path: Path) -> None:
 def test_without_a_record_nothing_is_written_and_the_answer_says_so(scripted: Scripted) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]}, record=False)
     output = agent.ask("How many orders are there?")
-    assert (output["value"], output["audit"]["recorded"], output["audit"]["notes"]) == (10127, False, [])
+    assert (output["value"], output["audit"]["recorded"]) == (10127, False)
+    assert not [note for note in output["audit"]["notes"] if "record" in note]
     assert not agent.services.settings.data_dir.exists()
 
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from agent.retrieval.linked_values import LinkedValue, linked_values
+from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from agent.retrieval.value_index import ValueIndex
+from agent.schema.catalog import Catalog, Column, Table
 from agent.services import Services
 from agent.settings import Settings
 from agent.sources.source import Source
@@ -135,3 +136,45 @@ def test_a_question_of_fifteen_words_is_quick(shop: Source) -> None:
 
 def test_a_very_long_question_is_read_in_part(index: ValueIndex) -> None:
     assert found(index, "from France " + "in Nowhere " * 3000) == ["France"]
+
+
+UNITS = Catalog(
+    "sqlite",
+    {
+        "unit": Table(
+            "unit",
+            (
+                Column("unit_id", "INTEGER", comment="1 = unit of the first line"),
+                Column("state", "TEXT", comment="state of the unit: D = down, U = up and running, X = scrapped"),
+                Column("channel", "INTEGER", comment="1 - phone; 2 - online shop; 9 - unit"),
+                Column("note", "TEXT", comment="free text, see: manual"),
+            ),
+        )
+    },
+)
+STATES = ValueIndex.of({("unit", "state"): ["D", "U"]})
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which units are down?", [LinkedValue("unit", "state", "D")]),
+        ("How many units are up and running?", [LinkedValue("unit", "state", "U")]),
+        ("How many units are running?", [LinkedValue("unit", "state", "U")]),
+        ("Units that were ordered by phone", [LinkedValue("unit", "channel", "1")]),
+        (
+            "Units from the online shop that are down",
+            [LinkedValue("unit", "state", "D"), LinkedValue("unit", "channel", "2")],
+        ),
+        # No row has the code, a meaning that only names a table says nothing, and "see" is no code.
+        ("Which units were scrapped?", []),
+        ("How many units are there?", []),
+        ("Which units are in the manual?", []),
+    ],
+)
+def test_words_refer_to_codes_by_the_comments_of_columns(question: str, expected: list[LinkedValue]) -> None:
+    assert coded_values(question, UNITS, STATES, UNITS.selection()) == expected
+
+
+def test_codes_of_columns_that_are_not_selected_are_left_out() -> None:
+    assert coded_values("Which units are down?", UNITS, STATES, {"unit": ["unit_id"], "gone": ["state"]}) == []

@@ -1,23 +1,47 @@
+"""The questions of the two domains that the embedded model is measured on."""
+
 import json
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.cases import all_cases
+from tests.clinic import create_clinic
 
-QUESTIONS = Path(__file__).parents[2] / "fixtures" / "shop_questions.jsonl"
-
-
-def questions() -> list[dict[str, str]]:
-    return [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
-def test_the_questions_are_sixty_different_ones() -> None:
-    assert all(set(question) == {"id", "question", "sql"} for question in questions())
+def questions(domain: str) -> list[dict[str, str]]:
+    lines = (FIXTURES / f"{domain}_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    path = tmp_path_factory.mktemp("clinic") / "clinic.sqlite"
+    create_clinic(path)
+    with closing(sqlite3.connect(path)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("domain", ["shop", "clinic"])
+def test_the_questions_are_sixty_different_ones(domain: str) -> None:
+    asked = questions(domain)
+    assert all({"id", "question", "sql"} <= set(question) <= {"id", "question", "sql", "note"} for question in asked)
     for key in ("id", "question", "sql"):
-        assert len({question[key] for question in questions()}) == 60, key
+        assert len({question[key] for question in asked}) == 60, key
 
 
-@all_cases("question", questions(), ids=lambda question: question["id"])
+@all_cases("question", questions("shop"), ids=lambda question: question["id"])
 def test_the_gold_statement_gives_an_answer(connection: sqlite3.Connection, question: dict[str, str]) -> None:
     rows = connection.execute(question["sql"]).fetchall()
+    assert any(value is not None for row in rows for value in row)
+
+
+@all_cases("question", questions("clinic"), ids=lambda question: question["id"])
+def test_the_gold_statement_on_the_clinic_gives_an_answer(clinic: sqlite3.Connection, question: dict[str, str]) -> None:
+    rows = clinic.execute(question["sql"]).fetchall()
     assert any(value is not None for row in rows for value in row)

@@ -61,7 +61,7 @@ def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) ->
     output = served.analyst.invoke(asked)
     assert output["error"] is None
     assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": ROWS}]
-    assert output["answer"] == "Returns: alpha (30) and beta (70)."
+    assert output["answer"] == "beta has 70, alpha 30."
     assert [step.get("tool") for step in output["audit"]["steps"] if "tool" in step] == ["get_schema", "run_query"]
     assert "observations" not in output and "results" not in output
 

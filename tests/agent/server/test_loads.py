@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -80,6 +81,44 @@ def test_progress_is_reported_in_order(server: Served) -> None:
         *progress, (last, dataset) = events_of(response.iter_lines())
     assert [kind for kind, _ in progress[:2]] == ["load", "progress"]
     assert (last, dataset["schema"][1]["type"]) == ("output", "VARCHAR")
+
+
+def read_again(messages: list[Any]) -> dict[str, Any]:
+    """A model that reads the file of its dataset again, and then gives up."""
+    prompt = str(messages[-1].content)
+    if '"create_dataset"' in prompt:
+        return {"tool": "finish", "arguments": {"cannot_answer": "They lack all."}}
+    (file_id,) = set(re.findall("file_[0-9a-f]{16}", prompt))
+    return {"tool": "create_dataset", "arguments": {"file_id": file_id, "types": {"pairs": "text"}}}
+
+
+@pytest.fixture
+def rereading(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
+    with serving(cache_dir, {"AnalystStep": [read_again]}, data_dir=tmp_path / "data") as served:
+        yield served
+
+
+def test_a_question_reports_the_progress_of_its_load(rereading: Served) -> None:
+    made = upload(rereading, "a.csv", TEXT).json()
+    body = {"question": "Which?", "datasets": [made["datasets"][0]["dataset_id"]]}
+    with rereading.http.stream("POST", "/analyst/events", json=body) as response:
+        events = list(events_of(response.iter_lines()))
+    places = [(STAGES.index(data["stage"]), data["share"]) for kind, data in events if kind == "progress"]
+    assert places == sorted(set(places)) and {place for place, _ in places} == {0, 1, 2}
+    assert {kind for kind, _ in events} == {"step", "progress", "output"}
+    streamed = list(rereading.analyst.stream(body))
+    assert all("stage" not in chunk for chunk in streamed)
+
+
+def test_a_client_that_leaves_a_question_cancels_its_load(rereading: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = upload(rereading, "a.csv", TEXT).json()
+    before = kept(rereading)
+    held = Held(rereading, monkeypatch)
+    body = {"question": "Which?", "datasets": [made["datasets"][0]["dataset_id"]]}
+    with sending(rereading.http.base_url.port or 0, "/analyst/events", body):
+        assert held.begun.wait(20)
+    held.end()
+    eventually(lambda: kept(rereading) == before)
 
 
 def test_a_file_that_cannot_be_loaded_ends_in_a_problem(server: Served) -> None:

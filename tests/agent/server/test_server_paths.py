@@ -7,6 +7,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from agent.core.failure import client_failure, error_info
 from agent.core.redact import without_paths
+from agent.embedded.tiers import TIERS
 from agent.errors import DatasphinxError
 from agent.server.app import create_app
 from agent.services import Services
@@ -297,8 +299,11 @@ def test_the_quota_of_a_tenant(machine: Machine) -> None:
 
 def test_an_embedded_model_that_is_not_there(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.embedded.server._servers", {})
-    monkeypatch.setattr("agent.embedded.server.ADAPTER", machine.cache / "models/adapter.gguf")
-    monkeypatch.setattr("agent.embedded.server.embedded_weights", lambda *_: machine.cache / "models/weights.gguf")
+    small = replace(TIERS["small"], adapter=machine.cache / "models/adapter.gguf")
+    monkeypatch.setitem(TIERS, "small", small)
+    monkeypatch.setattr(
+        "agent.embedded.server.embedded_weights", lambda *_, **__: machine.cache / "models/weights.gguf"
+    )
     settings = load_settings(cache_dir=machine.cache, **machine.settings)
     with running(create_app(Services(settings, any_source=False))) as base:
         with httpx.Client(base_url=base, timeout=60) as http:

@@ -4,16 +4,20 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import agent.services
 from agent.errors import NamesUnknown, StatementError
-from agent.sources import background
+from agent.services import Services
+from agent.settings import load_settings
+from agent.sources import background, profile
 from agent.sources import catalog_loader as loader
 from agent.sources.background import start_once, stop_all
-from agent.sources.source import Source
+from agent.sources.source import Source, open_source
 from tests.databases import make_database, open_url, url
 
 Opener = Callable[..., Source]
@@ -94,6 +98,98 @@ def test_a_file_that_changed_is_read_again_beside_the_questions(opener: Opener, 
     assert fresh.index.rank("the staff") == ["staff"]
     assert fresh.catalog.values["shops", "state"] == ("CA", "TX")
     assert [match.value for match in fresh.values.find("California")] == ["CA"]
+
+
+def many_tables(tmp_path: Path, count: int) -> Path:
+    path = tmp_path / "many.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        for number in range(count):
+            connection.execute(f"CREATE TABLE shop{number} (id INTEGER, town TEXT, colour TEXT)")
+            rows = [(row, f"town {row}", "red") for row in range(3 if number else 2000)]
+            connection.executemany(f"INSERT INTO shop{number} VALUES (?, ?, ?)", rows)
+        connection.commit()
+    return path
+
+
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that read samples and values."""
+    statements: list[str] = []
+    execute = profile.execute
+
+    def counted(sql: str, *arguments: Any, **options: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, *arguments, **options)
+
+    monkeypatch.setattr(profile, "execute", counted)
+    return statements
+
+
+def test_complete_samples_are_not_read_again_for_the_values(tmp_path: Path, sampled: list[str]) -> None:
+    source = settled(open_url(url(many_tables(tmp_path, 5)), profile_budget_s=60, cache_dir=tmp_path / "cache"))
+    sampled.clear()
+    values = source.loader.read_values(source.catalog)
+    source.close()
+    assert len(sampled) == 1, "the one table that is larger than a sample"
+    assert values.contains("shop0", "town", "town 1999") is True
+    assert values.contains("shop0", "town", "town 2000") is False
+    assert values.contains("shop4", "town", "town 2") is True
+    assert values.contains("shop4", "town", "town 3") is False
+
+
+def test_a_question_does_not_wait_for_all_values(
+    opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, continued = threading.Event(), threading.Event()
+    read_values = loader.read_values
+
+    def blocked(*arguments: Any, **options: Any) -> Any:
+        if threading.current_thread().name == "datasphinx-catalog":
+            started.set()
+            assert continued.wait(30)
+        return read_values(*arguments, **options)
+
+    monkeypatch.setattr(loader, "read_values", blocked)
+    source = opener()
+    assert started.wait(30)
+    first = source.values
+    assert [match.value for match in first.find("Texas")] == ["TX"]
+    assert source.values is first
+    continued.set()
+    settled(source)
+    assert source.values is not first
+    assert [match.value for match in source.values.find("Texas")] == ["TX"]
+
+
+def test_values_are_kept_in_memory_if_the_cache_cannot_be_written(opener: Opener, tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("a file, no folder")
+    source = settled(opener(cache_dir=tmp_path / "blocked"))
+    full = source.values
+    assert not full.is_stored
+    assert full.contains("shops", "state", "TX") is True
+    assert full is source.loader.cached_values()
+
+
+def test_tables_that_the_question_mentions_are_sampled_first(tmp_path: Path, sampled: list[str]) -> None:
+    path = many_tables(tmp_path, 5)
+    alter(path, "CREATE TABLE suppliers (id INTEGER)", "INSERT INTO suppliers VALUES (1)")
+    open_url(url(path), profile_budget_s=60, question="How many suppliers are there?").close()
+    tables = [sql.partition("FROM ")[2] for sql in sampled if sql.startswith("SELECT id")]
+    assert tables[0].startswith("suppliers ")
+
+
+def test_completed_samples_are_used_without_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many_tables(tmp_path, 5)
+    services = Services(load_settings(cache_dir=tmp_path / "cache"))
+    monkeypatch.setattr(agent.services, "open_source", partial(open_source, profile_budget_s=1e-9))
+    first = settled(services.source(url(path), "How many towns?"))
+    second = services.source(url(path))
+    third = services.source(url(path))
+    services.close()
+    assert first.is_superseded
+    assert first.catalog.tables["shop4"].rows is None
+    assert second.catalog.tables["shop4"].rows == 3
+    assert third is second
 
 
 def test_a_broken_cache_is_built_again(opener: Opener, tmp_path: Path) -> None:

@@ -17,12 +17,15 @@ from secrets import token_hex
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 from agent.errors import DatasphinxError
 from agent.schema.catalog import Catalog
+from agent.settings import SourceSettings
+from agent.sources.files import database_of
 from agent.sources.reflect import reflect
 from agent.sql.database import Database
 from agent.sql.execute import execute
@@ -59,11 +62,11 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class CorpusDatabase:
-    """A database with the tables of the corpus: the reader's URL, and a snapshot of everything that could be
+    """A database with the tables of the corpus: the reader's settings, and a snapshot of everything that could be
     changed.
     """
 
-    url: str
+    settings: SourceSettings
     content: Callable[[], Any]
 
 
@@ -100,7 +103,7 @@ def definitions(corpus: str, name: str) -> list[str]:
 
 def cases(corpus: str, dialect: str) -> list[dict[str, str]]:
     lines = (GUARD_DATA / f"{corpus}.jsonl").read_text(encoding="utf-8").splitlines()
-    named = {"mariadb": {"mariadb", "mysql"}}.get(dialect, {dialect})
+    named = {"mariadb": {"mariadb", "mysql"}, "view_files": {"duckdb"}}.get(dialect, {dialect})
     return [case for case in map(json.loads, lines) if case["dialect"] in named]
 
 
@@ -113,7 +116,7 @@ def sqlite(folder: Path, corpus: str) -> Iterator[CorpusDatabase]:
         for statement in definitions(corpus, "sqlite"):
             connection.execute(statement)
         connection.commit()
-    yield CorpusDatabase(f"sqlite:///{path}", lambda: _files(folder))
+    yield CorpusDatabase(settings_of(f"sqlite:///{path}"), lambda: _files(folder))
 
 
 @contextmanager
@@ -124,7 +127,26 @@ def duckdb(folder: Path, corpus: str) -> Iterator[CorpusDatabase]:
     with closing(driver.connect(str(path))) as connection:
         for statement in definitions(corpus, "duckdb"):
             connection.execute(statement)
-    yield CorpusDatabase(f"duckdb:///{path}", lambda: _files(folder))
+    yield CorpusDatabase(settings_of(f"duckdb:///{path}"), lambda: _files(folder))
+
+
+@contextmanager
+def view_files(folder: Path, corpus: str) -> Iterator[CorpusDatabase]:
+    """The tables and views of the corpus for DuckDB as views over Parquet files."""
+    import duckdb as driver
+
+    with closing(driver.connect()) as connection:
+        for statement in definitions(corpus, "duckdb"):
+            connection.execute(statement)
+        names = [name for (name,) in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()]
+        for name in names:
+            connection.execute(f"COPY \"{name}\" TO '{folder}/{name}.parquet'")
+    settings = SourceSettings.model_validate({"files": {name: f"{folder}/{name}.parquet" for name in names}})
+    yield CorpusDatabase(settings, lambda: _files(folder))
+
+
+def settings_of(url: str) -> SourceSettings:
+    return SourceSettings(url=SecretStr(url))
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -148,7 +170,7 @@ def server(name: str, admin_url: str, corpus: str) -> Iterator[CorpusDatabase]:
         for statement in (*definitions(corpus, name), *(grant.format(password=password) for grant in GRANTS[name])):
             connection.exec_driver_sql(statement)
     reader = url.set(username=READER, password=password).render_as_string(hide_password=False)
-    yield CorpusDatabase(reader, lambda: _content(engine, corpus))
+    yield CorpusDatabase(settings_of(reader), lambda: _content(engine, corpus))
     with engine.connect() as connection:
         for statement in FORGET[name]:
             connection.exec_driver_sql(statement)
@@ -174,6 +196,7 @@ def _content(engine: Any, corpus: str) -> dict[str, list[str]]:
 ENGINES = (
     "sqlite",
     "duckdb",
+    "view_files",
     pytest.param("postgres", marks=pytest.mark.postgres),
     pytest.param("mariadb", marks=pytest.mark.mysql),
 )
@@ -194,6 +217,7 @@ def walled(name: str, corpus: str, tmp_path: Path) -> Iterator[CorpusDatabase]:
     makers = {
         "sqlite": lambda: sqlite(tmp_path, corpus),
         "duckdb": lambda: duckdb(tmp_path, corpus),
+        "view_files": lambda: view_files(tmp_path, corpus),
         "postgres": lambda: server("postgres", POSTGRES_URL, corpus),
         "mariadb": lambda: server("mariadb", MYSQL_URL, corpus),
     }
@@ -218,8 +242,9 @@ def answered(database: Database, sql: str) -> bool:
 def test_a_refused_statement_is_also_stopped_by_the_connection(
     name: str, corpus: str, walled: CorpusDatabase, record_property: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dialect, tables = "mysql" if name == "mariadb" else name, {*schema(corpus)["allowed_tables"]}
-    database, before = Database(walled.url), walled.content()
+    dialect = {"mariadb": "mysql", "view_files": "duckdb"}.get(name, name)
+    tables = {*schema(corpus)["allowed_tables"]}
+    database, before = database_of(walled.settings), walled.content()
     monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
     layers: Counter[str] = Counter()
     passed_both = []
@@ -242,7 +267,7 @@ def test_a_refused_statement_is_also_stopped_by_the_connection(
 
 
 def test_a_legitimate_statement_runs(name: str, corpus: str, walled: CorpusDatabase) -> None:
-    database = Database(walled.url)
+    database = database_of(walled.settings)
     catalog = reflect(database)
     for case in cases(corpus, name):
         if case["verdict"] == "allow":

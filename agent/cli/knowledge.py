@@ -1,0 +1,175 @@
+"""`datasphinx knowledge`: check, draft and show business knowledge."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent.cli.options import AsJson, settings_of
+from agent.cli.text import echo, json_text
+from agent.errors import ANSWERED, DOMAIN
+
+if TYPE_CHECKING:
+    from agent.services import Services
+
+knowledge_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Check and draft business knowledge: terms, metrics, joins and facts about columns in YAML files.",
+)
+OfSource = Annotated[
+    str | None, typer.Option("--source", help="Name of the source; default: the first configured one, or the sample.")
+]
+
+
+@knowledge_app.command()
+def check(
+    source: Annotated[str | None, typer.Argument(help="Name of a source; default: all with knowledge.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every entry against the schema and the data of its source; print each problem with file and line.
+
+    The SQL of entries passes the guard and runs without returning rows; declared cardinalities are checked on the data.
+    Warnings do not change the exit code.
+
+    Exit codes: 0 no problem, 2 there is no such source, 3 an entry is wrong, 5 a source is unreachable.
+    """
+    from agent.sources.source import check_knowledge
+
+    services = _services()
+    names = [source] if source else [name for name in services.choices if services.settings_of(name).knowledge]
+    reports, has_errors = [], False
+    for name in names:
+        opened = services.source(name)
+        knowledge = opened.knowledge.knowledge
+        problems = check_knowledge(opened)
+        errors = sum(not problem.is_warning for problem in problems)
+        has_errors |= errors > 0
+        proposals = len(knowledge.items) - len(knowledge.used)
+        reports.append(
+            {
+                "source": name,
+                "hash": knowledge.hash,
+                "entries": len(knowledge.items),
+                "proposals": proposals,
+                "errors": errors,
+                "warnings": len(problems) - errors,
+                "problems": [problem.as_json() for problem in problems],
+            }
+        )
+        if not as_json:
+            for problem in problems:
+                echo(str(problem), color=None if problem.is_warning else "red")
+            proposed = f", of which {proposals} are proposals" if proposals else ""
+            warned = f", {len(problems) - errors} warnings" if len(problems) > errors else ""
+            echo(f"{name}: {len(knowledge.items)} entries{proposed}; {errors} errors{warned}")
+    if as_json:
+        echo(json_text({"sources": reports}))
+    elif not names:
+        echo("No source has business knowledge: set `knowledge` in its settings.")
+    raise typer.Exit(DOMAIN if has_errors else ANSWERED)
+
+
+@knowledge_app.command()
+def draft(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder for the files; default: that in the settings of the source.")
+    ] = None,
+    source: OfSource = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write proposals from comments, codes, values and inferred joins of a source; existing files are left unchanged.
+
+    Exit codes: 0 written, 2 there is no such source or no folder, 3 all files exist or nothing can be proposed, 5 the
+    source is unreachable or a file cannot be written.
+    """
+    from agent.errors import ConfigurationError
+    from agent.knowledge.draft import draft as draft_files
+    from agent.messages import Message
+
+    services = _services()
+    name = source or services.choices[0]
+    target = folder or (services.settings_of(name).knowledge if name in services.settings.sources else None)
+    if target is None:
+        raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
+    opened = services.source(name)
+    files = draft_files(
+        opened.knowledge.base if opened.knowledge.knowledge.hash else opened.catalog, services.knowledge(name)
+    )
+    target.mkdir(parents=True, exist_ok=True)
+    written, existing = [], []
+    for file, text in files.items():
+        path = target / file
+        try:
+            with path.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+        except FileExistsError:
+            existing.append(str(path))
+        else:
+            written.append(str(path))
+    if as_json:
+        echo(json_text({"written": written, "existing": existing}))
+    else:
+        for written_path in written:
+            echo(f"written: {written_path}")
+        for existing_path in existing:
+            echo(f"unchanged, because it exists: {existing_path}")
+        if not files:
+            echo("nothing to propose")
+    raise typer.Exit(ANSWERED if written else DOMAIN)
+
+
+@knowledge_app.command()
+def show(
+    word: Annotated[str, typer.Argument(help="A word, a phrase or a question.")],
+    source: OfSource = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the entries that a word refers to, with file and line, and the text that it adds to a prompt.
+
+    Exit codes: 0 shown, 2 there is no such source, 3 no entry has this name, 5 the source is unreachable.
+    """
+    from agent.knowledge.prompt import knowledge_paragraphs, shown_entries
+    from agent.schema.describe import estimate_tokens
+
+    opened = _services().source(source)
+    knowledge = opened.knowledge
+    relevant = knowledge.relevant(word)
+    items = shown_entries(relevant)
+    invalid = [
+        problem
+        for match in knowledge.knowledge.matches(word)
+        for item in match.items
+        for problem in knowledge.problems_of(item)
+    ]
+    codes = [
+        {"column": name.item.name, "code": name.code, "phrase": match.phrase}
+        for match in relevant.names
+        for name in match.names
+        if name.code is not None
+    ]
+    text = "\n\n".join(knowledge_paragraphs(word, relevant, knowledge, relevant.tables))
+    tokens = estimate_tokens(text) if text else 0
+    if as_json:
+        entries = [{"id": item.id, "file": item.place.file, "line": item.place.line} for item in items]
+        problems = [problem.as_json() for problem in invalid]
+        shown = {"entries": entries, "codes": codes, "prompt": text, "tokens": tokens, "problems": problems}
+        echo(json_text(shown))
+    else:
+        for item in items:
+            echo(f"{item.place}: {item.kind} {item.name}")
+        for code in codes:
+            echo(f"{code['phrase']}: {code['column']} = {code['code']!r}")
+        for problem in invalid:
+            echo(str(problem), color="red")
+        if text:
+            echo(f"\n{text}\n\n(about {tokens} tokens)")
+        if not items and not invalid:
+            echo("no entry has this name")
+    raise typer.Exit(ANSWERED if items else DOMAIN)
+
+
+def _services() -> "Services":
+    from agent.services import Services
+
+    return Services(settings_of())

@@ -1,0 +1,62 @@
+"""Calibrated confidence in the statements of the embedded model."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from agent.embedded.tiers import TIERS
+from agent.generation.confidence import sigmoid
+from agent.types import Evidence
+
+CALIBRATION = TIERS["small"].adapter.with_name("calibration.json")
+"""The calibration that ships with the adapter. `python -m training.calibrate` fits it."""
+
+_LOWEST_LOGPROB = -20.0
+
+
+def features_of(evidence: Evidence) -> dict[str, float]:
+    """Return the features of the logistic regression, by name; `evidence` is that of a statement with a `logprob`."""
+    return {
+        "logprob": max(evidence["logprob"], _LOWEST_LOGPROB),
+        "violations": float(min(evidence.get("violations", 0), 3)),
+        "unused_values": float(min(len(evidence.get("unused_values", ())), 2)),
+        "disagreement": 1 - evidence.get("agreement", 1.0),
+        "findings": float(min(evidence.get("findings", 0), 2)),
+        "no_rows": float(not evidence.get("gives_rows", True)),
+    }
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A logistic regression from features to the probability that a statement is right (Platt 1999)."""
+
+    intercept: float
+    weights: Mapping[str, float]
+    """The weights by feature."""
+    threshold: float
+    """The default of `min_confidence`: below it, answers are more often wrong than right."""
+
+    def estimate(self, evidence: Evidence) -> float | None:
+        """Return the probability that a statement with `evidence` is right; None without a log probability."""
+        if "logprob" not in evidence:
+            return None
+        features = features_of(evidence)
+        return sigmoid(self.intercept + sum(weight * features[name] for name, weight in self.weights.items()))
+
+
+Task = Literal["statement", "query_spec"]
+
+
+@cache
+def shipped_calibration(task: Task) -> Calibration:
+    """Return the calibration of the shipped adapter for a task."""
+    return Calibration(**json.loads(CALIBRATION.read_text(encoding="utf-8"))[task])
+
+
+def write_calibrations(calibrations: Mapping[Task, Calibration], path: Path = CALIBRATION) -> None:
+    """Write calibrations by task as JSON."""
+    content = {task: asdict(calibration) for task, calibration in calibrations.items()}
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

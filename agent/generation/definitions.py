@@ -1,0 +1,102 @@
+"""The business knowledge about a question: its part of the prompts, and whether a statement follows it."""
+
+from collections.abc import Iterator
+
+from agent.knowledge.prompt import definition_text, knowledge_paragraphs
+from agent.knowledge.source_knowledge import Defined, Relevant
+from agent.knowledge.usage import StatementForms, Usage
+from agent.schema.describe import one_line
+from agent.sources.source import Source
+from agent.state import State
+from agent.types import AppliedDefinition
+
+_MAX_CHARS = 500
+
+
+def relevant_knowledge(state: State, source: Source) -> Relevant:
+    """Return the entries that the question refers to, and the user's answers about it."""
+    if not source.knowledge.knowledge.hash:
+        return Relevant()
+    question = state["question"]
+    answers = tuple(clarification["answer"] for clarification in state.get("clarifications") or ())
+    return source.memoized(("knowledge", question, answers), lambda: source.knowledge.relevant(question, answers))
+
+
+def definitions_of(state: State, source: Source) -> list[str]:
+    """Return the paragraphs of a prompt about the business knowledge that the question refers to."""
+    if not source.knowledge.knowledge.hash:
+        return []
+    relevant, selection = relevant_knowledge(state, source), state["relevant_tables_with_rel_columns"]
+    return knowledge_paragraphs(state["question"], relevant, source.knowledge, selection)
+
+
+def departures(state: State, source: Source, sql: str) -> list[str]:
+    """Return where `sql` departs from the definitions that the question names, and its forbidden joins."""
+    if not source.knowledge.knowledge.hash:
+        return []
+    forms = StatementForms(sql, source.catalog)
+    found = [_departure(defined, usage) for defined, usage in _usages(state, source, forms) if not usage.is_complete]
+    joins = forms.forbidden_joins(source.knowledge.forbidden_joins())
+    return [*found, *(f"it joins {join}, which the business definitions forbid" for join in joins)]
+
+
+def unused_definitions(state: State, source: Source, sql: str) -> list[str]:
+    """Return the names of the terms and metrics of the question whose definitions `sql` does not follow."""
+    if not source.knowledge.knowledge.hash:
+        return []
+    forms = StatementForms(sql, source.catalog)
+    return [defined.item.name for defined, usage in _usages(state, source, forms) if not usage.is_complete]
+
+
+def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedDefinition]:
+    """Return the terms, metrics and names of codes of the question that `sql` uses, with their places."""
+    if not source.knowledge.knowledge.hash:
+        return []
+    forms, relevant = StatementForms(sql, source.catalog), relevant_knowledge(state, source)
+    applied = [
+        AppliedDefinition(
+            name=defined.item.name,
+            kind=defined.item.kind,
+            definition=defined.entry.definition or definition_text(defined),
+            place=str(defined.item.place),
+        )
+        for defined, usage in _usages(state, source, forms)
+        if usage.is_complete
+    ]
+    for match in relevant.names:
+        for name in match.names:
+            table, _, column = name.item.name.rpartition(".")
+            if name.code is not None and forms.compares(table, column, name.code):
+                definition = f"{name.item.name} = '{name.code}'"
+                applied.append(
+                    AppliedDefinition(
+                        name=match.phrase, kind="label", definition=definition, place=str(name.item.place)
+                    )
+                )
+    return applied
+
+
+def _usages(state: State, source: Source, forms: StatementForms) -> Iterator[tuple[Defined, Usage]]:
+    """Yield the terms and metrics with SQL that the question names, with their use by a statement.
+
+    Of several entries with the same name, those that the statement follows are yielded, or none.
+    """
+    relevant = relevant_knowledge(state, source)
+    if not forms.is_resolved:
+        return
+    for defined in relevant.defined:
+        if defined.definition:
+            yield defined, forms.usage(defined.definition)
+    for word in relevant.shared:
+        for item in word.items:
+            defined = source.knowledge.defined(item)
+            if defined.definition and (usage := forms.usage(defined.definition)).is_complete:
+                yield defined, usage
+
+
+def _departure(defined: Defined, usage: Usage) -> str:
+    missing = ([] if usage.has_expression else [f"the expression {defined.entry.expression}"]) + [
+        f"the condition {condition}" for condition in usage.missing
+    ]
+    name = f"the {defined.item.kind} {defined.item.name!r}"
+    return one_line(f"the question names {name}, but the query does not have {' and '.join(missing)}", _MAX_CHARS)

@@ -1,0 +1,279 @@
+"""Folders of knowledge files: reading, and reading again after a change."""
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from agent.knowledge import yaml_text
+from agent.knowledge.entries import (
+    MAX_INSTRUCTIONS_CHARS,
+    CalendarEntry,
+    ColumnEntry,
+    ForbiddenJoinEntry,
+    InstructionEntry,
+    JoinEntry,
+    KnowledgeFile,
+    MetricEntry,
+    Origin,
+    TableEntry,
+    TermEntry,
+    VerifiedEntry,
+)
+from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Kind, Knowledge, Place, Problem
+from agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
+from agent.schema.spelling import nearest
+from agent.schema.words import normal_form
+
+_MAX_FILE_BYTES = 20_000_000
+_CUTOFF = 70
+_SPACES = re.compile(r"\s+")
+
+_NAMED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
+    "tables": ("table", TableEntry),
+    "terms": ("term", TermEntry),
+    "metrics": ("metric", MetricEntry),
+}
+_LISTED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
+    "joins": ("join", JoinEntry),
+    "forbidden_joins": ("forbidden_join", ForbiddenJoinEntry),
+    "instructions": ("instruction", InstructionEntry),
+    "verified": ("verified", VerifiedEntry),
+}
+
+
+def read_folder(folder: Path, label: str) -> Knowledge:
+    """Return the entries of all files `*.yml` and `*.yaml` below `folder`; `label` precedes file names in places.
+
+    Files and entries with mistakes are left out and reported as problems of the value.
+
+    Raises:
+        DriverMissing: the package `pyyaml` is not installed.
+    """
+    reader = _Reader()
+    digest = hashlib.sha256()
+    if not folder.is_dir():
+        reader.report(Place(label, 1), "the folder does not exist")
+    for path in _files(folder):
+        name = f"{label}/{path.relative_to(folder).as_posix()}"
+        try:
+            if path.stat().st_size > _MAX_FILE_BYTES:
+                reader.report(Place(name, 1), f"the file is larger than {_MAX_FILE_BYTES} bytes")
+                continue
+            content = path.read_bytes()
+            text = content.decode("utf-8-sig")
+        except (OSError, UnicodeError) as error:
+            reader.report(Place(name, 1), f"the file cannot be read: {type(error).__name__}")
+            continue
+        digest.update(repr((name, len(content))).encode() + content)
+        try:
+            located = read_yaml(text)
+        except YamlError as error:
+            reader.report(Place(name, error.line), f"the file is not valid YAML: {error}")
+            continue
+        reader.read_file(name, located)
+    return Knowledge(tuple(reader.items), tuple(reader.problems), digest.hexdigest())
+
+
+class KnowledgeFolder:
+    """A folder whose entries are read again when a file changes. Thread-safe."""
+
+    def __init__(self, folder: Path, label: str | None = None) -> None:
+        """Set the folder; `label` precedes file names in places.
+
+        By default, it is the folder as given, without its parents if it is absolute.
+        """
+        self._folder = folder
+        self.label = label or (folder.name if folder.is_absolute() else folder.as_posix())
+        self._lock = threading.Lock()
+        self._stamp: object = None
+        self._knowledge = NO_KNOWLEDGE
+
+    def current(self) -> Knowledge:
+        """Return the entries of the files as they are now. The same value is returned until a file changes.
+
+        Raises:
+            DriverMissing: the package `pyyaml` is not installed.
+        """
+        stamp = _stamp(self._folder)
+        with self._lock:
+            if stamp != self._stamp:
+                self._knowledge = read_folder(self._folder, self.label)
+                self._stamp = stamp
+            return self._knowledge
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
+
+
+def _stamp(folder: Path) -> object:
+    stamps = []
+    for path in _files(folder):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        stamps.append((str(path), status.st_mtime_ns, status.st_size, status.st_ino))
+    return folder.is_dir(), tuple(stamps)
+
+
+@dataclass
+class _Reader:
+    """Collects the entries of several files."""
+
+    items: list[Item] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    _places: dict[str, Place] = field(default_factory=dict)
+    _instruction_chars: int = 0
+
+    def report(self, place: Place, message: str, suggestion: str = "") -> None:
+        self.problems.append(Problem(place, message, suggestion))
+
+    def read_file(self, file: str, located: LocatedValue) -> None:
+        for line, message in located.problems:
+            self.report(Place(file, line), message)
+        content = located.value
+        if content is None:
+            return
+        if not isinstance(content, dict):
+            self.report(Place(file, 1), "a knowledge file has to be a mapping", _choices(KnowledgeFile))
+            return
+        origin = content.get("origin", "hand-written")
+        if origin not in get_args(Origin):
+            self.report(
+                Place(file, located.line_of(("origin",))),
+                f"`origin` has to be one of {', '.join(get_args(Origin))}",
+                _nearest(str(origin), get_args(Origin)),
+            )
+            return
+        for part, value in content.items():
+            place = Place(file, located.line_of((part,)))
+            if part not in KnowledgeFile.model_fields:
+                self.report(place, f"unknown key `{part}`", _nearest(part, KnowledgeFile.model_fields))
+            elif part in _NAMED and value is not None:
+                self._read_named(part, value, file, located, origin)
+            elif part in _LISTED and value is not None:
+                self._read_listed(part, value, file, located, origin)
+            elif part == "calendar" and value is not None:
+                self._add("calendar", "calendar", CalendarEntry, value, file, located, (part,), origin)
+
+    def _read_named(self, part: str, value: Any, file: str, located: LocatedValue, origin: str) -> None:
+        kind, model = _NAMED[part]
+        if not isinstance(value, dict):
+            self.report(Place(file, located.line_of((part,))), f"`{part}` has to be a mapping from names to entries")
+            return
+        for name, body in value.items():
+            path: yaml_text.Path = (part, name)
+            columns = None
+            if part == "tables" and isinstance(body, dict) and "columns" in body:
+                columns = body["columns"]
+                body = {key: inner for key, inner in body.items() if key != "columns"}
+            self._add(kind, name, model, {} if body is None else body, file, located, path, origin)
+            if columns is None:
+                continue
+            if not isinstance(columns, dict):
+                line = located.line_of((*path, "columns"))
+                self.report(Place(file, line), "`columns` has to be a mapping from names to entries")
+                continue
+            for column, column_body in columns.items():
+                column_path = (*path, "columns", column)
+                column_name = f"{name}.{column}"
+                self._add("column", column_name, ColumnEntry, column_body or {}, file, located, column_path, origin)
+
+    def _read_listed(self, part: str, value: Any, file: str, located: LocatedValue, origin: str) -> None:
+        kind, model = _LISTED[part]
+        if not isinstance(value, list):
+            self.report(Place(file, located.line_of((part,))), f"`{part}` has to be a list of entries")
+            return
+        for number, body in zip(count(), value, strict=False):
+            self._add(kind, _name_of(kind, body), model, body, file, located, (part, number), origin)
+
+    def _add(
+        self,
+        kind: Kind,
+        name: str,
+        model: type[BaseModel],
+        body: Any,
+        file: str,
+        located: LocatedValue,
+        path: yaml_text.Path,
+        origin: str,
+    ) -> None:
+        place = Place(file, located.line_of(path))
+        if isinstance(body, dict) and "origin" not in body:
+            body = {**body, "origin": origin}
+        elif isinstance(body, str) and model is InstructionEntry:
+            body = {"text": body, "origin": origin}
+        try:
+            entry = model.model_validate(body)
+        except ValidationError as error:
+            for message, suggestion, inner in _explain(error, model):
+                line = located.line_of((*path, *inner))
+                self.report(Place(file, line), f"{kind} `{name}`: {message}", suggestion)
+            return
+        if isinstance(entry, InstructionEntry):
+            self._instruction_chars += len(entry.text)
+            if self._instruction_chars > MAX_INSTRUCTIONS_CHARS:
+                self.report(place, f"the instructions together exceed {MAX_INSTRUCTIONS_CHARS} characters")
+                return
+        item = Item(kind, name, entry, place)  # type: ignore[arg-type]
+        key = f"{kind}:{normal_form(name) or name}" if kind in ("term", "metric") else item.id.lower()
+        first = self._places.setdefault(key, place)
+        if first is not place and kind != "instruction":
+            self.report(place, f"{kind} `{name}` is already defined at {first}", "Rename or remove one of them.")
+            return
+        self.items.append(item)
+
+
+def _name_of(kind: Kind, body: Any) -> str:
+    """Return the name of an entry that states none, from its contents."""
+    if kind == "instruction" or not isinstance(body, dict):
+        return _short(body.get("text", "") if isinstance(body, dict) else str(body))
+    if kind == "verified":
+        return _short(str(body.get("question", "")))
+    return " = ".join(", ".join(map(str, _as_list(body.get(key)))) for key in ("from", "to"))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _short(text: object) -> str:
+    return _SPACES.sub(" ", str(text)).strip()[:200]
+
+
+def _explain(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str, str, yaml_text.Path]]:
+    """Yield the text, the suggestion and the path of each mistake of an entry."""
+    for detail in error.errors(include_url=False, include_input=False):
+        path = tuple(part for part in detail["loc"] if part != "function-after")
+        name = ".".join(map(str, path))
+        if detail["type"] == "extra_forbidden":
+            yield f"unknown key `{name}`", _nearest(name, _field_names(model)), path
+        elif detail["type"] == "missing":
+            yield f"`{name}` is missing", "", path
+        elif detail["type"] == "value_error":
+            yield str(detail["ctx"]["error"]), "", path
+        else:
+            message = detail["msg"][0].lower() + detail["msg"][1:]
+            yield f"`{name}`: {message}" if name else message, "", path
+
+
+def _field_names(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _choices(model: type[BaseModel]) -> str:
+    return f"Its keys are {', '.join(f'`{name}`' for name in _field_names(model))}."
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    names = list(names)
+    found = nearest(name, names, _CUTOFF)
+    return f"Did you mean `{found[0]}`?" if found else f"Possible: {', '.join(f'`{each}`' for each in names)}."

@@ -1,0 +1,259 @@
+"""Business knowledge as an immutable value: entries with their places, and the entries that words of a text name."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeVar, cast
+
+from agent.knowledge.entries import (
+    AnyEntry,
+    CalendarEntry,
+    ColumnEntry,
+    ForbiddenJoinEntry,
+    InstructionEntry,
+    JoinEntry,
+    MetricEntry,
+    TableEntry,
+    TermEntry,
+)
+from agent.schema.words import UNIT, is_function_word, normal_form, stem
+
+Kind = Literal[
+    "table", "column", "join", "forbidden_join", "term", "metric", "calendar", "instruction", "verified"
+]  # fmt: skip
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_PREFIX = 3
+"""Letters of a word in a key of the index. A word and its stem have the same first letters, so that building the index
+stems no word; candidates are compared by their stems."""
+
+E = TypeVar("E", bound=AnyEntry)
+
+
+class Place(NamedTuple):
+    """A line of a file, counted from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mistake in an entry. A warning leaves the entry in use."""
+
+    place: Place
+    message: str
+    suggestion: str = ""
+    is_warning: bool = False
+
+    def __str__(self) -> str:
+        kind = "warning: " if self.is_warning else ""
+        return f"{self.place}: {kind}{self.message}{f'. {self.suggestion}' if self.suggestion else ''}"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the problem as a JSON object."""
+        severity = "warning" if self.is_warning else "error"
+        return {
+            "file": self.place.file,
+            "line": self.place.line,
+            "severity": severity,
+            "message": self.message,
+            "suggestion": self.suggestion,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """An entry with its kind, name and place. The name of a column is `table.column`."""
+
+    kind: Kind
+    name: str
+    entry: AnyEntry
+    place: Place
+
+    @property
+    def id(self) -> str:
+        """A text that identifies the entry among those of its source."""
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the entry is used in answers: it is not a proposal."""
+        return self.entry.origin != "proposal"
+
+
+class Name(NamedTuple):
+    """A name of an entry or, with `code`, of a code in a column."""
+
+    item: Item
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class Match:
+    """Words of a text, from `start` to `end` in characters, and the entries that they name."""
+
+    phrase: str
+    start: int
+    end: int
+    names: tuple[Name, ...]
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The entries without duplicates."""
+        return tuple(dict.fromkeys(name.item for name in self.names))
+
+
+class _Unit(NamedTuple):
+    word: str
+    start: int
+    end: int
+
+
+_Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The entries of a source. `hash` identifies the contents of all files; empty without knowledge."""
+
+    items: tuple[Item, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """The mistakes that leave out an entry or a file, whatever the source."""
+    hash: str = ""
+
+    @cached_property
+    def used(self) -> tuple[Item, ...]:
+        """The entries that are not proposals."""
+        return tuple(item for item in self.items if item.is_used)
+
+    def of_kind(self, kind: Kind) -> list[Item]:
+        """Return the used entries of a kind, in the order of the files."""
+        return [item for item in self.used if item.kind == kind]
+
+    @property
+    def columns(self) -> list[tuple[Item, ColumnEntry]]:
+        """The used entries of columns."""
+        return [(item, cast(ColumnEntry, item.entry)) for item in self.of_kind("column")]
+
+    @property
+    def tables(self) -> list[tuple[Item, TableEntry]]:
+        """The used entries of tables."""
+        return [(item, cast(TableEntry, item.entry)) for item in self.of_kind("table")]
+
+    @property
+    def joins(self) -> list[tuple[Item, JoinEntry]]:
+        """The used declared joins."""
+        return [(item, cast(JoinEntry, item.entry)) for item in self.of_kind("join")]
+
+    @property
+    def forbidden_joins(self) -> list[tuple[Item, ForbiddenJoinEntry]]:
+        """The used forbidden joins."""
+        return [(item, cast(ForbiddenJoinEntry, item.entry)) for item in self.of_kind("forbidden_join")]
+
+    @property
+    def changes_joins(self) -> bool:
+        """Whether any join is declared or forbidden."""
+        return bool(self.joins or self.forbidden_joins)
+
+    @cached_property
+    def calendar(self) -> CalendarEntry | None:
+        """The calendar, if one is defined."""
+        return next((cast(CalendarEntry, item.entry) for item in self.of_kind("calendar")), None)
+
+    @cached_property
+    def instructions(self) -> str:
+        """The text for all prompts about the source."""
+        return "\n".join(cast(InstructionEntry, item.entry).text for item in self.of_kind("instruction"))
+
+    @cached_property
+    def personal(self) -> frozenset[str]:
+        """The columns whose values are never sampled, as `table.column` in lower case."""
+        return frozenset(item.name.lower() for item, entry in self.columns if entry.personal)
+
+    def matches(self, text: str) -> list[Match]:
+        """Return the phrases of `text` that name entries, in order; phrases do not overlap, and longer ones come first.
+
+        Words match in every number and grammatical case, and in any order; function words are ignored.
+        """
+        units = _content_units(text)
+        taken: set[int] = set()
+        matches = []
+        for size in self._sizes:
+            for at in range(len(units) - size + 1):
+                window = range(at, at + size)
+                run = units[at : at + size]
+                candidates = self._index.get(_key([unit.word for unit in run]), ())
+                if not candidates or not taken.isdisjoint(window):
+                    continue
+                names = tuple(name for name, words in candidates if _same_words(words, [unit.word for unit in run]))
+                if names:
+                    taken.update(window)
+                    start, end = run[0].start, run[-1].end
+                    matches.append(Match(text[start:end], start, end, names))
+        return sorted(matches, key=lambda match: match.start)
+
+    def shared_names(self) -> Iterator[tuple[str, list[Item]]]:
+        """Yield each name that several used terms or metrics have, as the first of them writes it, with these."""
+        for candidates in self._index.values():
+            names = [(name, words) for name, words in candidates if name.item.kind in ("term", "metric")]
+            while names:
+                first, words = names[0]
+                same = [name for name, other in names if _same_words(words, other)]
+                names = [(name, other) for name, other in names if not _same_words(words, other)]
+                items = list(dict.fromkeys(name.item for name in same))
+                if len(items) > 1:
+                    yield " ".join(words), items
+
+    @cached_property
+    def _index(self) -> Mapping[_Key, Sequence[tuple[Name, tuple[str, ...]]]]:
+        index: dict[_Key, list[tuple[Name, tuple[str, ...]]]] = defaultdict(list)
+        for item in self.used:
+            for text, code in _names_of(item):
+                words = content_words(text)
+                if words:
+                    index[_key(words)].append((Name(item, code), words))
+        return index
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return sorted({len(key) for key in self._index}, reverse=True)
+
+
+NO_KNOWLEDGE = Knowledge()
+
+
+def _names_of(item: Item) -> Iterator[tuple[str, str | None]]:
+    """Yield the names by which a text can refer to the entry and, for names of a code, the code."""
+    entry = item.entry
+    if isinstance(entry, TermEntry | MetricEntry):
+        yield item.name, None
+    if isinstance(entry, TermEntry | MetricEntry | TableEntry | ColumnEntry):
+        yield from ((synonym, None) for synonym in entry.synonyms)
+    if isinstance(entry, ColumnEntry):
+        yield from ((label, code) for code, labels in entry.labels.items() for label in labels)
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the words and Chinese characters of `text` in normal form, without function words."""
+    return tuple(unit.word for unit in _content_units(text))
+
+
+def _content_units(text: str) -> list[_Unit]:
+    units = (_Unit(normal_form(match[0]), *match.span()) for match in UNIT.finditer(text))
+    return [unit for unit in units if unit.word and not is_function_word(unit.word)]
+
+
+def _key(words: Sequence[str]) -> _Key:
+    return tuple(sorted(word[:_PREFIX] for word in words))
+
+
+def _same_words(first: Sequence[str], second: Sequence[str]) -> bool:
+    if any(_HAN.match(word) for word in first):
+        return list(first) == list(second)
+    return sorted(map(stem, first)) == sorted(map(stem, second))

@@ -1,0 +1,70 @@
+"""Stored values with the names that knowledge gives to codes."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from agent.knowledge.knowledge import Knowledge
+from agent.knowledge.references import Unresolved, find_column
+from agent.retrieval.value_index import ValueIndex, ValueMatch
+from agent.schema.catalog import Catalog
+from agent.schema.words import normal_form, stem
+
+_SCORE = 0.99
+"""A label counts more than a stored value in another spelling, and less than the same text."""
+
+Labels = Mapping[tuple[str, ...], Sequence[ValueMatch]]
+"""The codes that the stems of words name."""
+
+
+def labels_of(knowledge: Knowledge, catalog: Catalog) -> Labels:
+    """Return the codes of the columns of `catalog` by the stems of their names."""
+    labels: dict[tuple[str, ...], list[ValueMatch]] = defaultdict(list)
+    for item, entry in knowledge.columns:
+        try:
+            table, column = find_column(item.name, catalog)
+        except Unresolved:
+            continue
+        for code, names in entry.labels.items():
+            for name in names:
+                labels[_key(name)].append(ValueMatch(table, column, code, _SCORE, "label"))
+    labels.pop((), None)
+    return labels
+
+
+class LabelledValues(ValueIndex):
+    """An index of stored values that also finds codes by their names."""
+
+    def __init__(self, values: ValueIndex, labels: Labels) -> None:
+        """Set the index, and the labels that are searched as well."""
+        self._values, self._labels = values, labels
+
+    def find(self, text: str, limit: int = 10) -> list[ValueMatch]:
+        """Return the values that `text` may refer to, the codes with this name first. See `ValueIndex.find`."""
+        return [*self._labels.get(_key(text), ()), *self._values.find(text, limit)][:limit]
+
+    def lookup(self, texts: Iterable[str]) -> dict[str, list[ValueMatch]]:
+        """Return the values that each text names in full, the codes with this name first. See `ValueIndex.lookup`."""
+        texts = list(texts)
+        found = self._values.lookup(texts)
+        for text in texts:
+            if codes := self._labels.get(_key(text)):
+                found[text] = [*codes, *found.get(text, ())]
+        return found
+
+    def contains(self, table: str, column: str, literal: str) -> bool | None:
+        """Return whether the column contains `literal`. See `ValueIndex.contains`."""
+        return self._values.contains(table, column, literal)
+
+    def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
+        """Return the codes that `literal` names, then the most similar values. See `ValueIndex.nearest`."""
+        codes = [match.value for match in self._labels.get(_key(literal), ())
+                 if (match.table, match.column) == (table, column)]  # fmt: skip
+        return list(dict.fromkeys([*codes, *self._values.nearest(table, column, literal, limit)]))[:limit]
+
+    def close(self) -> None:
+        """Close the index of stored values."""
+        self._values.close()
+
+
+def _key(text: str) -> tuple[str, ...]:
+    return tuple(map(stem, normal_form(text).split()))

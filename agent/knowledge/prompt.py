@@ -1,0 +1,135 @@
+"""The part of a prompt with the entries that a question refers to."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from agent.knowledge.entries import CalendarEntry, MetricEntry
+from agent.knowledge.knowledge import Item
+from agent.knowledge.references import Unresolved, find_column, find_column_or_table
+from agent.knowledge.source_knowledge import Defined, Relevant, SourceKnowledge
+from agent.schema.describe import one_line
+
+_MAX_CHARS = 400
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_PERIOD = re.compile(
+    r"\b(?:year|quarter|month|week|day|fiscal|today|yesterday|recent|latest|last|this|current|previous|since|ytd|trend|"
+    r"год\w*|лет|квартал\w*|месяц\w*|недел\w*|дн\w+|день|сегодня|вчера|последн\w+|прошл\w+|текущ\w+|динамик\w*)|"
+    r"[年月周季天日]|今|去|最近|趋势",
+    re.IGNORECASE,
+)
+"""Words about time, for which the calendar matters."""
+
+
+def knowledge_paragraphs(
+    question: str, relevant: Relevant, knowledge: SourceKnowledge, selection: Collection[str]
+) -> list[str]:
+    """Return the paragraphs of a prompt for a question about the tables `selection`; none if no entry is relevant."""
+    lines = [*_definitions(relevant, knowledge), *_names(relevant), *_joins(knowledge, selection)]
+    paragraphs = []
+    if lines:
+        heading = "Definitions of the business, which the query has to follow:"
+        paragraphs.append("\n".join([heading, *(f"- {line}" for line in lines)]))
+    calendar = knowledge.knowledge.calendar
+    dated = any(isinstance(each.entry, MetricEntry) and each.entry.date_column for each in relevant.defined)
+    if calendar and (dated or _PERIOD.search(question)):
+        facts = list(_calendar(calendar))
+        if facts:
+            paragraphs.append(f"Calendar: {'; '.join(facts)}.")
+    return paragraphs
+
+
+def definition_text(defined: Defined) -> str:
+    """Return what a term or metric means: its expression, conditions and further facts, in one line.
+
+    For a statement, the SQL is that of the file.
+    """
+    entry = defined.entry
+    parts = [entry.expression or ""]
+    conditions = entry.filters if isinstance(entry, MetricEntry) else tuple(filter(None, [entry.condition]))
+    if conditions:
+        text = " AND ".join(conditions)
+        parts.append(f"only rows with {text}" if entry.expression else f"the condition {text}")
+    if isinstance(entry, MetricEntry):
+        parts += _metric_facts(entry)
+    parts.append(entry.definition or "")
+    return one_line("; ".join(filter(None, parts)), 2 * _MAX_CHARS)
+
+
+def _metric_facts(entry: MetricEntry) -> Iterator[str]:
+    if entry.date_column:
+        yield f"dated by {entry.date_column}"
+    if entry.unit:
+        yield f"in {entry.unit}"
+    if entry.dimensions:
+        yield f"may be grouped by {', '.join(entry.dimensions)} and its date only"
+    if entry.additivity != "additive":
+        yield f"{entry.additivity}: values of groups or periods must not be added"
+
+
+def _definitions(relevant: Relevant, knowledge: SourceKnowledge) -> Iterator[str]:
+    for defined in relevant.defined:
+        yield _definition(defined.phrase, defined)
+    for word in relevant.shared:
+        for item in word.items:
+            yield _definition(word.phrase, knowledge.defined(item))
+
+
+def _definition(phrase: str, defined: Defined) -> str:
+    name = defined.item.name
+    also = "" if phrase.casefold() == name.casefold() else f" ({one_line(phrase)!r})"
+    return f"{defined.item.kind} {one_line(name)!r}{also}: {definition_text(defined)}"
+
+
+def _names(relevant: Relevant) -> Iterator[str]:
+    for match in relevant.names:
+        tables = [name.item.name for name in match.names if name.item.kind == "table"]
+        columns = [name.item.name for name in match.names if name.item.kind == "column" and name.code is None]
+        if tables or columns:
+            kinds = [*(f"the table {name}" for name in tables), *(f"the column {name}" for name in columns)]
+            yield f"{one_line(match.phrase)!r} means {' or '.join(kinds)}"
+
+
+def _joins(knowledge: SourceKnowledge, selection: Collection[str]) -> Iterator[str]:
+    """Yield the joins between selected tables that foreign keys cannot express: forbidden ones, and many to many."""
+    catalog, shown = knowledge.catalog, set(selection)
+    for _, entry in knowledge.knowledge.forbidden_joins:
+        try:
+            ends = find_column_or_table(entry.source, catalog), find_column_or_table(entry.target, catalog)
+        except Unresolved:
+            continue
+        if {table for table, _ in ends} <= shown:
+            reason = f": {one_line(entry.reason, _MAX_CHARS)}" if entry.reason else ""
+            yield f"do not join {entry.source} with {entry.target}{reason}"
+    for _, join in knowledge.knowledge.joins:
+        try:
+            tables = {find_column(name, catalog)[0] for name in (*join.source, *join.target)}
+        except Unresolved:
+            continue
+        if tables <= shown and (join.cardinality == "many-to-many" or join.description):
+            pairs = " and ".join(f"{a} = {b}" for a, b in zip(join.source, join.target, strict=False))
+            text = f": {one_line(join.description, _MAX_CHARS)}" if join.description else ""
+            yield f"join {pairs} ({join.cardinality}){text}"
+
+
+def _calendar(calendar: CalendarEntry) -> Iterator[str]:
+    if calendar.fiscal_year_start:
+        yield f"the fiscal year begins in {_MONTHS[calendar.fiscal_year_start - 1]}"
+    if calendar.week_start:
+        yield f"weeks begin on {calendar.week_start.capitalize()}"
+    if calendar.default_period:
+        yield f"a question that names no period means {one_line(calendar.default_period)}"
+
+
+def shown_entries(relevant: Relevant) -> list[Item]:
+    """Return the entries that a question refers to, in the order of its words."""
+    items: dict[Item, None] = {}
+    for defined in relevant.defined:
+        items[defined.item] = None
+    for word in relevant.shared:
+        items |= dict.fromkeys(word.items)
+    for match in relevant.names:
+        items |= dict.fromkeys(match.items)
+    return list(items)

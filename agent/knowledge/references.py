@@ -1,0 +1,259 @@
+"""Names and expressions of entries, resolved against a catalog."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from agent.knowledge.entries import MetricEntry, TermEntry
+from agent.schema.catalog import Catalog, ColumnKey
+from agent.schema.spelling import nearest
+from agent.sql.dialects import print_statement
+from agent.sql.guard import parse
+from agent.sql.names import key_of
+
+_CUTOFF = 60
+_MAX_CANDIDATES = 20_000
+"""Names compared for a suggestion."""
+
+
+class Unresolved(ValueError):
+    """A name or an expression of an entry that does not fit the catalog, with a suggestion if there is one."""
+
+    def __init__(self, message: str, suggestion: str = "") -> None:
+        super().__init__(message)
+        self.suggestion = suggestion
+
+
+def find_table(name: str, catalog: Catalog) -> str:
+    """Return the key of the table called `name`, ignoring case.
+
+    Raises:
+        Unresolved: there is no such table.
+    """
+    key = catalog.key_of(name)
+    if key is None:
+        raise Unresolved(f"there is no table `{name}`", did_you_mean(name, catalog.full_names))
+    return key
+
+
+def find_column(name: str, catalog: Catalog) -> ColumnKey:
+    """Return the key of a table and the name of its column for `table.column`, ignoring case.
+
+    Raises:
+        Unresolved: there is no such table or column.
+    """
+    splits = [(name[:at], name[at + 1 :]) for at, char in enumerate(name) if char == "."]
+    if not splits:
+        raise Unresolved(f"`{name}` has to be written as `table.column`")
+    for table, column in splits:
+        key = catalog.key_of(table)
+        if key is not None:
+            names = catalog.tables[key].column_names
+            for each in names:
+                if each.lower() == column.lower():
+                    return key, each
+            raise Unresolved(f"the table `{key}` has no column `{column}`", did_you_mean(column, names))
+    find_table(splits[-1][0], catalog)
+    raise Unresolved(f"there is no column `{name}`")
+
+
+def find_column_or_table(name: str, catalog: Catalog) -> tuple[str, str | None]:
+    """Return the key of a table, and the name of a column if `name` is `table.column`.
+
+    Raises:
+        Unresolved: there is no such table or column.
+    """
+    if catalog.key_of(name) is not None or "." not in name:
+        return find_table(name, catalog), None
+    return find_column(name, catalog)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a sentence with the name of `names` that is most similar to `name`; "" if none is."""
+    candidates = [each for each, _ in zip(names, range(_MAX_CANDIDATES), strict=False)]
+    found = nearest(name, candidates, _CUTOFF)
+    return f"Did you mean `{found[0]}`?" if found else ""
+
+
+def parse_expression(sql: str, dialect: str) -> exp.Expr:
+    """Return the tree of an SQL expression.
+
+    Raises:
+        Unresolved: the text is not a single expression.
+    """
+    select = _parse_select(f"SELECT {sql}", sql, dialect, "expression")
+    if len(select.expressions) != 1 or _clauses(select) != {"expressions"}:
+        raise Unresolved(f"`{sql}` is not a single expression")
+    expression: exp.Expr = select.expressions[0]
+    return expression.unalias()
+
+
+def parse_condition(sql: str, dialect: str) -> exp.Expr:
+    """Return the tree of an SQL condition.
+
+    Raises:
+        Unresolved: the text is not a single condition.
+    """
+    select = _parse_select(f"SELECT 1 WHERE {sql}", sql, dialect, "condition")
+    if _clauses(select) != {"expressions", "where"}:
+        raise Unresolved(f"`{sql}` is not a single condition")
+    condition: exp.Expr = select.args["where"].this
+    return condition
+
+
+def _parse_select(statement: str, sql: str, dialect: str, kind: str) -> exp.Select:
+    try:
+        trees = parse(statement, dialect)
+    except ValueError as error:
+        raise Unresolved(f"the {kind} `{sql}` cannot be parsed: {error}") from None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        raise Unresolved(f"`{sql}` is not a single {kind}")
+    return trees[0]
+
+
+def _clauses(select: exp.Select) -> set[str]:
+    return {name for name, value in select.args.items() if value}
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The SQL of a term or metric as trees, and the tables it needs."""
+
+    expression: exp.Expr | None
+    conditions: tuple[exp.Expr, ...]
+    tables: tuple[str, ...]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns that the SQL names, as `table.column`; those without a table belong to the only one."""
+        trees = [*([self.expression] if self.expression is not None else []), *self.conditions]
+        columns = [column for tree in trees for column in tree.find_all(exp.Column)]
+        only = self.tables[0] if len(self.tables) == 1 else ""
+        names = (".".join(filter(None, (column.db, column.table or only, column.name))) for column in columns)
+        return tuple(dict.fromkeys(names))
+
+    def statement(self, catalog: Catalog) -> str:
+        """Return a statement that computes the expression for the rows of the conditions, and returns no rows."""
+        query = exp.select(self.expression.copy() if self.expression else exp.Literal.number(1))
+        query = join_tables(query, self.tables, catalog)
+        if self.conditions:
+            query = query.where(*(condition.copy() for condition in self.conditions))
+        return print_statement(query.limit(0), catalog.dialect)
+
+
+def definition_of(entry: TermEntry | MetricEntry, catalog: Catalog) -> Definition | None:
+    """Return the SQL of an entry; None if it is defined in words only.
+
+    Raises:
+        Unresolved: a text is not an expression, names no table, or names an unknown one; a metric has no aggregate
+            function; a condition has one.
+    """
+    dialect = catalog.dialect
+    expression = parse_expression(entry.expression, dialect) if entry.expression else None
+    texts = entry.filters if isinstance(entry, MetricEntry) else filter(None, [entry.condition])
+    conditions = tuple(parse_condition(text, dialect) for text in texts)
+    if expression is None and not conditions:
+        return None
+    if isinstance(entry, MetricEntry) and expression and not has_aggregate(expression):
+        raise Unresolved(
+            f"the expression `{entry.expression}` has no aggregate function", "Write `SUM(...)`, for example."
+        )
+    for condition in conditions:
+        if has_aggregate(condition):
+            raise Unresolved(f"the condition `{condition.sql(dialect=dialect)}` has an aggregate function")
+    trees = [*([expression] if expression is not None else []), *conditions]
+    named = [find_table(name, catalog) for name in entry.tables]
+    tables = tuple(dict.fromkeys([*named, *(key for tree in trees for key in _tables_in(tree, catalog))]))
+    if not tables:
+        raise Unresolved("its SQL names no table", "Write columns as `table.column`, or list the `tables`.")
+    return Definition(expression, conditions, tables)
+
+
+def has_aggregate(tree: exp.Expr) -> bool:
+    """Return whether `tree` has an aggregate function outside of subqueries."""
+    return any(not _is_nested(call, tree) for call in tree.find_all(exp.AggFunc))
+
+
+def _is_nested(node: exp.Expr, root: exp.Expr) -> bool:
+    """Return whether `node` belongs to a subquery within `root`."""
+    ancestor = node.parent
+    while ancestor is not None and node is not root:
+        if isinstance(ancestor, exp.Query):
+            # The statement in which the text was parsed is not a subquery.
+            return any(ancestor is other for other in root.walk())
+        ancestor = ancestor.parent
+    return False
+
+
+def _tables_in(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
+    """Yield the keys of the tables that qualify a column of `tree`, except those that a subquery reads itself."""
+    inner = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
+    inner |= {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for column in tree.find_all(exp.Column):
+        if column.table and not (_is_nested(column, tree) and column.table.lower() in inner):
+            table = exp.table_(column.table, db=column.db or None)
+            key = key_of(table, catalog)
+            if key is None:
+                find_table(f"{column.db}.{column.table}" if column.db else column.table, catalog)
+            else:
+                yield key
+
+
+def join_tables(query: exp.Select, tables: Sequence[str], catalog: Catalog) -> exp.Select:
+    """Return `query` with a FROM clause for `tables`, joined along foreign keys, with further tables on the paths."""
+    joined = [tables[0]]
+    query = query.from_(_table(tables[0], catalog))
+    for key in tables[1:]:
+        if key in joined:
+            continue
+        path = _path(joined, key, catalog)
+        if not path:
+            query = query.join(_table(key, catalog), join_type="CROSS")
+            joined.append(key)
+        for step, condition in path:
+            query = query.join(_table(step, catalog), on=condition)
+            joined.append(step)
+    return query
+
+
+def _table(key: str, catalog: Catalog) -> exp.Table:
+    full = catalog.full_names[key]
+    return exp.table_(full.name, db=full.schema, quoted=True)
+
+
+def _path(joined: Sequence[str], goal: str, catalog: Catalog) -> list[tuple[str, exp.Expr]]:
+    """Return the tables on the shortest path of foreign keys from `joined` to `goal`, each with its join condition."""
+    neighbours: dict[str, list[tuple[str, exp.Expr]]] = {}
+    for key, table in catalog.tables.items():
+        for foreign in table.foreign_keys:
+            if foreign.target in catalog.tables and foreign.target != key:
+                condition: exp.Expr = exp.and_(
+                    *(
+                        exp.EQ(this=_column(key, column, catalog), expression=_column(foreign.target, target, catalog))
+                        for column, target in zip(foreign.columns, foreign.target_columns, strict=False)
+                    )
+                )
+                neighbours.setdefault(key, []).append((foreign.target, condition))
+                neighbours.setdefault(foreign.target, []).append((key, condition))
+    previous: dict[str, tuple[str, exp.Expr] | None] = dict.fromkeys(joined)
+    queue = deque(joined)
+    while queue and goal not in previous:
+        key = queue.popleft()
+        for other, condition in neighbours.get(key, ()):
+            if other not in previous:
+                previous[other] = (key, condition)
+                queue.append(other)
+    path: list[tuple[str, exp.Expr]] = []
+    step = previous.get(goal)
+    while step is not None:
+        path.append((goal, step[1]))
+        goal = step[0]
+        step = previous[goal]
+    return path[::-1]
+
+
+def _column(key: str, column: str, catalog: Catalog) -> exp.Column:
+    full = catalog.full_names[key]
+    return exp.column(column, table=full.name, db=full.schema, quoted=True)

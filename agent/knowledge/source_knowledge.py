@@ -1,0 +1,196 @@
+"""The knowledge of a source: entries that fit its catalog, and those that a question refers to."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
+from agent.knowledge.entries import MetricEntry, TermEntry
+from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
+from agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
+from agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
+from agent.schema.catalog import Catalog
+from agent.schema.words import normal_form
+from agent.sql.validation import ValueLookup
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A term or metric that a text names by `phrase`."""
+
+    item: Item
+    entry: TermEntry | MetricEntry
+    definition: Definition | None
+    phrase: str
+
+
+@dataclass(frozen=True)
+class SharedWord:
+    """Words of a question that name several terms or metrics, of which none was chosen."""
+
+    phrase: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Relevant:
+    """What a question refers to."""
+
+    defined: tuple[Defined, ...] = ()
+    shared: tuple[SharedWord, ...] = ()
+    names: tuple[Match, ...] = ()
+    """Words that name tables, columns or codes."""
+    tables: tuple[str, ...] = ()
+    """The tables of the terms, metrics and synonyms."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """The columns that the SQL and the synonyms name."""
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The words with a definition."""
+        return tuple(defined.phrase for defined in self.defined)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceKnowledge:
+    """Knowledge with the catalog of its source. Entries are checked against the catalog when a question names them."""
+
+    knowledge: Knowledge
+    base: Catalog
+    """The catalog as the database declares it."""
+    catalog: Catalog
+    """The catalog with descriptions and declared joins."""
+    _checked: dict[Item, tuple[Problem, ...]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, knowledge: Knowledge, catalog: Catalog) -> "SourceKnowledge":
+        """Return `knowledge` for a source with `catalog`."""
+        return cls(knowledge, catalog, with_knowledge(catalog, knowledge))
+
+    def problems_of(self, item: Item) -> tuple[Problem, ...]:
+        """Return the mistakes in an entry that need no data, checked once."""
+        if item not in self._checked:
+            self._checked[item] = static_problems(item, self.catalog)
+        return self._checked[item]
+
+    def is_valid(self, item: Item) -> bool:
+        """Return whether an entry fits the catalog; warnings do not count."""
+        return all(problem.is_warning for problem in self.problems_of(item))
+
+    def problems(self, budget_s: float) -> tuple[list[Problem], int]:
+        """Return the mistakes found so far, and the number of entries that were not checked yet.
+
+        Entries are checked for about `budget_s` seconds; the next call goes on.
+        """
+        deadline = time.monotonic() + budget_s
+        found, unchecked = list(self.knowledge.problems), 0
+        for item in self.knowledge.used:
+            if item in self._checked or time.monotonic() < deadline:
+                found += [problem for problem in self.problems_of(item) if not problem.is_warning]
+            else:
+                unchecked += 1
+        return found, unchecked
+
+    def check(self, run: Run, values: Callable[[], ValueLookup]) -> list[Problem]:
+        """Return all mistakes in the entries, proposals included, in the order of the files.
+
+        `run` executes a statement, and `values` returns the index of stored values.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        found = [*self.knowledge.problems, *shared_names(self.knowledge)]
+        for item in self.knowledge.items:
+            found += self.problems_of(item)
+            if self.is_valid(item):
+                found += problems_in_data(item, self.catalog, run, values)
+        return sorted(found, key=lambda problem: problem.place)
+
+    def without_hidden(self, catalog: Catalog) -> Catalog:
+        """Return `catalog` without what prompts do not show."""
+        return without_hidden(catalog, self.knowledge)
+
+    def relevant(self, question: str, answers: Sequence[str] = ()) -> Relevant:
+        """Return what `question` refers to; `answers` to clarifying questions choose among entries of one name."""
+        text = "\n".join([question, *answers])
+        chosen = {normal_form(answer) for answer in answers}
+        defined: list[Defined] = []
+        shared: list[SharedWord] = []
+        names: list[Match] = []
+        for match in self.knowledge.matches(text):
+            items = [item for item in match.items if self.is_valid(item)]
+            meanings = [item for item in items if item.kind in ("term", "metric")]
+            if len(meanings) > 1:
+                meanings = [item for item in meanings if normal_form(item.name) in chosen] or meanings
+            if len(meanings) > 1:
+                shared.append(SharedWord(match.phrase, tuple(meanings)))
+            elif meanings:
+                defined.append(self._defined(meanings[0], match.phrase))
+            valid = tuple(name for name in match.names if name.item in items and name.item.kind in ("table", "column"))
+            if valid:
+                names.append(replace(match, names=valid))
+        # An answer names its entry again.
+        settled = {item for each in defined for item in [each.item]}
+        shared = [word for word in shared if settled.isdisjoint(word.items)]
+        defined = list({each.item: each for each in reversed(defined)}.values())[::-1]
+        tables = dict.fromkeys(
+            [
+                *(key for each in defined if each.definition for key in each.definition.tables),
+                *(key for word in shared for item in word.items for key in self._tables_of(item)),
+                *self._named_tables(names),
+            ]
+        )
+        return Relevant(
+            tuple(defined), tuple(shared), tuple(names), tuple(tables), tuple(self._columns(defined, names))
+        )
+
+    def defined(self, item: Item) -> Defined:
+        """Return a term or metric under its own name."""
+        return self._defined(item, item.name)
+
+    def expanded(self, question: str) -> str:
+        """Return `question` followed by the names of the tables and columns that its words refer to."""
+        relevant = self.relevant(question)
+        codes = [place for match in relevant.names for name in match.names if name.code for place in [name.item.name]]
+        names = [*relevant.tables, *(f"{table}.{column}" for table, column in relevant.columns), *codes]
+        return " ".join(dict.fromkeys([question, *names])) if names else question
+
+    def forbidden_joins(self) -> list[tuple[tuple[str, str | None], tuple[str, str | None]]]:
+        """Return the ends of the joins that must not be used."""
+        return forbidden_joins(self.base, self.knowledge)
+
+    def _defined(self, item: Item, phrase: str) -> Defined:
+        entry = item.entry
+        assert isinstance(entry, TermEntry | MetricEntry), "only these are defined"
+        return Defined(item, entry, definition_of(entry, self.catalog), phrase)
+
+    def _tables_of(self, item: Item) -> Sequence[str]:
+        definition = self._defined(item, item.name).definition
+        return definition.tables if definition else ()
+
+    def _named_tables(self, names: Iterable[Match]) -> Iterator[str]:
+        for match in names:
+            for name in match.names:
+                if name.item.kind == "table":
+                    yield find_table(name.item.name, self.catalog)
+                elif name.code is None:
+                    yield find_column(name.item.name, self.catalog)[0]
+
+    def _columns(self, defined: Iterable[Defined], names: Iterable[Match]) -> Iterator[tuple[str, str]]:
+        found: dict[tuple[str, str], None] = {}
+        for each in defined:
+            entry = each.entry
+            own = [entry.date_column, *entry.dimensions] if isinstance(entry, MetricEntry) else []
+            for column in (*filter(None, own), *(each.definition.column_names if each.definition else ())):
+                try:
+                    found[find_column(column, self.catalog)] = None
+                except Unresolved:
+                    continue
+        for match in names:
+            for name in match.names:
+                if name.item.kind == "column":
+                    found[find_column(name.item.name, self.catalog)] = None
+        yield from found
+
+
+NO_SOURCE_KNOWLEDGE = SourceKnowledge(NO_KNOWLEDGE, Catalog("sqlite", {}), Catalog("sqlite", {}))

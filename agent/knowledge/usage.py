@@ -1,0 +1,310 @@
+"""Comparison of a statement with the definitions that its question names, by their syntax trees.
+
+Expressions are compared in a canonical form: columns by their table and name, through aliases, subqueries and common
+table expressions; without casts, parentheses and rounding; with the operands of symmetric operators sorted.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from agent.knowledge.overlay import JoinEnd, is_forbidden
+from agent.knowledge.references import Definition
+from agent.schema.catalog import Catalog
+from agent.sql.guard import parse
+from agent.sql.names import ResolvedQuery, key_of, qualify_names
+
+_SYMMETRIC = (exp.EQ, exp.NEQ, exp.Add, exp.Mul)
+_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.NEQ, exp.NEQ: exp.EQ, exp.LT: exp.GTE, exp.GTE: exp.LT, exp.GT: exp.LTE, exp.LTE: exp.GT,
+}  # fmt: skip
+_TRANSPARENT = (exp.Paren, exp.Alias, exp.Cast, exp.Round)
+_MAX_DEPTH = 50
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How a statement uses a definition."""
+
+    has_expression: bool
+    """Whether it computes the expression; True if there is none."""
+    missing: tuple[str, ...]
+    """The conditions that it does not have, as SQL."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the statement follows the definition."""
+        return self.has_expression and not self.missing
+
+
+class StatementForms:
+    """The expressions and conditions of a statement, in canonical form."""
+
+    def __init__(self, sql: str, catalog: Catalog) -> None:
+        """Parse `sql`; a statement whose names cannot be resolved has no expressions."""
+        self._catalog = catalog
+        try:
+            (tree,) = parse(sql, catalog.dialect)
+        except ValueError:
+            self._query = None
+        else:
+            self._query = qualify_names(tree, catalog, expand_stars=True)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the names of the statement could be resolved."""
+        return self._query is not None
+
+    def usage(self, definition: Definition) -> Usage:
+        """Return how the statement uses the expression and the conditions of `definition`."""
+        forms = StatementForms(definition.statement(self._catalog), self._catalog)
+        own = forms._query
+        if self._query is None or own is None:
+            return Usage(True, ())
+        reader = _Reader(own)
+        root = own.scopes[-1]
+        select = root.expression
+        has_expression = definition.expression is None or self._has(select.expressions[0], root, reader)
+        where = select.args.get("where")
+        conditions = list(_conjuncts(where.this)) if where else []
+        missing = [
+            condition.sql(dialect=self._catalog.dialect)
+            for condition in conditions
+            if not self._holds(condition, root, reader)
+        ]
+        return Usage(has_expression, tuple(missing))
+
+    def compares(self, table: str, column: str, value: str) -> bool:
+        """Return whether the statement compares the column with `value`."""
+        name, literal = f"{table}.{column}".lower(), f"'{value}'"
+        return any(name in atoms and literal in atoms for atoms in self._atoms)
+
+    def forbidden_joins(self, forbidden: Iterable[tuple[JoinEnd, JoinEnd]]) -> list[str]:
+        """Return the equalities of columns that `forbidden` excludes."""
+        pairs = list(forbidden)
+        found: dict[str, None] = {}
+        query = self._query
+        if query is None or not pairs:
+            return []
+        for scope in query.scopes:
+            for equality in scope.find_all(exp.EQ):
+                first, second = (query.column_of(part, scope) for part in (equality.this, equality.expression))
+                if first and second:
+                    ends = (first.table.key, first.column.name), (second.table.key, second.column.name)
+                    if is_forbidden(*ends, pairs):
+                        found[f"{first} = {second}"] = None
+        return list(found)
+
+    def _has(self, expression: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
+        """Return whether the statement has `expression`, or at least all of its aggregates."""
+        if reader.form(expression, scope) in self._expressions:
+            return True
+        aggregates = [reader.form(call, scope) for call in expression.find_all(exp.AggFunc)]
+        return len(aggregates) > 1 and all(form in self._expressions for form in aggregates)
+
+    def _holds(self, condition: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
+        form = reader.form(condition, scope)
+        if form in self._conditions:
+            return True
+        # A condition on certain other values implies that the column differs from this one.
+        excluded = reader.excluded(condition, scope)
+        return excluded is not None and any(
+            column == excluded[0] and values and values.isdisjoint(excluded[1]) for column, values in self._equalities
+        )
+
+    @cached_property
+    def _expressions(self) -> set[str]:
+        forms: set[str] = set()
+        for reader, scope, node in self._nodes():
+            if isinstance(node, exp.AggFunc | exp.Binary | exp.Func | exp.Column):
+                forms.add(reader.form(node, scope))
+            if isinstance(node, exp.AggFunc) and (plain := _without_case(node)):
+                forms.add(reader.form(plain, scope))
+        return forms
+
+    @cached_property
+    def _conditions(self) -> set[str]:
+        return {reader.form(part, scope) for reader, scope, part in self._parts()}
+
+    @cached_property
+    def _equalities(self) -> list[tuple[str, set[str]]]:
+        found = []
+        for reader, scope, part in self._parts():
+            values = (
+                part.expressions if isinstance(part, exp.In) else [part.expression] if isinstance(part, exp.EQ) else []
+            )
+            if values and all(isinstance(value, exp.Literal) for value in values):
+                found.append((reader.form(part.this, scope), {reader.form(value, scope) for value in values}))
+        return found
+
+    @cached_property
+    def _atoms(self) -> list[set[str]]:
+        return [
+            {reader.form(atom, scope) for atom in node.find_all(exp.Column, exp.Literal)}
+            for reader, scope, node in self._nodes()
+            if isinstance(node, exp.EQ | exp.In | exp.NEQ)
+        ]
+
+    def _nodes(self) -> "Iterator[tuple[_Reader, Scope, exp.Expr]]":
+        if self._query is None:
+            return
+        reader = _Reader(self._query)
+        for scope in self._query.scopes:
+            for node in scope.walk():
+                yield reader, scope, node
+
+    def _parts(self) -> "Iterator[tuple[_Reader, Scope, exp.Expr]]":
+        """Yield the conditions that a statement applies to rows, one of a conjunction at a time."""
+        for reader, scope, node in self._nodes():
+            if isinstance(node, exp.Where | exp.Having):
+                condition = node.this
+            elif isinstance(node, exp.Join):
+                condition = node.args.get("on")
+            elif isinstance(node, exp.If):
+                condition = node.this
+            else:
+                continue
+            for part in _conjuncts(condition) if condition is not None else ():
+                yield reader, scope, part
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Writes expressions of one query in canonical form."""
+
+    query: ResolvedQuery
+    _scopes: dict[int, Scope] = field(default_factory=dict)
+
+    def form(self, node: exp.Expr, scope: Scope, depth: int = 0) -> str:
+        """Return the canonical form of `node` in `scope`."""
+        node = _simplified(node)
+        if depth > _MAX_DEPTH:
+            return "?"
+        if isinstance(node, exp.Column):
+            return self._column(node, scope, depth)
+        if isinstance(node, exp.Literal):
+            return f"'{node.name}'" if node.is_string else _number(node.name)
+        if isinstance(node, exp.Table):
+            return key_of(node, self.query.catalog) or node.name.lower()
+        if isinstance(node, exp.Query) and (inner := self._scope_of(node)):
+            scope = inner
+        if isinstance(node, exp.And | exp.Or):
+            return self._call(node, sorted(self.form(part, scope, depth + 1) for part in node.flatten()))
+        if isinstance(node, exp.In) and node.expressions:
+            values = sorted(self.form(value, scope, depth + 1) for value in node.expressions)
+            return self._call(node, [self.form(node.this, scope, depth + 1), *values])
+        if isinstance(node, _SYMMETRIC):
+            operands = (self.form(part, scope, depth + 1) for part in (node.this, node.expression))
+            return self._call(node, sorted(operands))
+        return self._call(node, self._arguments(node, scope, depth))
+
+    def excluded(self, condition: exp.Expr, scope: Scope) -> tuple[str, set[str]] | None:
+        """Return the column and the values of a condition such as `status <> 'cancelled'`; None for any other one."""
+        if isinstance(condition, exp.Not) and isinstance(condition.this, exp.In):
+            column, values = condition.this.this, condition.this.expressions
+        elif isinstance(condition, exp.NEQ):
+            column, values = condition.this, [condition.expression]
+        else:
+            return None
+        if not values or not all(isinstance(value, exp.Literal) for value in values):
+            return None
+        return self.form(column, scope), {self.form(value, scope) for value in values}
+
+    def _column(self, node: exp.Column, scope: Scope, depth: int) -> str:
+        reference = self.query.column_of(node, scope)
+        if reference:
+            return str(reference).lower()
+        ancestor: Scope | None = scope
+        while ancestor is not None and node.table not in ancestor.sources:
+            ancestor = ancestor.parent
+        source = ancestor.sources[node.table] if ancestor else None
+        if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
+            for output in source.expression.selects:
+                if output.alias_or_name.lower() == node.name.lower():
+                    return self.form(output, source, depth + 1)
+        return f"?.{node.name.lower()}"
+
+    def _scope_of(self, node: exp.Expr) -> Scope | None:
+        if not self._scopes:
+            self._scopes.update({id(scope.expression): scope for scope in self.query.scopes})
+        return self._scopes.get(id(node))
+
+    def _arguments(self, node: exp.Expr, scope: Scope, depth: int) -> Iterator[str]:
+        for name, value in sorted(node.args.items()):
+            if name == "alias" or value in (None, False, []):
+                continue
+            for part in value if isinstance(value, list) else [value]:
+                yield self.form(part, scope, depth + 1) if isinstance(part, exp.Expr) else str(part).lower()
+
+    @staticmethod
+    def _call(node: exp.Expr, arguments: Iterable[str]) -> str:
+        return f"{type(node).__name__}({', '.join(arguments)})"
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    while isinstance(condition, exp.Paren):
+        condition = condition.this
+    if isinstance(condition, exp.And):
+        for part in condition.flatten():
+            yield from _conjuncts(part)
+    elif isinstance(condition, exp.Between):
+        yield exp.GTE(this=condition.this, expression=condition.args["low"])
+        yield exp.LTE(this=condition.this, expression=condition.args["high"])
+    else:
+        yield condition
+
+
+def _simplified(node: exp.Expr) -> exp.Expr:
+    """Return an expression with the same value, without parentheses, casts and rounding, as a basic comparison."""
+    while isinstance(node, _TRANSPARENT):
+        node = node.this
+    if isinstance(node, exp.Not):
+        positive = _negated(node.this)
+        return node if positive is None else _simplified(positive)
+    if isinstance(node, exp.Between):
+        low, high = node.args["low"], node.args["high"]
+        return exp.And(
+            this=exp.GTE(this=node.this, expression=low), expression=exp.LTE(this=node.this, expression=high)
+        )
+    if isinstance(node, exp.In) and len(node.expressions) == 1:
+        return exp.EQ(this=node.this, expression=node.expressions[0])
+    if type(node) in _FLIPPED:
+        return _FLIPPED[type(node)](this=node.expression, expression=node.this)
+    return node
+
+
+def _negated(node: exp.Expr) -> exp.Expr | None:
+    """Return the opposite of a comparison; None for other conditions."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if type(node) in _NEGATED:
+        return _NEGATED[type(node)](this=node.this, expression=node.expression)
+    if isinstance(node, exp.In) and len(node.expressions) == 1:
+        return exp.NEQ(this=node.this, expression=node.expressions[0])
+    return None
+
+
+def _without_case(call: exp.AggFunc) -> exp.Expr | None:
+    """Return `SUM(x)` for `SUM(CASE WHEN condition THEN x END)`, also with ELSE 0 or NULL; None for other calls."""
+    case = call.this
+    if isinstance(case, exp.Case) and len(case.args["ifs"]) == 1 and case.this is None:
+        branch, default = case.args["ifs"][0], case.args.get("default")
+        value = branch.args.get("true")
+    elif isinstance(case, exp.If):
+        value, default = case.args.get("true"), case.args.get("false")
+    else:
+        return None
+    is_neutral = default is None or isinstance(default, exp.Null) or default.name == "0"
+    # The parts stay in their tree, in which names are resolved.
+    return type(call)(this=value.copy()) if is_neutral and value is not None else None
+
+
+def _number(text: str) -> str:
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text

@@ -1,0 +1,142 @@
+"""Sources over files: the files that match the settings now, and the SELECT of each view."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from agent.errors import ConfigurationError, DriverMissing, SourceNotFound
+from agent.messages import Message
+from agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
+from agent.sources.storage import Folder, find_files, storage_options
+from agent.sql.database import Database, FileList
+from agent.sql.view_files import S3, StoredFile, ViewFiles, literal, view_url
+
+_ENDINGS = {"parquet": "parquet", "pq": "parquet", "csv": "csv", "tsv": "csv"}
+_COMPRESSED = ("gz", "zst")
+
+
+def database_of(settings: SourceSettings) -> Database:
+    """Return the database that `settings` describe, without connecting to a server; for files, with their list.
+
+    Raises:
+        SourceNotFound: the URL is invalid, or a file does not exist.
+        SourceFilesUnreadable: a Delta or Iceberg table cannot be read.
+        StorageDenied, SourceUnreachable: the storage refuses access or does not respond.
+        DriverMissing: a package is not installed.
+        ConfigurationError: the engine or a format is not supported, or there are no credentials.
+    """
+    url = settings.url.get_secret_value()
+    if not settings.files:
+        return Database(url)
+    name = ", ".join(files.path for files in settings.files.values())
+    paths = ", ".join(_absolute(files.path) for files in settings.files.values())
+    views = {view: files.model_dump() for view, files in settings.files.items()}
+    digest = hashlib.sha256(json.dumps([settings.storage.endpoint, views]).encode()).hexdigest()
+    identity = f"files:{paths}#{digest[:16]}"
+    return Database(url, FileList(name, identity, lambda: list_view_files(settings)))
+
+
+def list_view_files(settings: SourceSettings) -> ViewFiles:
+    """Return the views of a source over files, with the files that exist now.
+
+    Raises:
+        DatasphinxError: as for `database_of`.
+    """
+    for package in ("fsspec", "duckdb"):
+        if find_spec(package) is None:
+            raise DriverMissing(package, "lakes")
+    storage = storage_options(settings.storage, os.environ)
+    views: dict[str, str] = {}
+    files: dict[str, StoredFile] = {}
+    for name, each in settings.files.items():
+        select, found = _view(name, each, storage)
+        views[name] = select
+        files |= {view_url(name, path): file for path, file in found.items()}
+    return ViewFiles(views, files, storage)
+
+
+def _absolute(path: str) -> str:
+    return path.rstrip("/") if path.startswith(S3) else os.path.abspath(os.path.expanduser(path))
+
+
+def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tuple[str, dict[str, StoredFile]]:
+    """Return the SELECT of a view, and its files by their path in the view."""
+    path = _absolute(settings.path)
+    format, pattern, found = _find(path, settings.format, storage)
+    if format == "delta":
+        from agent.sources.delta import delta_view
+
+        return delta_view(name, settings.path, Folder(path, storage))
+    if format == "iceberg":
+        from agent.sources.iceberg import iceberg_view
+
+        return iceberg_view(name, settings.path, Folder(path, storage))
+    root = files_root(pattern)
+    files = {file.location[len(root) :]: file for file in found}
+    if has_pattern(pattern):
+        files = {file_path: file for file_path, file in files.items() if not _is_hidden(file_path)}
+    if not files:
+        is_missing = not has_pattern(path) and not os.path.isdir(path)
+        raise SourceNotFound(settings.path, Message("source_file_missing" if is_missing else "no_file_matches"))
+    format = format or _format_of(settings, files)
+    options = []
+    if settings.columns:
+        if format != "csv":
+            raise ConfigurationError("DATASPHINX_SOURCES", Message("columns_need_csv", format=format))
+        columns = ", ".join(f"{literal(column)}: {literal(kind)}" for column, kind in settings.columns.items())
+        options.append(f"columns = {{{columns}}}")
+    if settings.hive_partitioning is not None:
+        options.append(f"hive_partitioning = {str(settings.hive_partitioning).lower()}")
+    arguments = ", ".join([literal(view_url(name, "**")), *options])
+    return f"SELECT * FROM read_{format}({arguments})", files
+
+
+def _find(path: str, format: str | None, storage: Mapping[str, str]) -> tuple[str | None, str, Sequence[StoredFile]]:
+    """Return the format of the files at `path` if it is known without their names, their pattern, and the files.
+
+    The files of Delta and Iceberg tables are not listed.
+    """
+    if format in ("delta", "iceberg"):
+        return format, path, ()
+    found = find_files(path, storage)
+    if found or has_pattern(path):
+        return format, path, found
+    format = format or _table_format(path, storage)
+    pattern = f"{path}/**"
+    return format, pattern, () if format in ("delta", "iceberg") else find_files(pattern, storage)
+
+
+def _table_format(path: str, storage: Mapping[str, str]) -> str | None:
+    folder = Folder(path, storage)
+    if folder.find("_delta_log/*"):
+        return "delta"
+    return "iceberg" if folder.find("metadata/*.metadata.json") else None
+
+
+def _format_of(settings: FilesSettings, files: Mapping[str, StoredFile]) -> str:
+    """Return the format of `files` by their name extensions.
+
+    Raises:
+        ConfigurationError: an extension is unknown, or there are several formats.
+    """
+    formats: dict[str, str] = {}
+    for path, file in files.items():
+        name = path.rpartition("/")[2] or file.location.rpartition("/")[2]
+        parts = name.lower().split(".")[1:]
+        ending = parts[-2] if len(parts) > 1 and parts[-1] in _COMPRESSED else parts[-1] if parts else ""
+        if ending not in _ENDINGS:
+            reason = Message("file_format_unknown", file=name, path=settings.path)
+            raise ConfigurationError("DATASPHINX_SOURCES", reason)
+        formats[_ENDINGS[ending]] = name
+    if len(formats) > 1:
+        first, second = list(formats.values())[:2]
+        reason = Message("file_formats_differ", first=first, second=second, path=settings.path)
+        raise ConfigurationError("DATASPHINX_SOURCES", reason)
+    return next(iter(formats))
+
+
+def _is_hidden(path: str) -> bool:
+    """Return whether a part of `path` marks files that writers keep for themselves, such as `_SUCCESS`."""
+    return any(part.startswith(("_", ".")) and "=" not in part for part in path.split("/"))

@@ -1,0 +1,206 @@
+"""Views over files in DuckDB: a read-only file system that contains only the listed files, and a connection to it.
+
+DuckDB reads local files and S3 objects through this file system, which has the exact list of files, and its own local
+file system is disabled. A statement therefore cannot read or write any other file, whatever it names. Data in S3 needs
+no extension of DuckDB, which would have to be downloaded for each version. Requires the extra `lakes`.
+"""
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from fsspec import AbstractFileSystem
+
+from agent.sql.read_only import LOCKED_CONFIG
+from agent.sql.view_files import PROTOCOL, S3, StoredFile, ViewFiles, quote_name, s3_store, view_of
+
+_THREADS = 2
+
+
+class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
+    """The file system of DuckDB. It knows only the files of a `ViewFiles`, and opens them for reading only."""
+
+    protocol = PROTOCOL
+    cachable = False
+
+    def __init__(self, view_files: ViewFiles) -> None:
+        """Keep the files, without opening any."""
+        super().__init__()
+        self.failure: OSError | None = None
+        """The last failure to read a file. DuckDB reports it as a Python traceback."""
+        self._files, self._storage = view_files.files, view_files.storage
+        self._urls: dict[str, list[str]] = {}
+        for url in self._files:
+            self._urls.setdefault(view_of(url), []).append(url)
+        self._stores: dict[str, Any] = {}
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path
+
+    def glob(self, path: str, **_: Any) -> list[str]:
+        """Return the files of a view for its pattern `files://VIEW/**`; for any other path, itself if it is a file."""
+        if path.endswith("/**"):
+            return list(self._urls.get(path.removesuffix("**"), ()))
+        return [path] if path in self._files else []
+
+    def exists(self, path: str, **_: Any) -> bool:
+        """Return whether `path` is one of the files."""
+        return path in self._files
+
+    def isdir(self, path: str) -> bool:
+        """Return False: there are no folders."""
+        return False
+
+    def size(self, path: str) -> int:
+        """Return the size in bytes."""
+        return self._file(path).size
+
+    def modified(self, path: str) -> datetime:
+        """Return the time of the last change."""
+        return datetime.fromtimestamp(self._file(path).modified, UTC)
+
+    def open(self, path: str, mode: str = "rb", **_: Any) -> "_OpenFile":
+        """Open one of the files for reading.
+
+        Raises:
+            PermissionError: `path` is not one of the files, or `mode` is not `rb`.
+            OSError: the file is missing or cannot be read.
+        """
+        if mode != "rb":
+            raise PermissionError("files are opened for reading only")
+        location = self._file(path).location
+        if not location.startswith(S3):
+            return self._open_local(path, location)
+        bucket, key = location.removeprefix(S3).split("/", 1)
+        if bucket not in self._stores:
+            self._stores[bucket] = s3_store(bucket, self._storage)
+        return self._open_object(path, self._stores[bucket], key)
+
+    def _file(self, path: str) -> StoredFile:
+        if path not in self._files:
+            raise PermissionError(f"{path} is not a file of the source")
+        return self._files[path]
+
+    def _open_local(self, path: str, location: str) -> "_OpenFile":
+        with self._failures(path):
+            descriptor = os.open(location, os.O_RDONLY)
+
+        def read(start: int, length: int) -> bytes:
+            with self._failures(path):
+                return os.pread(descriptor, length, start)
+
+        return _OpenFile(read, lambda: os.close(descriptor))
+
+    @contextmanager
+    def _failures(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # OSError, and the errors of obstore, which is loaded for S3 only
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            self.failure = OSError(f"{path.removeprefix(f'{PROTOCOL}://')}: {reason}")
+            raise self.failure from None
+
+    def _open_object(self, path: str, store: Any, key: str) -> "_OpenFile":
+        import obstore
+
+        size = self._file(path).size
+
+        def read(start: int, length: int) -> bytes:
+            end = min(size, start + length)
+            if end <= start:
+                return b""
+            with self._failures(path):
+                return bytes(obstore.get_range(store, key, start=start, end=end))
+
+        return _OpenFile(read, lambda: None)
+
+
+class _OpenFile:
+    """An open file. Threads that read the same file have positions of their own."""
+
+    def __init__(self, read: Callable[[int, int], bytes], close: Callable[[], None]) -> None:
+        self._read, self._close = read, close
+        self._position = threading.local()
+        self.closed = False
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Set the position of this thread from the start of the file, and return it."""
+        self._position.value = offset
+        return offset
+
+    def tell(self) -> int:
+        """Return the position of this thread."""
+        return getattr(self._position, "value", 0)
+
+    def read(self, length: int) -> bytes:
+        """Return up to `length` bytes from the position of this thread; empty at the end."""
+        content = self._read(self.tell(), length)
+        self._position.value = self.tell() + len(content)
+        return content
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self.closed = True
+            self._close()
+
+
+class ViewUnreadable(Exception):
+    """The files of a view cannot be read. The arguments are the name of the view and the reason."""
+
+
+def open_views(view_files: ViewFiles, memory_mb: int = 1024) -> tuple[Any, ReadOnlyFiles]:
+    """Return a read-only DuckDB connection with the views, limited to `memory_mb` megabytes, and its file system.
+
+    `close_views` closes it. The views are in a database file that is deleted while it is open, because a database in
+    memory cannot be read-only.
+
+    Raises:
+        ViewUnreadable: the files of a view cannot be read, or they have another format.
+    """
+    import duckdb
+
+    files = ReadOnlyFiles(view_files)
+    config: dict[str, Any] = {
+        **LOCKED_CONFIG,
+        # Both are set below, after the file system is registered.
+        "enable_external_access": True,
+        "lock_configuration": False,
+        "python_enable_replacements": False,
+        "memory_limit": f"{memory_mb}MB",
+        "threads": _THREADS,
+    }
+    with tempfile.TemporaryDirectory(prefix="datasphinx-views-") as folder:
+        path = os.path.join(folder, "views.duckdb")
+        with closing(duckdb.connect(path, config=config)) as connection:
+            connection.register_filesystem(files)
+            try:
+                for name, select in view_files.views.items():
+                    try:
+                        connection.execute(f"CREATE VIEW {quote_name(name)} AS {select}")
+                    except duckdb.Error as error:
+                        raise ViewUnreadable(name, str(files.failure or error).strip().splitlines()[0]) from error
+            finally:
+                connection.unregister_filesystem(PROTOCOL)
+        connection = duckdb.connect(path, read_only=True, config=config)
+    connection.register_filesystem(files)
+    connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
+    connection.execute("SET lock_configuration = true")
+    return connection, files
+
+
+def close_views(connection: Any) -> None:
+    """Close a connection of `open_views`; a file system that stays registered would keep it alive."""
+    connection.unregister_filesystem(PROTOCOL)
+    connection.close()

@@ -1,0 +1,108 @@
+"""`datasphinx knowledge`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.sample.shop import shop_url
+from tests.commands import Run
+
+
+@pytest.fixture
+def configured(tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A source `shop` with the knowledge folder that is returned."""
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    folder = tmp_path / "knowledge" / "shop"
+    folder.mkdir(parents=True)
+    (tmp_path / "datasphinx.toml").write_text(
+        f'[sources.shop]\nurl = "{shop_url(cache_dir)}"\nknowledge = "knowledge/shop/"\n'
+    )
+    return folder
+
+
+def test_check_reports_problems_and_fails(run: Run, configured: Path) -> None:
+    (configured / "metrics.yml").write_text("metrics:\n  revenue: {expression: SUM(ordrs.total_amount)}\n")
+
+    code, out, _ = run("knowledge", "check", "shop")
+
+    assert code == 3
+    assert out.splitlines() == [
+        "knowledge/shop/metrics.yml:2: metric `revenue`: there is no table `ordrs`. Did you mean `orders`?",
+        "shop: 1 entries; 1 errors",
+    ]
+
+
+def test_check_of_correct_knowledge_succeeds(run: Run, configured: Path) -> None:
+    (configured / "metrics.yml").write_text(
+        "metrics:\n  revenue: {expression: SUM(orders.total_amount)}\n"
+        "  sum: {expression: SUM(orders.total_amount), synonyms: revenue, origin: proposal}\n"
+    )
+
+    code, out, _ = run("knowledge", "check", "--json")
+
+    (report,) = json.loads(out)["sources"]
+    assert code == 0
+    assert {name: report[name] for name in ("source", "entries", "proposals", "errors", "warnings", "problems")} == {
+        "source": "shop", "entries": 2, "proposals": 1, "errors": 0, "warnings": 0, "problems": [],
+    }  # fmt: skip
+
+
+def test_check_without_knowledge_says_so(
+    run: Run, tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    (tmp_path / "datasphinx.toml").write_text(f'[sources.shop]\nurl = "{shop_url(cache_dir)}"\n')
+
+    assert run("knowledge", "check")[:2] == (
+        0, "No source has business knowledge: set `knowledge` in its settings.\n",
+    )  # fmt: skip
+
+
+def test_check_of_an_unknown_source_is_a_usage_error(run: Run, configured: Path) -> None:
+    code, _, err = run("knowledge", "check", "shops")
+
+    assert code == 2
+    assert "shops" in err
+
+
+def test_draft_never_overwrites_a_file(run: Run, configured: Path) -> None:
+    first = run("knowledge", "draft")
+    text = (configured / "draft_tables.yml").read_text()
+    (configured / "draft_tables.yml").write_text(f"# mine\n{text}")
+    second = run("knowledge", "draft", "--json")
+
+    assert first[:2] == (0, "written: knowledge/shop/draft_tables.yml\n")
+    assert second[0] == 3
+    assert (configured / "draft_tables.yml").read_text().startswith("# mine\n")
+    assert run("knowledge", "check")[0] == 0
+
+
+def test_draft_needs_a_folder(run: Run, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+
+    assert run("knowledge", "draft")[0] == 2
+    assert run("knowledge", "draft", "here")[0] == 0
+    assert Path("here/draft_tables.yml").is_file()
+
+
+def test_show_prints_entries_and_the_text_of_the_prompt(run: Run, configured: Path) -> None:
+    (configured / "metrics.yml").write_text(
+        "metrics:\n  revenue:\n    expression: SUM(orders.total_amount)\n    filters: [orders.status <> 'cancelled']\n"
+        "tables: {orders: {columns: {channel: {labels: {P: phone}}}}}\n"
+    )
+
+    code, out, _ = run("knowledge", "show", "revenue by phone")
+    json_code, as_json, _ = run("knowledge", "show", "revenue by phone", "--json")
+
+    assert (code, json_code) == (0, 0)
+    assert "knowledge/shop/metrics.yml:2: metric revenue\n" in out
+    assert "phone: orders.channel = 'P'\n" in out
+    shown = json.loads(as_json)
+    assert [entry["id"] for entry in shown["entries"]] == ["metric:revenue", "column:orders.channel"]
+    assert "SUM(orders.total_amount); only rows with orders.status <> 'cancelled'" in shown["prompt"]
+    assert shown["prompt"] in out and 0 < shown["tokens"] < 100
+
+
+def test_show_of_an_unknown_word_fails(run: Run, configured: Path) -> None:
+    assert run("knowledge", "show", "zebra")[:2] == (3, "no entry has this name\n")

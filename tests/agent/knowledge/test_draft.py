@@ -1,0 +1,68 @@
+"""Proposals from comments, codes, values and inferred joins."""
+
+from agent.knowledge.draft import draft
+from agent.knowledge.entries import ColumnEntry, JoinEntry
+from agent.knowledge.folder import read_folder
+from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+
+CATALOG = Catalog(
+    "postgres",
+    {
+        "orders": Table(
+            "orders",
+            (
+                Column("channel", "TEXT", comment="W = web, S = store; P: by phone.", distinct=3),
+                Column("country", "TEXT", distinct=2),
+                Column("status", "TEXT", distinct=2),
+                Column("amount", "NUMERIC", comment="before tax, US dollars"),
+                Column("contact", "TEXT", distinct=2),
+                Column("buyer_id", "INTEGER"),
+            ),
+            comment="One row for each order",
+            foreign_keys=(
+                ForeignKey(("buyer_id",), "buyers", ("id",), inferred=True),
+                ForeignKey(("channel",), "channels", ("code",)),
+            ),
+        )
+    },
+    values={
+        ("orders", "channel"): ("P", "S", "W"),
+        ("orders", "country"): ("DE", "NO"),
+        ("orders", "status"): ("open", "paid"),
+        ("orders", "contact"): ("ann@example.com", "bob@example.com"),
+    },
+)
+
+
+def read(files: dict[str, str], tmp_path: object) -> Knowledge:
+    from pathlib import Path
+
+    folder = Path(str(tmp_path))
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return read_folder(folder, "k")
+
+
+def test_proposals_can_be_read_and_are_not_used(tmp_path: object) -> None:
+    knowledge = read(draft(CATALOG, NO_KNOWLEDGE), tmp_path)
+
+    assert knowledge.problems == ()
+    assert knowledge.used == ()
+    assert {item.entry.origin for item in knowledge.items} == {"proposal"}
+    columns = {item.name: item.entry for item in knowledge.items if isinstance(item.entry, ColumnEntry)}
+    assert columns["orders.channel"].labels == {"W": ("web",), "S": ("store",), "P": ("by phone",)}
+    assert columns["orders.country"].labels == {"DE": ("DE",), "NO": ("NO",)}
+    assert "orders.status" not in columns
+    assert (columns["orders.amount"].unit, columns["orders.amount"].description) == (
+        "US dollars", "before tax, US dollars",
+    )  # fmt: skip
+    assert columns["orders.contact"].personal
+    (join,) = [item.entry for item in knowledge.items if isinstance(item.entry, JoinEntry)]
+    assert (join.source, join.target, join.cardinality) == (("orders.buyer_id",), ("buyers.id",), "many-to-one")
+
+
+def test_known_entries_are_not_proposed_again(tmp_path: object) -> None:
+    first = read(draft(CATALOG, NO_KNOWLEDGE), tmp_path)
+
+    assert draft(CATALOG, first) == {}

@@ -1,0 +1,70 @@
+"""The entries that the words of a question name."""
+
+from collections.abc import Callable
+
+import pytest
+
+from agent.knowledge.knowledge import Knowledge
+
+Read = Callable[[str], Knowledge]
+
+TEXT = """\
+metrics:
+  revenue: {expression: SUM(orders.total_amount), synonyms: [выручка, 销售收入]}
+  net revenue: {expression: SUM(orders.net)}
+  return rate: {expression: AVG(orders.returned)}
+terms:
+  active customer: {definition: d, synonyms: активный клиент}
+tables:
+  orders:
+    synonyms: purchases
+    columns:
+      channel: {labels: {P: [phone, out of shop]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What was the Revenue last year?", ["revenue"]),
+        ("revenues by month", ["revenue"]),
+        ("net revenue by month", ["net revenue"]),
+        ("revenue net of tax", ["net revenue"]),
+        ("Какой была выручка по активным клиентам?", ["revenue", "active customer"]),
+        ("去年的销售收入是多少", ["revenue"]),
+        ("销售额", []),
+        ("customers who are active", ["active customer"]),
+        ("active products and customers", []),
+        ("the rate of return", ["return rate"]),
+        ("How many purchases by phone?", ["orders", "orders.channel"]),
+        ("purchases out of the shop", ["orders", "orders.channel"]),
+        ("How many orders are there?", []),
+    ],
+)
+def test_words_name_entries(read: Read, question: str, named: list[str]) -> None:
+    assert [item.name for match in read(TEXT).matches(question) for item in match.items] == named
+
+
+def test_match_has_the_words_of_the_question(read: Read) -> None:
+    question = "Total revenue of active customers"
+    (revenue, customers) = read(TEXT).matches(question)
+
+    assert (revenue.phrase, question[customers.start : customers.end]) == ("revenue", "active customers")
+
+
+def test_names_of_codes_have_the_code(read: Read) -> None:
+    (match,) = read(TEXT).matches("by phone")
+
+    assert [name.code for name in match.names] == ["P"]
+
+
+def test_names_of_several_entries_are_listed(read: Read) -> None:
+    knowledge = read("""\
+        metrics:
+          gross sales: {expression: SUM(a.b), synonyms: [sales]}
+          net sales: {expression: SUM(a.c), synonyms: [Sales]}
+        """)
+
+    assert [(name, [item.name for item in items]) for name, items in knowledge.shared_names()] == [
+        ("sales", ["gross sales", "net sales"])
+    ]

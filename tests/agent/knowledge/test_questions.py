@@ -1,0 +1,243 @@
+"""Questions over the sample shop with business knowledge, with a scripted model."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.analyst import build_analyst
+from agent.graph import build_graph
+from agent.llm.scripted import ScriptedModel
+from agent.sample.shop import shop_url
+from agent.services import Services
+from agent.settings import load_settings
+from agent.types import EmbeddedOptions
+from tests.agent.walk import calls, no_call, prompts, updates_of, walk
+from tests.conftest import ScriptedAgent
+
+Scripted = Callable[..., ScriptedAgent]
+Write = Callable[..., Path]
+
+TEXT = """\
+metrics:
+  revenue:
+    synonyms: [выручка]
+    definition: Order totals without cancelled orders
+    expression: SUM(orders.total_amount)
+    filters: [orders.status <> 'cancelled']
+    date_column: orders.ordered_on
+  gross sales: {expression: SUM(orders.total_amount), definition: All orders, synonyms: sales}
+  net sales: {expression: SUM(order_items.line_total), definition: Without cancelled ones, synonyms: sales}
+terms:
+  active customer:
+    definition: Ordered in 2025
+    condition: customers.customer_id IN (SELECT customer_id FROM orders WHERE ordered_on >= '2025-01-01')
+tables:
+  orders:
+    columns:
+      channel: {labels: {P: phone}}
+"""
+REVENUE = "SELECT SUM(total_amount) AS revenue FROM orders WHERE status <> 'cancelled'"
+GROSS = "SELECT SUM(total_amount) AS revenue FROM orders"
+
+
+@pytest.fixture
+def asked(scripted: Scripted, write: Write, cache_dir: Path) -> Scripted:
+    """Make an agent whose sample shop has the knowledge of `TEXT`."""
+
+    def make(answers: dict[str, Any], text: str = TEXT, **settings: Any) -> ScriptedAgent:
+        source = {"url": shop_url(cache_dir), "knowledge": write(text)}
+        return scripted(answers, sources={"shop": source}, **settings)
+
+    return make
+
+
+def test_prompt_has_the_definitions_that_the_question_names_only(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": REVENUE}]})
+    agent.ask("What was the revenue?")
+
+    (prompt,) = prompts(agent, "GeneratedSQL")
+    assert "- metric 'revenue': SUM(orders.total_amount); only rows with orders.status <> 'cancelled'" in prompt
+    assert "active customer" not in prompt and "gross sales" not in prompt
+
+
+def test_question_without_a_name_has_no_definition(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM orders"}]})
+    output = agent.ask("How many orders are there?")
+
+    assert "Definitions" not in prompts(agent, "GeneratedSQL")[0]
+    assert output["definitions"] == []
+
+
+def test_name_in_another_language_is_found(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": REVENUE}]})
+    agent.ask("Какая была выручка?")
+
+    assert "metric 'revenue' ('выручка')" in prompts(agent, "GeneratedSQL")[0]
+
+
+def test_answer_lists_the_definitions_that_were_applied(asked: Scripted) -> None:
+    sql = f"{REVENUE} AND channel = 'P'"
+    output = asked({"GeneratedSQL": [{"sql": sql}]}).ask("What was the revenue of phone orders?")
+
+    assert output["definitions"] == [
+        {
+            "name": "revenue",
+            "kind": "metric",
+            "definition": "Order totals without cancelled orders",
+            "place": "knowledge/shop.yml:2",
+        },
+        {"name": "phone", "kind": "label", "definition": "orders.channel = 'P'", "place": "knowledge/shop.yml:17"},
+    ]
+    assert output["audit"]["assumptions"] == []
+
+
+def test_stored_codes_are_shown_for_their_names(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM orders WHERE channel = 'P'"}]})
+    agent.ask("How many phone orders are there?")
+
+    assert "Stored values that the question mentions: orders.channel = 'P'" in prompts(agent, "GeneratedSQL")[0]
+
+
+def test_statement_that_departs_from_a_metric_is_validated(asked: Scripted) -> None:
+    correction = {"is_valid": False, "reason": "cancelled orders", "issues": [], "corrected_sql": REVENUE}
+    agent = asked({"GeneratedSQL": [{"sql": GROSS}], "SQLValidation": [correction]}, enable_sql_validation=None)
+    output = agent.ask("What was the revenue?")
+
+    assert "the query does not have the condition orders.status <> 'cancelled'" in prompts(agent, "SQLValidation")[0]
+    assert output["sql"] == REVENUE
+    assert [applied["name"] for applied in output["definitions"]] == ["revenue"]
+
+
+def test_statement_that_follows_a_metric_needs_no_validation(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": REVENUE}]}, enable_sql_validation=None)
+    agent.ask("What was the revenue?")
+
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+def test_departure_that_remains_is_stated(asked: Scripted) -> None:
+    output = asked({"GeneratedSQL": [{"sql": GROSS}]}, effort="low", enable_sql_validation=None).ask("The revenue?")
+
+    assert output["definitions"] == []
+    assert output["audit"]["assumptions"] == ["The definition of revenue was not followed exactly."]
+    assert "The definition of revenue was not followed exactly." in output["answer"]
+
+
+def test_word_of_two_metrics_is_asked_with_their_definitions(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [no_call]})
+    output = agent.ask("What were the sales?")
+
+    question = output["clarification"]
+    assert question["question"] == "Which one do you mean by “sales”?"
+    assert [(option["label"], option["reading"]) for option in question["options"]] == [
+        ("gross sales", "SUM(orders.total_amount); All orders"),
+        ("net sales", "SUM(order_items.line_total); Without cancelled ones"),
+    ]
+    assert calls(agent) == {}
+
+
+def test_answer_to_that_question_chooses_the_metric(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": GROSS}]})
+    question = agent.ask("What were the sales?")["clarification"]
+    output = agent.ask("What were the sales?", clarification=question, clarification_answer="1")
+
+    prompt = prompts(agent, "GeneratedSQL")[0]
+    assert "metric 'gross sales'" in prompt and "metric 'net sales'" not in prompt
+    assert [applied["name"] for applied in output["definitions"]] == ["gross sales"]
+
+
+def test_word_of_two_metrics_is_not_asked_about_on_request(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, clarify="never")
+    output = agent.ask("What were the sales?")
+
+    prompt = prompts(agent, "GeneratedSQL")[0]
+    assert "metric 'gross sales' ('sales')" in prompt and "metric 'net sales' ('sales')" in prompt
+    assert [applied["name"] for applied in output["definitions"]] == ["gross sales"]
+
+
+def test_defined_term_is_not_asked_about(asked: Scripted) -> None:
+    active = (
+        "SELECT COUNT(*) FROM customers WHERE customer_id IN "
+        "(SELECT customer_id FROM orders WHERE ordered_on >= '2025-01-01')"
+    )
+    alternatives = [
+        {"label": "any order", "reading": "any", "sql": "SELECT COUNT(DISTINCT customer_id) FROM orders"},
+        {"label": "as defined", "reading": "in 2025", "sql": active},
+    ]
+    answer = {"sql": "", "alternatives": alternatives, "question": "Which ones are active?"}
+    agent = asked({"GeneratedSQL": [answer]})
+    output = agent.ask("How many active customers are there?")
+
+    assert output["clarification"] is None
+    assert output["sql"] == active
+    assert "A word list finds these ambiguities" not in prompts(agent, "GeneratedSQL")[0]
+
+
+def test_the_reference_date_is_the_current_date(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, "calendar: {reference_date: 2025-06-30, fiscal_year_start: 4}")
+    agent.ask("How much was ordered this year?")
+
+    prompt = prompts(agent, "GeneratedSQL")[0]
+    assert "2025-06-30" in prompt and "Calendar: the fiscal year begins in April." in prompt
+
+
+def test_instructions_are_part_of_every_prompt(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, "instructions: [Amounts are net of tax]", instructions="Be brief")
+    agent.ask("How much was ordered?")
+
+    assert all("Be brief\n\nAmounts are net of tax" in call.prompt for call in agent.model.calls)
+
+
+def test_term_brings_its_tables(asked: Scripted) -> None:
+    agent = asked(
+        {"ColumnSelection": [{"tables": []}] * 2, "GeneratedSQL": [{"sql": REVENUE}]}, schema_token_budget=100
+    )
+    (update,) = updates_of(walk(agent, "выручка"), "retrieve_tables")
+
+    assert next(iter(update["relevant_tables"])) == "orders"
+
+
+def test_the_embedded_model_gets_stored_codes_for_their_names(write: Write, cache_dir: Path) -> None:
+    model = ScriptedModel({"text": ["FROM orders SELECT COUNT(*) WHERE channel = 'P'"] * 4})
+    source = {"url": shop_url(cache_dir), "knowledge": write(TEXT)}
+    settings = load_settings(cache_dir=cache_dir, sources={"shop": source})
+    graph = build_graph(Services(settings, model=model, embedded=EmbeddedOptions()))
+    output = graph.invoke({"question": "How many phone orders are there?"})
+
+    assert "values: orders.channel = 'P'" in model.calls[0].prompt.splitlines()
+    assert [applied["name"] for applied in output["definitions"]] == ["phone"]
+
+
+def test_analyst_reads_no_hidden_or_personal_column(scripted: Scripted, write: Write, cache_dir: Path) -> None:
+    text = """\
+        tables:
+          employees: {hidden: true}
+          customers:
+            columns: {email: {hidden: true}, name: {personal: true}, signed_up_on: {personal: true}}
+        """
+    source = {"url": shop_url(cache_dir), "knowledge": write(text)}
+    settings = load_settings(cache_dir=cache_dir, sources={"shop": source})
+    sample = {"tool": "sample_rows", "arguments": {"dataset_id": "customers"}}
+    named = {"tool": "sample_rows", "arguments": {"dataset_id": "customers", "columns": ["name"]}}
+    model = ScriptedModel({"AnalystStep": [sample, named, {"tool": "cannot_answer", "arguments": {"reason": "no"}}]})
+    output = build_analyst(Services(settings, model=model)).invoke({"question": "Who are customers?", "source": "shop"})
+
+    prompt = model.calls[-1].prompt
+    assert [step["tool"] for step in output["audit"]["steps"] if step.get("tool") == "sample_rows"] == [
+        "sample_rows", "sample_rows",
+    ]  # fmt: skip
+    assert "employees" not in prompt and "email" not in prompt and "the values of name are secret" in prompt
+    rows = Services(settings).source("shop").execute("SELECT name, signed_up_on FROM customers LIMIT 5")["rows"]
+    assert not any(name in prompt for name, _ in rows)
+
+
+def test_hidden_columns_are_in_no_prompt(asked: Scripted) -> None:
+    agent = asked(
+        {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM customers"}]},
+        "tables: {customers: {columns: {email: {hidden: true}}}, employees: {hidden: true}}",
+    )
+    agent.ask("How many customers are there?")
+
+    assert all("email" not in call.prompt and "employees" not in call.prompt for call in agent.model.calls)

@@ -1,0 +1,131 @@
+"""Comparison of statements with definitions."""
+
+from collections.abc import Callable
+
+import pytest
+
+from agent.knowledge.usage import StatementForms, Usage
+from agent.sources.source import Source
+
+Open = Callable[[str], Source]
+
+TEXT = """\
+metrics:
+  revenue: {expression: SUM(orders.total_amount), filters: [orders.status <> 'cancelled']}
+  share: {expression: SUM(orders.total_amount) / COUNT(orders.order_id)}
+terms:
+  large order: {definition: d, condition: "total_amount > 100 AND channel IN ('W', 'S')", tables: orders}
+  buyer: {definition: d, condition: customers.customer_id IN (SELECT customer_id FROM orders WHERE status = 'shipped')}
+"""
+
+
+def usage(source: Source, name: str, sql: str) -> Usage:
+    item = next(item for item in source.knowledge.knowledge.items if item.name == name)
+    definition = source.knowledge.defined(item).definition
+    assert definition is not None
+    return StatementForms(sql, source.catalog).usage(definition)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT SUM(total_amount) FROM orders WHERE status <> 'cancelled'",
+        "SELECT ROUND(SUM(o.total_amount), 2) AS r FROM orders AS o WHERE o.status != 'cancelled' AND channel = 'W'",
+        "SELECT SUM(total_amount) FROM orders WHERE NOT status = 'cancelled'",
+        "SELECT SUM(total_amount) FROM orders WHERE status NOT IN ('cancelled')",
+        "SELECT SUM(total_amount) FROM orders WHERE 'cancelled' <> status",
+        "SELECT SUM(total_amount) FROM orders WHERE status IN ('shipped', 'delivered')",
+        "SELECT SUM(total_amount) FROM orders WHERE status = 'shipped'",
+        "SELECT CAST(SUM(total_amount) AS INTEGER) FROM orders GROUP BY 1 HAVING status <> 'cancelled'",
+        "SELECT SUM(CASE WHEN status <> 'cancelled' THEN total_amount ELSE 0 END) FROM orders",
+        "SELECT SUM(total_amount) FILTER (WHERE status <> 'cancelled') FROM orders",
+        "SELECT SUM(s.total_amount) FROM (SELECT * FROM orders WHERE status <> 'cancelled') AS s",
+        "WITH kept AS (SELECT total_amount AS n FROM orders WHERE status <> 'cancelled') SELECT SUM(n) FROM kept",
+        "SELECT c.name, SUM(o.total_amount) FROM customers c JOIN orders o ON o.customer_id = c.customer_id "
+        "AND o.status <> 'cancelled' GROUP BY c.name ORDER BY 2",
+        "WITH m AS (SELECT ordered_on, SUM(total_amount) AS r FROM orders WHERE status <> 'cancelled' GROUP BY 1) "
+        "SELECT AVG(r) FROM m",
+    ],
+)
+def test_statement_follows_the_definition(shop: Open, sql: str) -> None:
+    assert usage(shop(TEXT), "revenue", sql) == Usage(True, ())
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT SUM(total_amount) FROM orders", Usage(True, ("orders.status <> 'cancelled'",))),
+        (
+            "SELECT SUM(total_amount) FROM orders WHERE status = 'cancelled'",
+            Usage(True, ("orders.status <> 'cancelled'",)),
+        ),
+        (
+            "SELECT SUM(total_amount) FROM orders WHERE status <> 'cancelled' OR channel = 'W'",
+            Usage(True, ("orders.status <> 'cancelled'",)),
+        ),
+        ("SELECT AVG(total_amount) FROM orders WHERE status <> 'cancelled'", Usage(False, ())),
+        (
+            "SELECT SUM(line_total) FROM order_items JOIN orders USING (order_id) WHERE status <> 'cancelled'",
+            Usage(False, ()),
+        ),
+        ("SELECT COUNT(*) FROM customers", Usage(False, ("orders.status <> 'cancelled'",))),
+    ],
+)
+def test_what_a_statement_lacks(shop: Open, sql: str, expected: Usage) -> None:
+    assert usage(shop(TEXT), "revenue", sql) == expected
+
+
+def test_aggregates_of_an_expression_may_be_apart(shop: Open) -> None:
+    apart = "WITH t AS (SELECT SUM(total_amount) AS s, COUNT(order_id) AS n FROM orders) SELECT s * 1.0 / n FROM t"
+    source = shop(TEXT)
+
+    assert usage(source, "share", apart).is_complete
+    assert not usage(source, "share", "SELECT SUM(total_amount) FROM orders").is_complete
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "is_complete"),
+    [
+        ("large order", "SELECT 1 FROM orders o WHERE 100 < o.total_amount AND o.channel IN ('S', 'W')", True),
+        ("large order", "SELECT 1 FROM orders o WHERE o.total_amount >= 100 AND o.channel IN ('S', 'W')", False),
+        (
+            "buyer",
+            "SELECT name FROM customers AS c WHERE c.customer_id IN "
+            "(SELECT o.customer_id FROM orders o WHERE o.status = 'shipped')",
+            True,
+        ),
+        (
+            "buyer",
+            "SELECT name FROM customers AS c WHERE c.customer_id IN "
+            "(SELECT o.customer_id FROM orders o WHERE o.status = 'pending')",
+            False,
+        ),
+    ],
+)
+def test_conditions_of_terms(shop: Open, name: str, sql: str, is_complete: bool) -> None:
+    assert usage(shop(TEXT), name, sql).is_complete is is_complete
+
+
+def test_forbidden_joins_are_found(shop: Open) -> None:
+    source = shop("forbidden_joins: [{from: customers.region_id, to: employees}]")
+    forbidden = source.knowledge.forbidden_joins()
+    sql = "SELECT 1 FROM customers c JOIN employees e ON e.region_id = c.region_id"
+
+    assert StatementForms(sql, source.catalog).forbidden_joins(forbidden) == [
+        "employees.region_id = customers.region_id"
+    ]
+    allowed = "SELECT 1 FROM customers c JOIN regions r ON r.region_id = c.region_id"
+    assert StatementForms(allowed, source.catalog).forbidden_joins(forbidden) == []
+
+
+def test_comparisons_with_codes_are_found(shop: Open) -> None:
+    forms = StatementForms("SELECT 1 FROM orders AS o WHERE o.channel IN ('W', 'P')", shop("").catalog)
+
+    assert forms.compares("orders", "channel", "P")
+    assert not forms.compares("orders", "channel", "S")
+
+
+def test_statement_that_cannot_be_resolved_is_not_judged(shop: Open) -> None:
+    source = shop(TEXT)
+
+    assert usage(source, "revenue", "SELECT FROM WHERE").is_complete
