@@ -10,10 +10,11 @@ import { lost, problemOf } from "./problem.js";
  */
 export async function request(path, options = {}) {
   const key = keyHeaders();
+  const sentAt = performance.now();
   const response = await attempt(path, { ...options, headers: { ...options.headers, ...key } });
   // Another request may have been given a key meanwhile.
   const isOld = key.Authorization !== keyHeaders().Authorization;
-  if (response.status === 401 && (isOld || (await askKey()))) return request(path, options);
+  if (response.status === 401 && (isOld || (await askKey(sentAt)))) return request(path, options);
   if (!response.ok) throw Object.assign(await problemOf(response), { status: response.status });
   return response;
 }

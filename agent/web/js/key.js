@@ -5,6 +5,7 @@ import { keep, kept } from "./kept.js";
 
 const GIVEN = "datasphinx-key";
 let asking = null;
+let refusedAt = -Infinity;
 
 /** Return the headers that a request carries. */
 export function keyHeaders() {
@@ -17,12 +18,18 @@ export function onceKeyGiven(listener) {
   document.addEventListener(GIVEN, listener, { once: true });
 }
 
-/** Ask the user for a key; return whether one was given. Requests that want it at once share the question. */
-export function askKey() {
+/**
+ * Ask the user for a key; return whether one was given. Requests that need one at the same time share the dialog,
+ * and a request sent before the user closed it, at `sentAt` by `performance.now()`, does not open it again.
+ */
+export async function askKey(sentAt) {
+  if (sentAt < refusedAt) return false;
   asking ??= asked().finally(() => {
     asking = null;
   });
-  return asking;
+  const isGiven = await asking;
+  if (!isGiven) refusedAt = performance.now();
+  return isGiven;
 }
 
 function asked() {

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from agent.sample.spreadsheets import RETURNS as WORKBOOK
 from agent.server.keys import hash_of, new_key
@@ -154,3 +154,17 @@ def test_the_sources_are_listed_when_a_key_comes_late(visit: Visit) -> None:
     field.fill(key)
     site.page.keyboard.press("Enter")
     expect(sources).to_have_count(2)
+
+
+def test_a_key_dialog_that_was_closed_stays_closed_for_requests_sent_before(visit: Visit) -> None:
+    key = new_key()
+    site = visit(Model(COUNT), api_keys={"acme": hash_of(key)})
+    field, held = site.page.get_by_label("Key", exact=True), list[Route]()
+    site.page.route("**/datasets", held.append, times=1)
+    site.page.reload()
+    expect(field).to_be_focused()
+    site.page.keyboard.press("Escape")
+    with site.page.expect_response("**/datasets"):
+        held.pop().continue_()
+    site.ask(HOW_MANY)
+    expect(field).to_be_focused()
