@@ -56,7 +56,11 @@ def split_rows(file: IO[bytes]) -> Generator[tuple[int | None, list[XmlCell]], N
         if row is None or end < 0:
             text, at = text[at:].lstrip(), 0
             if text.startswith(_DATA_END):
-                return _merged_ranges(text + "".join(texts))
+                text += "".join(texts)
+                merged = _MERGED.findall(text)
+                if "<!" in text or len(merged) != len(re.findall(r"mergeCell\b", text)):
+                    raise NotPlain
+                return merged
             if len(text) > _MAX_ROW:
                 raise NotPlain
             text += _next(texts)
@@ -96,10 +100,3 @@ def _next(texts: Iterator[str]) -> str:
     for text in texts:
         return text
     raise NotPlain
-
-
-def _merged_ranges(text: str) -> list[str]:
-    found = _MERGED.findall(text)
-    if "<!" in text or len(found) != len(re.findall(r"mergeCell\b", text)):
-        raise NotPlain
-    return found

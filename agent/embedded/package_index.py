@@ -10,11 +10,11 @@ import os
 import re
 import ssl
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 if TYPE_CHECKING:
@@ -115,20 +115,18 @@ def file_url(client: "httpx.Client", index: str, package: str, file_name: str) -
     if page.status_code == 404:
         return None
     page.raise_for_status()
-    is_json = page.headers.get("content-type", "").partition(";")[0].endswith("json")
-    links = _json_links(page.json()) if is_json else _html_links(page.text)
+    if page.headers.get("content-type", "").partition(";")[0].endswith("json"):
+        try:
+            links = [str(file["url"]) for file in page.json()["files"]]
+        except (TypeError, KeyError) as error:
+            raise ValueError("not a list of files") from error
+    else:
+        links = _html_links(page.text)
     link = next((link for link in links if unquote(urlsplit(link).path).rpartition("/")[2] == file_name), None)
     if link is None:
         return None
     url = urldefrag(urljoin(str(page.url), link)).url
     return _with_credentials(url, index)
-
-
-def _json_links(body: Any) -> Iterator[str]:
-    try:
-        yield from (str(file["url"]) for file in body["files"])
-    except (TypeError, KeyError) as error:
-        raise ValueError("not a list of files") from error
 
 
 def _html_links(text: str) -> list[str]:

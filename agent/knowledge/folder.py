@@ -238,11 +238,8 @@ def _name_of(kind: Kind, body: Any) -> str:
         return _short(body.get("text", "") if isinstance(body, dict) else str(body))
     if kind == "verified":
         return _short(str(body.get("question", "")))
-    return " = ".join(", ".join(map(str, _as_list(body.get(key)))) for key in ("from", "to"))
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    ends = (body.get("from"), body.get("to"))
+    return " = ".join(", ".join(map(str, end if isinstance(end, list) else [end])) for end in ends)
 
 
 def _short(text: object) -> str:

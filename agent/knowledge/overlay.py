@@ -72,7 +72,8 @@ def without_hidden(catalog: Catalog, knowledge: Knowledge) -> Catalog:
         key = catalog.key_of(item.name)
         if table_entry.hidden and key:
             changes[key] = None
-    hidden = {column for name in _hidden_columns(knowledge) if (column := _column_or_none(name, catalog))}
+    hidden_names = (item.name for item, entry in knowledge.columns if entry.hidden)
+    hidden = {column for name in hidden_names if (column := _column_or_none(name, catalog))}
     if not changes and not hidden:
         return catalog
     for key, table in catalog.tables.items():
@@ -92,10 +93,6 @@ def without_hidden(catalog: Catalog, knowledge: Knowledge) -> Catalog:
             changes[key] = replace(table, columns=columns, foreign_keys=foreign_keys, primary_key=primary_key)
     values = {key: texts for key, texts in catalog.values.items() if key not in hidden} if hidden else catalog.values
     return replace(catalog, tables=ChangedTables(catalog, changes), values=values)
-
-
-def _hidden_columns(knowledge: Knowledge) -> Iterable[str]:
-    return (item.name for item, entry in knowledge.columns if entry.hidden)
 
 
 def forbidden_joins(catalog: Catalog, knowledge: Knowledge) -> list[tuple[JoinEnd, JoinEnd]]:

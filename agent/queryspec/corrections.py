@@ -214,10 +214,6 @@ def _join_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeC
     yield {"dataset": part.get("dataset", "dataset"), "on": keys or {"left column": "right column"}}
 
 
-def _limit_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
-    yield 10
-
-
 def _per_group_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
     numbers = part.get("n"), 3
     for by in (part.get("by"), *([name] for name in (*problem.nearest, *columns)), [_COLUMN]):
@@ -241,7 +237,7 @@ _EXAMPLES: dict[str, Callable[[Json, SpecProblem, Mapping[str, TypeClass]], Iter
     "derived": _derived_examples,
     "sort": _sort_examples,
     "joins": _join_examples,
-    "limit": _limit_examples,
+    "limit": lambda *_: iter([10]),
     "limit_per_group": _per_group_examples,
     "from": _source_examples,
 }

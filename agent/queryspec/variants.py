@@ -306,10 +306,6 @@ def _with_name(part: Json) -> Json:
     return {"as": name, **part}
 
 
-def _derivations(value: Any) -> list[Any]:
-    return _items(value, _derived, _fields(_DERIVED_NAMES), lambda name, expr: _derived({"as": name, "expr": expr}))
-
-
 def _derived(item: Any) -> Any:
     if isinstance(item, str):
         if named := _NAMED_EXPRESSION.fullmatch(item.strip()):
@@ -454,7 +450,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "filters": _filters,
     "group_by": _groups,
     "aggregations": _aggregations,
-    "derived": _derivations,
+    "derived": lambda value: _items(
+        value, _derived, _fields(_DERIVED_NAMES), lambda name, expr: _derived({"as": name, "expr": expr})
+    ),
     "sort": _sorts,
     "limit_per_group": _limit_per_group,
     "limit": _integer,

@@ -58,10 +58,19 @@ def delta_view(name: str, path: str, folder: Folder) -> tuple[str, dict[str, Sto
         location = unquote(row[0])
         if "://" in location or location.startswith("/") or not folder.contains(f"{folder.location}/{location}"):
             raise SourceFilesUnreadable(path, Message("file_outside_table", file=location))
-        parts = [f"{quote(column, safe='')}={_partition_text(row[3][column])}" for column in partitions]
+        parts = []
+        for column in partitions:
+            value = row[3][column]
+            text = _NULL if value is None or value == "" else quote(str(value), safe="")
+            parts.append(f"{quote(column, safe='')}={text}")
         file = StoredFile(f"{folder.location}/{location}", row[1], row[2] / 1000)
         files["/".join([*parts, f"{number}-{location.rpartition('/')[2]}"])] = file
-    expressions = {column: _partition_value(column, types[column]) for column in partitions}
+    # DuckDB evaluates the expression of a partition column for each file before it reads any.
+    expressions = {}
+    for column in partitions:
+        pattern = f"/{re.escape(quote(column, safe=''))}=([^/]*)/"
+        value = f"url_decode(regexp_extract(filename, '{pattern}', 1))"
+        expressions[column] = f"nullif({value}, '{_NULL}')::{types[column]}"
     select = lake_select(
         view_url(name, "**") if files else None,
         {
@@ -89,17 +98,6 @@ def _renames_inside(kind: str | Mapping[str, Any]) -> bool:
     return any(_stored_name(field) != field["name"] for field in fields) or any(
         map(_renames_inside, [*inner, *(field["type"] for field in fields)])
     )
-
-
-def _partition_text(value: Any) -> str:
-    return _NULL if value is None or value == "" else quote(str(value), safe="")
-
-
-def _partition_value(column: str, kind: str) -> str:
-    """Return the expression for a partition column: DuckDB evaluates it for each file before it reads any."""
-    pattern = f"/{re.escape(quote(column, safe=''))}=([^/]*)/"
-    value = f"url_decode(regexp_extract(filename, '{pattern}', 1))"
-    return f"nullif({value}, '{_NULL}')::{kind}"
 
 
 def _duckdb_type(path: str, kind: str | Mapping[str, Any]) -> str:

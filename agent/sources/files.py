@@ -76,7 +76,12 @@ def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tup
     root = files_root(pattern)
     files = {file.location[len(root) :]: file for file in found}
     if has_pattern(pattern):
-        files = {file_path: file for file_path, file in files.items() if not _is_hidden(file_path)}
+        # Writers keep files such as `_SUCCESS` for themselves; `_part=1` is a Hive partition.
+        files = {
+            file_path: file
+            for file_path, file in files.items()
+            if not any(part.startswith(("_", ".")) and "=" not in part for part in file_path.split("/"))
+        }
     if not files:
         is_missing = not has_pattern(path) and not os.path.isdir(path)
         raise SourceNotFound(settings.path, Message("source_file_missing" if is_missing else "no_file_matches"))
@@ -103,16 +108,14 @@ def _find(path: str, format: str | None, storage: Mapping[str, str]) -> tuple[st
     found = find_files(path, storage)
     if found or has_pattern(path):
         return format, path, found
-    format = format or _table_format(path, storage)
+    if format is None:
+        folder = Folder(path, storage)
+        if folder.find("_delta_log/*"):
+            format = "delta"
+        elif folder.find("metadata/*.metadata.json"):
+            format = "iceberg"
     pattern = f"{path}/**"
     return format, pattern, () if format in ("delta", "iceberg") else find_files(pattern, storage)
-
-
-def _table_format(path: str, storage: Mapping[str, str]) -> str | None:
-    folder = Folder(path, storage)
-    if folder.find("_delta_log/*"):
-        return "delta"
-    return "iceberg" if folder.find("metadata/*.metadata.json") else None
 
 
 def _format_of(settings: FilesSettings, files: Mapping[str, StoredFile]) -> str:
@@ -135,8 +138,3 @@ def _format_of(settings: FilesSettings, files: Mapping[str, StoredFile]) -> str:
         reason = Message("file_formats_differ", first=first, second=second, path=settings.path)
         raise ConfigurationError("DATASPHINX_SOURCES", reason)
     return next(iter(formats))
-
-
-def _is_hidden(path: str) -> bool:
-    """Return whether a part of `path` marks files that writers keep for themselves, such as `_SUCCESS`."""
-    return any(part.startswith(("_", ".")) and "=" not in part for part in path.split("/"))

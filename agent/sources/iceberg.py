@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from agent.errors import DatasphinxError, DriverMissing, SourceFilesUnreadable, SourceNotFound
@@ -43,10 +44,11 @@ def iceberg_view(name: str, path: str, folder: Folder) -> tuple[str, dict[str, S
     from pyiceberg.serializers import FromInputFile
     from pyiceberg.table import Table
 
-    metadata = [file for file in folder.find("metadata/*.metadata.json") if _VERSION.search(file.location)]
-    if not metadata:
+    found = [(_VERSION.search(file.location), file) for file in folder.find("metadata/*.metadata.json")]
+    versions = [(int(version[1]), file.modified, file) for version, file in found if version]
+    if not versions:
         raise SourceNotFound(path, Message("no_iceberg_table"))
-    newest = max(metadata, key=lambda file: (_version(file.location), file.modified))
+    newest = max(versions, key=itemgetter(0, 1))[2]
     try:
         # The FileIO of `load_file_io` may be a class that the metadata of the table names.
         files_of_table = _file_io(folder)
@@ -87,11 +89,6 @@ def _unsupported(table: "Table", tasks: "Sequence[FileScanTask]") -> Message | N
     if "schema.name-mapping.default" in table.metadata.properties:
         return Message("iceberg_name_mapping")
     return Message("iceberg_nested_renames") if _renames_inside(table.metadata.schemas) else None
-
-
-def _version(location: str) -> int:
-    found = _VERSION.search(location)
-    return int(found[1]) if found else -1
 
 
 def _location(uri: str) -> str:

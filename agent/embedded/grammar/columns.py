@@ -115,16 +115,11 @@ def _examples(catalog: Catalog, table: Table, column: Column, question: str) -> 
     """Return the stored values with which a statement may compare `column`: all of a category, else those mentioned."""
     if kind_of(column) == "n":
         return []
-    if _is_category(table, column):
+    distinct = column.distinct
+    has_few_values = distinct is not None and 0 < distinct <= _MAX_CATEGORIES
+    if has_few_values and (table.rows is None or table.rows >= _MIN_REPETITION * (distinct or 0)):
         return quotable(dict.fromkeys((*column.examples, *catalog.values.get((table.key, column.name), ()))))
     return quotable(value for value in column.examples if may_mention(value, question))
-
-
-def _is_category(table: Table, column: Column) -> bool:
-    """Return whether `column` has few values, each in several rows."""
-    distinct = column.distinct
-    is_small = distinct is not None and 0 < distinct <= _MAX_CATEGORIES
-    return is_small and (table.rows is None or table.rows >= _MIN_REPETITION * (distinct or 0))
 
 
 def _looks_like_dates(column: Column) -> bool:
