@@ -40,6 +40,7 @@ def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> FakeOpenAI:
     return FakeOpenAI()
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_program_with_an_agent(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)
@@ -49,6 +50,7 @@ def test_the_program_with_an_agent(model: FakeOpenAI, monkeypatch: pytest.Monkey
     assert shown.splitlines() == [BY_AMOUNT, BY_AMOUNT.replace("LIMIT 3", "LIMIT 2"), OTHER["sql"]]
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_program_with_the_graph(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)

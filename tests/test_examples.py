@@ -44,6 +44,7 @@ def test_each_example_has_answers_and_a_line_in_the_readme() -> None:
     assert [name for name in names if f"[{name}.py]({name}.py)" not in text] == []
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "ask_a_database" else pytest.mark.heavy) for name in ANSWERS]

@@ -23,6 +23,7 @@ ORDERS = {"sql": "SELECT COUNT(*) AS orders FROM orders"}
 REGIONS = {"sql": "SELECT name FROM regions"}
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_programs_answer(cache_dir: Path) -> None:
     statements = (CUSTOMERS, BY_STATUS, ORDERS, REGIONS, REGIONS, CUSTOMERS, CUSTOMERS)

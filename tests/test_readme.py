@@ -41,6 +41,7 @@ def test_the_python_program_answers(cache_dir: Path) -> None:
     assert done.stdout.strip() == f"1184 {COUNT['sql']} 1", done.stderr
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_question_of_a_spreadsheet_gives_what_is_shown(cache_dir: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "agent/sample", tmp_path / "agent/sample")

@@ -75,6 +75,7 @@ def asking(cache_dir: Path) -> Asking:
     return make
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_optional_packages_are_imported_only_when_they_are_needed() -> None:
     optional = ("pandas", "matplotlib", "duckdb", "python_calamine", "charset_normalizer", "fsspec", "obstore")

@@ -304,6 +304,7 @@ def datasphinx(settings: dict[str, Any], *arguments: str | bytes) -> subprocess.
     return subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False)
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize("as_json", [False, True])
 def test_model_output_on_the_command_line(settings: dict[str, Any], as_json: bool) -> None:

@@ -42,6 +42,7 @@ def test_one_query_is_the_answer(ask: Ask, returns: str) -> None:
     assert all("退货数量" in call.prompt for call in model.calls) and len(model.calls) == 1
 
 
+@pytest.mark.heavy
 def test_of_several_datasets_the_one_that_is_named_is_asked(ask: Ask, returns: str, sales: str) -> None:
     spec = {"group_by": ["region"], "aggregations": [{"as": "sum_amount", "agg": "sum", "col": "net amount"}]}
     output, model = ask([likely(json.dumps(spec), 0.6)], "What is the net amount by region?", returns, sales)

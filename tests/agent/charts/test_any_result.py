@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ def values(data: Any) -> Any:
         yield data
 
 
+@pytest.mark.heavy
 @settings(max_examples=sample(300, 30), deadline=None)
 @given(charts())
 def test_options_are_json_without_nan(given_chart: tuple[Result, PlotSpec]) -> None:

@@ -79,6 +79,7 @@ def test_right_answers_are_shown_with_sql_rows_and_cost(demo: Demo) -> None:
     assert "returns.xlsx, sheet 退货, header in row 2, 48 rows" in text
 
 
+@pytest.mark.heavy
 def test_a_wrong_answer_says_what_was_asked_and_what_came(demo: Demo) -> None:
     wrong = {**SPECS[2], "filters": []}
     right, text = demo(["SELECT COUNT(*) FROM customers", *STATEMENTS[1:]], [*SPECS[:2], wrong, *SPECS[3:]])
@@ -89,6 +90,7 @@ def test_a_wrong_answer_says_what_was_asked_and_what_came(demo: Demo) -> None:
     assert "5 of 6 answered like the reference queries." in text
 
 
+@pytest.mark.heavy
 def test_the_embedded_model_writes_the_specs_and_is_compared_too(cache_dir: Path) -> None:
     model = ScriptedModel({"text": STATEMENTS, "QuerySpec": [*SPECS[:4], "{", SPECS[0]]})
     settings = load_settings(cache_dir=cache_dir)
@@ -109,6 +111,7 @@ def test_without_the_packages_of_the_analyst_the_shop_is_asked(
     assert "datasphinx[analyst]" in text
 
 
+@pytest.mark.heavy
 def test_whatever_the_model_gets_right_the_command_ends_well(
     run: Run, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +129,7 @@ def test_the_reference_statements_give_rows(scripted: Callable[..., ScriptedAgen
     assert scripted().services.source("sample").execute(asked.sql)["rows"]
 
 
+@pytest.mark.heavy
 def test_the_reference_specs_give_rows_and_the_same_figures(scripted: Callable[..., ScriptedAgent]) -> None:
     services = scripted().services
     for asked in SHEETS:
@@ -134,6 +138,7 @@ def test_the_reference_specs_give_rows_and_the_same_figures(scripted: Callable[.
         assert len({str([row[-1] for row in rows]) for rows in found}) == 1, asked.question
 
 
+@pytest.mark.heavy
 def test_a_month_may_be_named_by_its_column_or_its_period(demo: Demo) -> None:
     specs = [spec.model_dump(mode="json", by_alias=True, exclude_none=True) for spec in SHEETS[1].specs]
     right, _ = demo(STATEMENTS, [SPECS[0], specs[1], *SPECS[2:]])

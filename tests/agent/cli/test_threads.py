@@ -367,6 +367,7 @@ def test_on_a_terminal_the_question_back_is_a_menu(model: FakeOpenAI, on_termina
     assert len(model.requests) == 1
 
 
+@pytest.mark.heavy
 def test_on_a_terminal_it_is_asked_until_nothing_is_open(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
     model.answers = [review_of(ASKS), review_of(TWICE)]
     terminal = on_terminal(BEST, "--clarify", "always")
@@ -379,6 +380,7 @@ def test_on_a_terminal_it_is_asked_until_nothing_is_open(model: FakeOpenAI, on_t
     assert "ten of them" in str(model.requests[-1]["messages"])
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["ctrl-c", "end"])
 def test_who_leaves_the_menu_may_answer_later(model: FakeOpenAI, run: Run, on_terminal: OnTerminal, key: str) -> None:
     model.answers = [ASKS]
@@ -390,6 +392,7 @@ def test_who_leaves_the_menu_may_answer_later(model: FakeOpenAI, run: Run, on_te
     assert run("ask", "--thread", thread, "--answer", answer)[0] == errors.ANSWERED
 
 
+@pytest.mark.heavy
 def test_json_asks_nobody_on_a_terminal(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
     model.answers = [ASKS]
     assert on_terminal(BEST, "--json").end() == errors.NEEDS_CLARIFICATION

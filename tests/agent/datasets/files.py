@@ -20,7 +20,8 @@ def sheet(*rows: list[object], merge: tuple[str, ...] = (), at: tuple[int, int] 
     def build(page: Any) -> None:
         place(page, list(rows), at)
         for area in merge:
-            page.merge_cells(area)
+            # `merge_cells` makes an object for each cell.
+            page.merged_cells.add(area)
 
     return workbook(build)
 

@@ -122,6 +122,7 @@ def test_progress_is_told_and_ends(registry) -> None:
     assert {("read", 1.0), ("examine", 1.0), ("write", 1.0)} <= set(report_progress)
 
 
+@pytest.mark.heavy
 def test_memory_is_bounded(tmp_path) -> None:
     """More than the memory that is allowed goes through."""
     from agent.datasets.limits import LoadLimits
@@ -157,6 +158,7 @@ def written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+@pytest.mark.heavy
 @settings(max_examples=sample(25, 4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables())
 def test_any_plain_table_comes_back(table) -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from tests.agent.datasets.files import AUTOMATIC, WITH_OPTIONS, Case
 
+pytestmark = pytest.mark.heavy
+
 
 def problems(case: Case, load) -> list[str]:
     loaded = load(case.name, case.content, **case.options)

@@ -118,6 +118,7 @@ def test_blank_rows_of_a_file_too_large_for_several_tables_are_noted(load, monke
     assert ("tables_unknown", "") in load("b.csv", content + b"z,4\n").warnings
 
 
+@pytest.mark.heavy
 def test_subtotals_of_many_languages_are_left_out(load: Callable[..., Loaded]) -> None:
     labels = (
         "Zwischensumme Januar", "Summe Januar", "Gesamtsumme: Januar", "Sous-total janvier", "Subtotale gennaio",

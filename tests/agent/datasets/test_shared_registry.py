@@ -19,7 +19,7 @@ from agent.storage.database import SharedDatabase
 from agent.storage.files import SharedFiles
 from agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
-from tests.agent.record.stores import fresh_url
+from tests.agent.record.stores import drop_tables, fresh_url
 from tests.agent.sql.engines import POSTGRES_URL
 from tests.round_robin import RoundRobin
 
@@ -29,10 +29,17 @@ CONTENT = b"city,n\nKazan,1\nTver,2\n"
 Opened = Callable[[str], SharedRegistry]
 
 
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a database that all tests use, each with tables of its own."""
+    with fresh_url("postgres", tmp_path_factory.mktemp("registry")) as url:
+        yield url
+
+
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[SharedDatabase]:
-    with fresh_url("postgres", tmp_path) as url:
-        yield SharedDatabase(url)
+def database(url: str) -> Iterator[SharedDatabase]:
+    yield SharedDatabase(url)
+    drop_tables(url)
 
 
 @pytest.fixture
@@ -94,6 +101,7 @@ def test_what_was_deleted_can_be_kept_again(opened: Opened) -> None:
     assert rows_of(one, one.dataset(dataset.dataset_id)) == [["Kazan", 1], ["Tver", 2]]
 
 
+@pytest.mark.heavy
 def test_files_of_many_parts(opened: Opened, database: SharedDatabase, tmp_path: Path) -> None:
     one, other = opened("one"), opened("other")
     content = b"city,n\n" + b"".join(b"Kazan,%d\n" % number for number in range(300_000))
@@ -151,6 +159,7 @@ def test_no_other_text_is_an_id(opened: Opened, unknown: str) -> None:
     assert one.datasets() == [dataset] and len(one.files()) == 1
 
 
+@pytest.mark.heavy
 def test_many_processes_keep_and_read_the_same_at_once(opened: Opened) -> None:
     registries = [opened(f"process_{number % 3}") for number in range(9)]
     begin = threading.Barrier(9, timeout=20)

@@ -77,7 +77,7 @@ class PackageServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         self.requests.append((request.path, request.headers.get("Range")))

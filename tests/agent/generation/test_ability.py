@@ -83,6 +83,7 @@ def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
     assert len(server.requests) - probes == 6
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("outcome", ["returned", "ignored", "rejected"])
 def test_log_probabilities_are_requested_from_an_endpoint_that_returns_them(
     server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path, outcome: str
@@ -120,6 +121,7 @@ def test_answers_without_json_select_the_plain_profile(server: FakeOpenAI, servi
     assert profile(services()) == ("plain", False)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("verdict", [True, False])
 def test_a_model_that_misjudges_does_not_validate(
     server: FakeOpenAI, services: Callable[..., Services], verdict: bool

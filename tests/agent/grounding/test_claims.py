@@ -275,6 +275,7 @@ def test_a_dash_between_clauses_binds_no_figure(text: str) -> None:
     assert wrong(text) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "wrong_rejected", "correct_rejected"),

@@ -3,6 +3,8 @@
 from statistics import fmean, median
 from typing import Any
 
+import pytest
+
 from agent.grounding.claims import unsupported_claims
 from agent.grounding.evidence import Evidence
 from agent.types import Result
@@ -92,6 +94,7 @@ def test_true_sentences_about_long_results_are_accepted() -> None:
         assert [claim for text in texts for claim in objections(text, raw[question], question)] == []
 
 
+@pytest.mark.heavy
 def test_a_long_result_vouches_for_few_invented_small_figures() -> None:
     counts = accepted(step=sample(23, 47)).values()
 

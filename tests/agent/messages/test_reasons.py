@@ -100,6 +100,7 @@ def test_english_words_are_seen() -> None:
     assert english_words("Не удалось: «it is empty», GROUP BY, DATASPHINX_URL, `select`") == []
 
 
+@pytest.mark.heavy
 def test_reasons_of_the_source_are_messages() -> None:
     """A reason that is written in the source is a message; a string that is computed there is a quotation."""
     index_by_class = {

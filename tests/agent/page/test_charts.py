@@ -11,7 +11,7 @@ from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.generated_docs import ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 CHARTS = sorted((ROOT / "tests/fixtures/charts").glob("*.json"))
 SHOW = """async (option) => {

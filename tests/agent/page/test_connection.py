@@ -12,7 +12,7 @@ from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 COUNT = "SELECT COUNT(*) AS orders FROM orders"
 HOW_MANY = "How many orders were placed?"

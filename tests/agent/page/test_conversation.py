@@ -10,7 +10,7 @@ from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 HOW_MANY = "How many orders were placed?"
 COUNT = "SELECT COUNT(*) AS orders FROM orders"

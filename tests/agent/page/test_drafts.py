@@ -12,7 +12,7 @@ from tests.agent.page.said import Model
 from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.fake_openai import Reply
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 Visit = Callable[..., Site]
 BY_STATUS = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"

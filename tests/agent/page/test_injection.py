@@ -15,7 +15,7 @@ from tests.agent.page.said import ASKS, Model
 from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.databases import make_table, url
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 ATTACKS = [
     "<img src=x onerror=\"window.hit=1\">",

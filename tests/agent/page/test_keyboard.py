@@ -10,7 +10,7 @@ from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 NAMELESS = re.compile(r"- (?:button|textbox|combobox|region|img|list|link)(?=:|$| \[)", re.MULTILINE)
 Visit = Callable[..., Site]

@@ -13,7 +13,7 @@ from tests.agent.page.conftest import Site
 from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.generated_docs import ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 Visit = Callable[..., Site]
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 

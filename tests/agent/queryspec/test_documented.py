@@ -74,6 +74,7 @@ def results(source: Source) -> Iterator[tuple[str, Any, Any]]:
         yield example, [list(map(shown, row)) for row in rows_of(code(example), source)], code(wanted)
 
 
+@pytest.mark.heavy
 def test_the_examples_give_what_the_page_shows(orders: Source) -> None:
     wrong = [(example, result, wanted) for example, result, wanted in results(orders) if result != wanted]
 

@@ -51,9 +51,9 @@ def test_rows_are_those_of_plain_python(name: str) -> None:
     params=[
         "duckdb",
         "sqlite",
-        pytest.param("postgres", marks=pytest.mark.postgres),
-        pytest.param("mysql", marks=pytest.mark.mysql),
-        pytest.param("clickhouse", marks=pytest.mark.clickhouse),
+        pytest.param("postgres", marks=[pytest.mark.heavy, pytest.mark.postgres]),
+        pytest.param("mysql", marks=[pytest.mark.heavy, pytest.mark.mysql]),
+        pytest.param("clickhouse", marks=[pytest.mark.heavy, pytest.mark.clickhouse]),
     ],
 )
 def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:

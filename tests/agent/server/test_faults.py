@@ -57,6 +57,7 @@ async def codes(port: int, count: int = AT_ONCE, **given: Any) -> set[str | None
 # The model
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("wrong", "delay_s", "code"),
     [
@@ -118,6 +119,7 @@ def test_a_source_that_is_killed_and_comes_back(cache_dir: Path, tmp_path: Path,
 # The store of threads
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_a_thread_goes_on_when_its_store_is_back(cache_dir: Path, tmp_path: Path, proxy: RoundRobin) -> None:
     def cut(_: Any) -> dict[str, Any]:

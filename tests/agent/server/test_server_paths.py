@@ -28,6 +28,7 @@ from tests.databases import make_table, url
 from tests.generated_docs import ROOT
 
 pytestmark = [
+    pytest.mark.heavy,
     pytest.mark.filterwarnings(LANGSERVE_WARNING),
     pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
 ]

@@ -48,6 +48,7 @@ sys.addaudithook(refuse)
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("code", "allowed"),
@@ -64,6 +65,7 @@ def test_importing_the_graph_does_no_io(code: str, allowed: bool) -> None:
     assert allowed or "RuntimeError: I/O" in run.stderr
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_served_graphs_need_no_package_of_the_server() -> None:
     absent = "import sys; sys.modules.update(dict.fromkeys(('fastapi', 'langserve', 'prometheus_client')))"

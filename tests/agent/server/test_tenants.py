@@ -146,6 +146,7 @@ def test_a_new_key_is_printed_once_with_its_hash(run: Run) -> None:
 # What is one's own
 
 
+@pytest.mark.heavy
 def test_nothing_of_another_is_found(keyed: Served) -> None:
     with as_(keyed, ACME) as acme, as_(keyed, BETA) as beta:
         output = ask(acme, question="How many orders by status?", output_type="plot")
@@ -196,6 +197,7 @@ def test_one_database_of_threads_for_several_keeps_them_apart(cache_dir: Path, t
         assert ask(beta, **ASKED, thread_id=thread)["error"]["code"] == "thread_unknown"
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_tenants_share_the_connections_of_their_database(cache_dir: Path, tmp_path: Path) -> None:
     keys = {f"tenant_{number}": new_key() for number in range(6)}

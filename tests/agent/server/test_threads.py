@@ -116,6 +116,7 @@ def test_a_source_that_was_named_holds_until_another_is(cache_dir: Path, tmp_pat
     assert [output["tables"][0]["rows"] for output in (form, other_form)] == [[[0]], [[0]]]
 
 
+@pytest.mark.heavy
 @ON_EVERY_STORE
 def test_a_thread_outlives_the_server(cache_dir: Path, store: dict[str, Any]) -> None:
     answers = {"GeneratedSQL": [ASKS, COUNT]}

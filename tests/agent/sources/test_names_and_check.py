@@ -367,6 +367,7 @@ def test_exit_codes(things: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert ended.value.code == code
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_a_system_catalog_is_asked_only_where_it_is_named(reader: str) -> None:
     sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'sphinx_read'"

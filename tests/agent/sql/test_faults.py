@@ -55,6 +55,7 @@ def wait_for_session(server: EngineUnderTest) -> str:
     raise AssertionError("the statement never ran")
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_server_that_dies_in_the_middle(server: EngineUnderTest, source: Source) -> None:
     failures: list[Exception] = []
@@ -193,6 +194,7 @@ def _hold(path: str, ready: Any, done: Any) -> None:
         done.wait(30)
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_a_duckdb_file_that_another_process_writes(tmp_path: Path) -> None:
     with shop("duckdb", tmp_path) as engine:

@@ -133,6 +133,7 @@ def test_sqlite_reaches_nothing_and_grows_nothing(ask: Ask, tmp_path: Path, atta
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.heavy
 @over(["sqlite"])
 def test_one_call_of_printf_makes_no_giant(ask: Ask) -> None:
     try:
