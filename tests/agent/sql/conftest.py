@@ -1,7 +1,9 @@
-"""Fixtures: an engine with a small shop, and a source on it; `over` selects the engines of a test."""
+"""Fixtures: an engine with a small shop, and a source on it; `over` selects the engines of a test.
+
+The tests of a module share both. A test that creates tables of its own drops them.
+"""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,13 +13,13 @@ from tests.agent.sql.engines import EngineUnderTest, shop
 from tests.databases import open_url
 
 
-@pytest.fixture
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineUnderTest]:
-    with shop(request.param, tmp_path) as made:
+@pytest.fixture(scope="module")
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineUnderTest]:
+    with shop(request.param, tmp_path_factory.mktemp(request.param)) as made:
         yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def source(engine: EngineUnderTest) -> Iterator[Source]:
     opened = open_url(engine.url, Limits(30, 100))
     yield opened
