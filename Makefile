@@ -19,6 +19,8 @@ demo: $(INSTALLED)
 	$(BIN)/datasphinx demo
 
 test: lint
+	@# Tests do not use the network; without the weights, the tests of the embedded model are skipped.
+	-@$(BIN)/datasphinx model pull small >/dev/null
 	$(PYTEST) $(SELECTION)
 
 test-all:

@@ -21,6 +21,7 @@ from tests.databases import (
     wide_table,
 )
 
+pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]
 
 

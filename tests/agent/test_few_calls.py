@@ -7,6 +7,7 @@ from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC, calls, prompts
 from tests.conftest import ScriptedAgent
 from tests.databases import make_table, url
 
+pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]
 
 PLAIN = [

@@ -14,6 +14,7 @@ from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, prompts, upda
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_database, url
 
+pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]
 
 

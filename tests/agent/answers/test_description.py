@@ -15,6 +15,7 @@ from agent.services import Services
 from agent.settings import load_settings
 from tests.databases import make_database, url
 
+pytestmark = pytest.mark.integration
 NAMES = ["orders", "order_items", "customers", "hr.staff", "订单"]
 DESCRIBED: dict[str, list[str]] = {
     "Describe the data": [],

@@ -23,6 +23,7 @@ from tests.agent.clarify.test_asking_back import (
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import ScriptedAgent
 
+pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]
 Talking = Callable[..., Talk]
 

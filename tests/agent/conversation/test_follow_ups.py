@@ -14,6 +14,7 @@ from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, url
 
+pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 STATUSES = "How many orders by status?"

@@ -29,6 +29,7 @@ from tests.conftest import ScriptedAgent
 from tests.databases import make_database, open_url, url
 from tests.fake_openai import FakeOpenAI, Reply
 
+pytestmark = pytest.mark.integration
 Make = Callable[..., ScriptedAgent]
 
 EXAMPLES = {

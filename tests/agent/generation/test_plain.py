@@ -16,6 +16,7 @@ from tests.conftest import ScriptedAgent
 from tests.databases import make_database
 from tests.fake_openai import FakeOpenAI, Reply
 
+pytestmark = pytest.mark.integration
 Make = Callable[..., ScriptedAgent]
 COUNT = "How many customers are there?"
 START = "```sql\nSELECT"

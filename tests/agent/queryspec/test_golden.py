@@ -28,6 +28,7 @@ def test_there_are_sixty() -> None:
     assert len(GOLDEN) >= 60
 
 
+@pytest.mark.integration
 @every_spec
 def test_sql_and_values_are_as_written(name: str) -> None:
     golden = content(name)
