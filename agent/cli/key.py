@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from agent.cli.options import AsJson
-from agent.settings import TENANT
 
 key_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Create API keys for the server.")
 
 
 def _tenant(name: str) -> str:
+    from agent.settings import TENANT
+
     if not re.fullmatch(TENANT, name):
         raise typer.BadParameter("a name has up to 63 characters: lower-case ASCII letters, digits, - and _.")
     return name
