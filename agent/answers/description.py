@@ -24,7 +24,7 @@ _MAX_NAMES = 30
 _MANY_MONTHS = 3
 """Periods of at least so many months are checked for months without rows, shorter ones for days."""
 
-_VERBS = {
+_VERBS: dict[Language, str] = {
     "en": "describe|description|summari[sz]e|summary|overview|profile|characteri[sz]e|characteristics|features|"
     "outline|explain",
     "ru": r"опиши\w*|описать|описани\w*|охарактериз\w*|характеристик\w*|обзор\w*|сводк\w*|особенност\w*|"
@@ -63,6 +63,8 @@ def names_described(question: str, names: Iterable[str]) -> list[str] | None:
     >>> names_described("Describe the orders by month", ["orders"])
     """
     language, text, found = language_of(question), f" {normal_form(question)} ", []
+    if language != "zh" and language not in _VERBS:
+        return None
     if not re.search(_CHINESE_VERB if language == "zh" else rf"\b(?:{_VERBS[language]})\b", text):
         return None
     for name in sorted(names, key=len, reverse=True):

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from agent.messages import LANGUAGES
 from agent.schema.words import is_cyrillic, normal_form, stem
 
-_LANGUAGES = ("en", "ru", "zh")
 _STATES = """AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|
 DC District of Columbia|FL Florida|GA Georgia|HI Hawaii|ID Idaho|IL Illinois|IN Indiana|IA Iowa|KS Kansas|KY Kentucky|
 LA Louisiana|ME Maine|MD Maryland|MA Massachusetts|MI Michigan|MN Minnesota|MS Mississippi|MO Missouri|MT Montana|
@@ -84,7 +84,7 @@ def _stems(form: str) -> str:
 def _cldr() -> Iterator[Iterable[str]]:
     from babel import Locale
 
-    locales = [Locale(language) for language in _LANGUAGES]
+    locales = [Locale(language) for language in LANGUAGES]
     others = {code: names for code, *names in _OTHER_NAMES}
     long_codes = _long_codes()
     for code, names in _by_code([dict(locale.territories) for locale in locales]):

@@ -1,6 +1,6 @@
 """The words with which each language states claims.
 
-To add a language, add a module to this package and an entry to `_LANGUAGES`.
+Each language of `agent.messages` has a module in this package.
 """
 
 import re
@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from agent.messages import Language
-
-_LANGUAGES: tuple[Language, ...] = ("en", "ru", "zh")
+from agent.messages import LANGUAGES, Language
 
 
 @dataclass(frozen=True)
@@ -185,4 +183,4 @@ def vocabulary_of(language: Language) -> Vocabulary:
 @cache
 def all_vocabularies() -> tuple[Vocabulary, ...]:
     """Return the words of all languages, since column names and cells may be in another one than the text."""
-    return tuple(vocabulary_of(language) for language in _LANGUAGES)
+    return tuple(vocabulary_of(language) for language in LANGUAGES)

@@ -61,6 +61,13 @@ def test_requests_for_a_description_are_told_from_other_questions() -> None:
     assert [question for question in NOT_DESCRIBED if names_described(question, NAMES) is not None] == []
 
 
+def test_a_language_without_words_for_descriptions_leaves_the_question_to_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent.answers.description.language_of", lambda text: "de")
+    assert names_described("Beschreibe die Daten", []) is None
+
+
 @pytest.fixture
 def ask(cache_dir: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Asks a graph over a model that has no answer."""
