@@ -10,7 +10,7 @@ import pytest
 
 import datasphinx
 
-pytestmark = [pytest.mark.heavy, pytest.mark.process]
+pytestmark = pytest.mark.process
 
 ROOT = Path(datasphinx.__file__).parents[1]
 
