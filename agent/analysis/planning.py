@@ -19,7 +19,7 @@ from agent.core.prompt_data import block, shortened
 from agent.errors import CannotAnswer, InvalidOutputType, SpecProblem, ToolCallInvalid
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
-from agent.llm.formats import function_schema
+from agent.llm.formats import function_schema, model_schema
 from agent.llm.schemas import FINISH, ProposedOutputType
 from agent.messages import language_of
 from agent.record.step import note
@@ -67,7 +67,7 @@ CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
 def control_schemas(state: AnalystState, settings: Settings) -> list[dict[str, Any]]:
     """Return the control calls in the format of OpenAI's function calling; `ask_user` only if the user may be asked."""
     names = [FINISH, *(["ask_user"] if may_ask(state, settings) else [])]
-    return [function_schema(name, CONTROLS[name][0], CONTROLS[name][1].model_json_schema()) for name in names]
+    return [function_schema(name, CONTROLS[name][0], model_schema(CONTROLS[name][1])) for name in names]
 
 
 def may_ask(state: AnalystState, settings: Settings) -> bool:

@@ -20,6 +20,12 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
+@cache
+def model_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of `model`. It takes milliseconds to compute, so callers share it; none may change it."""
+    return model.model_json_schema()
+
+
 def request_of(
     schema: type[BaseModel], mode: str, tools: Tools, *, without: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
@@ -93,7 +99,7 @@ def format_messages(
         messages.append(HumanMessage(f"The tools, each with the JSON schema of its arguments: {json.dumps(functions)}"))
     if with_schema or mode not in {"json_schema", "tools"}:
         text = "Answer with one JSON object and nothing else. Its JSON schema: "
-        json_schema = _without_fields(schema.model_json_schema(), without)
+        json_schema = _without_fields(model_schema(schema), without)
         messages.append(HumanMessage(f"{text}{json.dumps(json_schema)}"))
     return messages
 

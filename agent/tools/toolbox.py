@@ -27,7 +27,7 @@ from agent.errors import (
     ToolCallInvalid,
     ToolTimeout,
 )
-from agent.llm.formats import function_schema
+from agent.llm.formats import function_schema, model_schema
 from agent.record.step import current_step
 from agent.schema import spelling
 from agent.tools import create_dataset, describe_data, get_schema, plot, resolve_fields, run_query, sample_rows
@@ -79,9 +79,7 @@ class Toolbox:
     def schemas(self) -> list[dict[str, Any]]:
         """Return the offered tools in the format of OpenAI's function calling, with the ids of the question."""
         return [
-            function_schema(
-                tool.name, tool.description, self._with_ids(tool.arguments.model_json_schema(by_alias=True))
-            )
+            function_schema(tool.name, tool.description, self._with_ids(model_schema(tool.arguments)))
             for tool in self._offered
         ]
 
@@ -144,10 +142,11 @@ class Toolbox:
             "file_id": self._bench.file_ids,
             "result_id": tuple(self._bench.results),
         }
-        for name, field in schema["properties"].items():
-            if ids.get(name):
-                field["enum"] = list(ids[name])
-        return schema
+        properties = {
+            name: {**field, "enum": list(ids[name])} if ids.get(name) else field
+            for name, field in schema["properties"].items()
+        }
+        return {**schema, "properties": properties}
 
 
 def error_content(error: DatasphinxError) -> dict[str, Any]:
