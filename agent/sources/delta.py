@@ -28,8 +28,8 @@ def delta_view(name: str, path: str, folder: Folder) -> tuple[str, dict[str, Sto
 
     Raises:
         SourceNotFound: there is no Delta table.
-        SourceFilesUnreadable: the log is damaged, or the table has deletion vectors or column mapping inside of a
-            column, without which its files alone would give wrong rows.
+        SourceFilesUnreadable: the log is damaged, or the table uses deletion vectors or column mapping of nested
+            fields, which are not supported: its data files alone would return wrong rows.
         DriverMissing: the package is not installed.
     """
     if find_spec("deltalake") is None:
@@ -90,7 +90,7 @@ def _stored_name(field: Mapping[str, Any]) -> str:
 
 
 def _renames_inside(kind: str | Mapping[str, Any]) -> bool:
-    """Return whether a field inside of a type has another name in the Parquet files."""
+    """Return whether a nested field of a type has another name in the Parquet files."""
     if isinstance(kind, str):
         return False
     inner = [kind[part] for part in ("elementType", "keyType", "valueType") if part in kind]

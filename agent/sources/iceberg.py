@@ -29,13 +29,13 @@ _VERSION = re.compile(r"v?(\d+)[^/]*\.metadata\.json$")
 def iceberg_view(name: str, path: str, folder: Folder) -> tuple[str, dict[str, StoredFile]]:
     """Return the SELECT of a view over the current state of an Iceberg table, and its files by their path in the view.
 
-    The newest metadata file in the folder `metadata` counts. Columns are found by their field ids, so that renamed and
+    The newest metadata file in the folder `metadata` is used. Columns are found by their field ids, so that renamed and
     added columns are read correctly.
 
     Raises:
         SourceNotFound: there is no Iceberg table.
-        SourceFilesUnreadable: the metadata is damaged, or the table has delete files, files of another format or other
-            features without which its files alone would give wrong rows.
+        SourceFilesUnreadable: the metadata is damaged, or the table uses features that are not supported, such as
+            delete files: its data files alone would return wrong rows.
         DriverMissing: the package is not installed.
     """
     if find_spec("pyiceberg") is None:
@@ -81,7 +81,7 @@ def iceberg_view(name: str, path: str, folder: Folder) -> tuple[str, dict[str, S
 
 
 def _unsupported(table: "Table", tasks: "Sequence[FileScanTask]") -> Message | None:
-    """Return a feature of the table without which its data files would give wrong rows."""
+    """Return the first feature of the table that is not supported; None if all are."""
     if any(task.delete_files for task in tasks):
         return Message("iceberg_delete_files")
     if any(task.file.file_format.value.lower() != "parquet" for task in tasks):
@@ -100,7 +100,7 @@ def _location(uri: str) -> str:
 
 
 def _renames_inside(schemas: "Iterable[Schema]") -> bool:
-    """Return whether a field inside of a column had another name in an earlier schema: DuckDB finds these by name."""
+    """Return whether a nested field had another name in an earlier schema: DuckDB finds nested fields by name."""
     names: dict[int, set[str]] = {}
     for schema in schemas:
         for field_id in schema.field_ids:

@@ -38,7 +38,7 @@ _UNREACHABLE = ("error sending request", "HTTP error")
 def storage_options(settings: StorageSettings, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the options of the S3 client: those of `settings`, and others from `AWS_...` in `environment`.
 
-    Credentials are taken together from one of them.
+    If the settings have an access key, the session token of the environment is ignored.
     """
     own = {
         "endpoint": settings.endpoint,
@@ -62,7 +62,7 @@ def storage_options(settings: StorageSettings, environment: Mapping[str, str]) -
 
 
 def find_files(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:
-    """Return the files that match `pattern`, by location.
+    """Return the files that match `pattern`, sorted by location.
 
     Raises:
         StorageDenied, SourceUnreachable, ConfigurationError: an S3 bucket cannot be listed.
@@ -72,13 +72,13 @@ def find_files(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of a lake table: `location` without a slash at its end, and the options of the S3 client."""
+    """A folder of a lake table: `location` without a trailing slash, and the options of the S3 client."""
 
     location: str
     storage: Mapping[str, str]
 
     def find(self, pattern: str) -> list[StoredFile]:
-        """Return the files that match a pattern relative to the folder, by location."""
+        """Return the files that match a pattern relative to the folder, sorted by location."""
         return find_files(f"{glob.escape(self.location)}/{pattern}", self.storage)
 
     def contains(self, location: str) -> bool:
@@ -135,7 +135,7 @@ def _find_objects(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
-    """Return a function that matches keys as `glob.glob` matches paths: only `**` matches slashes."""
+    """Return a function that matches keys like `glob.glob`: only `**` matches slashes. Leading dots are not special."""
     rules = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     tokens = re.findall(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", pattern)
     parts = [
@@ -147,7 +147,7 @@ def _matcher(pattern: str) -> Callable[[str], object]:
 
 
 def storage_error(path: str, error: Exception) -> DatasphinxError:
-    """Return the error of the project for an error of a client of S3, by its text."""
+    """Convert an error of the S3 client to one of `agent.errors`, by its message."""
     text = str(error)
     reason = text.strip().splitlines()[0] if text.strip() else type(error).__name__
     if any(mark in text for mark in _DENIED):
