@@ -18,7 +18,9 @@ _COMPRESSED = ("gz", "zst")
 
 
 def database_of(settings: SourceSettings) -> Database:
-    """Return the database that `settings` describe, without connecting to a server; for files, with a function that lists them.
+    """Return the database that `settings` describe, without connecting to a server.
+
+    The database of a source over files has a function that lists them.
 
     Raises:
         SourceNotFound: the URL is invalid, or a file does not exist.
