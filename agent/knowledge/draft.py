@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent.errors import DriverMissing
+from agent.knowledge.entries import SCHEMA_URL
 from agent.knowledge.knowledge import Knowledge
+from agent.knowledge.yaml_text import dump_yaml
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.personal import personal_kind
 
-SCHEMA_URL = "https://raw.githubusercontent.com/datasphinx/datasphinx/main/docs/knowledge.schema.json"
 _HEAD = f"""# yaml-language-server: $schema={SCHEMA_URL}
 # Proposals of `datasphinx knowledge draft`. They are not used: correct an entry, and move it to a file without
 # `origin: proposal`, or write `origin: hand-written` in it.
@@ -46,15 +46,7 @@ def draft(catalog: Catalog, knowledge: Knowledge) -> dict[str, str]:
         parts["draft_tables.yml"] = {"tables": tables}
     if joins:
         parts["draft_joins.yml"] = {"joins": joins}
-    return {name: _HEAD + _dump({"origin": "proposal", **part}) for name, part in parts.items()}
-
-
-def _dump(value: Mapping[str, Any]) -> str:
-    try:
-        import yaml
-    except ImportError as error:
-        raise DriverMissing("pyyaml", "knowledge") from error
-    return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=110))
+    return {name: _HEAD + dump_yaml({"origin": "proposal", **part}) for name, part in parts.items()}
 
 
 def _table(catalog: Catalog, table: Table, defined: set[str]) -> dict[str, Any]:
