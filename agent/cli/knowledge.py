@@ -83,13 +83,13 @@ def draft(
     Exit codes: 0 written, 2 there is no such source or no folder, 3 all files exist or nothing can be proposed, 5 the
     source is unreachable or a file cannot be written.
     """
-    from agent.knowledge.draft import draft as draft_files
+    from agent.sources.source import draft_knowledge
 
     services = _services()
     name = source or services.choices[0]
     target = folder or services.knowledge_folder(name)
     opened = services.source(name)
-    files = draft_files(opened.base_catalog, services.knowledge(name))
+    files = draft_knowledge(opened, services.knowledge(name))
     target.mkdir(parents=True, exist_ok=True)
     written, existing = [], []
     for file, text in files.items():
