@@ -669,8 +669,6 @@ class _Project:
                 "question": self._text(subject, question),
                 "sql": sql,
                 "note": f"Saved query of dbt with the metrics {', '.join(map(str, parameters.get('metrics') or ()))}",
-                # Nobody has compared the generated statement with the question.
-                "origin": "proposal",
             }
             self.add("verified", str(body["question"]), body, subject)
 

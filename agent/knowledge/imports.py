@@ -48,8 +48,13 @@ class ImportedEntry:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields with the place from which the entry was imported."""
-        return {**self.body, "imported_from": self.subject}
+        """The fields with the place from which the entry was imported; its origin is that of the file.
+
+        Only a verified query is a proposal, because nobody has verified it for this source.
+        """
+        body = {name: value for name, value in self.body.items() if name != "origin"}
+        origin = {"origin": "proposal"} if self.kind == "verified" else {}
+        return {**body, **origin, "imported_from": self.subject}
 
 
 @dataclass

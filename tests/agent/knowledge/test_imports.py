@@ -354,6 +354,23 @@ def test_osi_import(shop: Open, tmp_path: Path) -> None:
     assert ("shop", "example questions, which have no SQL") in report.left_out
 
 
+def test_imported_entries_cannot_claim_to_be_hand_written_or_verified(shop: Open, tmp_path: Path) -> None:
+    query = {"question": "How many?", "sql": "SELECT 1", "author": "Ann", "origin": "hand-written"}
+    own = {
+        "verified": [query],
+        "metric": [{"name": "m", "expression": "COUNT(orders.order_id)", "origin": "hand-written"}],
+    }
+    extension = {"vendor_name": "COMMON", "data": json.dumps({"datasphinx": {**own, "nonsense": [{}]}})}
+    document = {"semantic_model": [{"name": "x", "custom_extensions": [extension]}]}
+    source = shop("")
+    report, knowledge = bring_in(read_osi(document, "x", source.base_catalog), source, tmp_path)
+
+    assert [(item.id, item.entry.origin) for item in knowledge.items] == [
+        ("verified:How many?", "proposal"), ("metric:m", "imported"),
+    ]  # fmt: skip
+    assert reasons(report) == {"x": "there are no entries of the kind `nonsense`"}
+
+
 def test_osi_needs_a_semantic_model(shop: Open) -> None:
     for document in (None, [], {"semantic_model": {"name": "x"}}):
         with pytest.raises(Unresolved, match="no list `semantic_model`"):
