@@ -60,6 +60,7 @@
         ├── DataMissing              a question to the analyst has no data
         ├── QueryNotWritten          the embedded model wrote no valid query  reason
         ├── ExampleInvalid           a few-shot example is invalid            place, reason
+        ├── KnowledgeFileInvalid     a file to import is unreadable           path, reason
         ├── ExamplesRefused          statements of an examples file refused   file, problems
         ├── ExampleUnknown           no example has this id                   example_id
         ├── ExamplesUnavailable      the examples file cannot be used         store, reason
@@ -588,6 +589,16 @@ class ExampleInvalid(Terminal):
     code = "example_invalid"
     exit_code = USAGE
     place: str
+    reason: str
+
+
+@dataclass(eq=False)
+class KnowledgeFileInvalid(Terminal):
+    """A file of another system cannot be imported as business knowledge."""
+
+    code = "knowledge_file_invalid"
+    exit_code = USAGE
+    path: str
     reason: str
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 
 from cachetools import LRUCache, TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -19,12 +20,13 @@ from agent.core.result_cache import ResultCache
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
 from agent.datasets.source import DatasetSources
-from agent.errors import DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
+from agent.errors import ConfigurationError, DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
 from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
 from agent.knowledge.folder import KnowledgeFolder
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
 from agent.llm.client import ModelClient
+from agent.messages import Message
 from agent.record.credentials import secrets_of
 from agent.record.recorder import RECORD_DELAY_S, Recorder
 from agent.record.step import record_event
@@ -365,6 +367,17 @@ class Services:
             if key in self.settings.sources:
                 raise
             return NO_KNOWLEDGE
+
+    def knowledge_folder(self, name: str) -> Path:
+        """Return the folder into which business knowledge about the configured source `name` is written.
+
+        Raises:
+            ConfigurationError: the source has no setting `knowledge`, or is not configured.
+        """
+        source = self.settings.sources.get(name)
+        if source is None or source.knowledge is None:
+            raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
+        return source.knowledge
 
     def knowledge_hashes(self, name: object) -> dict[str, str]:
         """Return the hash of the business knowledge by source, for the source `name` or for all that may be chosen.

@@ -276,6 +276,9 @@ class TenantSettings(BaseModel):
     row_parameters: dict[str, str | int | float] = Field(
         {}, description="Values of the `:name` parameters in the row rules of its sources."
     )
+    knowledge: dict[str, Path] = Field(
+        {}, description="By source, the folder of the tenant's business knowledge, instead of that of the source."
+    )
     questions_per_minute: int | None = Field(None, ge=1, le=10_000)
     tokens_per_day: int | None = Field(None, ge=1, description="Token limit per UTC day.")
     usd_per_day: float | None = Field(
@@ -297,9 +300,9 @@ class ServiceSettings(BaseSettings):
     )
     tenants: dict[TenantName, TenantSettings] = Field(
         {},
-        description="By tenant, its `sources`, `row_parameters`, `questions_per_minute`, `tokens_per_day`, "
-        "`usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and `max_question_s`. If set, it "
-        "must contain every tenant with a key.",
+        description="By tenant, its `sources`, `row_parameters`, `knowledge`, `questions_per_minute`, "
+        "`tokens_per_day`, `usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and "
+        "`max_question_s`. If set, it must contain every tenant with a key.",
     )
     max_request_bytes: int = Field(
         1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."

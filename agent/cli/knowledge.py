@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import AsJson, settings_of
+from agent.cli.exchange import export_app, import_app
+from agent.cli.options import AsJson, OfSource, settings_of
 from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN
 
@@ -17,9 +18,8 @@ knowledge_app = typer.Typer(
     rich_markup_mode=None,
     help="Check and draft business knowledge: terms, metrics, joins and facts about columns in YAML files.",
 )
-OfSource = Annotated[
-    str | None, typer.Option("--source", help="Name of the source; default: the first configured one, or the sample.")
-]
+knowledge_app.add_typer(import_app, name="import")
+knowledge_app.add_typer(export_app, name="export")
 
 
 @knowledge_app.command()
@@ -83,19 +83,13 @@ def draft(
     Exit codes: 0 written, 2 there is no such source or no folder, 3 all files exist or nothing can be proposed, 5 the
     source is unreachable or a file cannot be written.
     """
-    from agent.errors import ConfigurationError
-    from agent.knowledge.draft import draft as draft_files
-    from agent.messages import Message
+    from agent.sources.source import draft_knowledge
 
     services = _services()
     name = source or services.choices[0]
-    target = folder or (services.settings_of(name).knowledge if name in services.settings.sources else None)
-    if target is None:
-        raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
+    target = folder or services.knowledge_folder(name)
     opened = services.source(name)
-    files = draft_files(
-        opened.knowledge.base if opened.knowledge.knowledge.hash else opened.catalog, services.knowledge(name)
-    )
+    files = draft_knowledge(opened, services.knowledge(name))
     target.mkdir(parents=True, exist_ok=True)
     written, existing = [], []
     for file, text in files.items():

@@ -12,6 +12,9 @@ ModelName = Annotated[str | None, typer.Option(help="Model name at the endpoint.
 LogJson = Annotated[
     bool | None, typer.Option("--log-json", help="Write the log to standard error as JSON lines with the trace id.")
 ]
+OfSource = Annotated[
+    str | None, typer.Option("--source", help="Name of the source; default: the first configured one, or the sample.")
+]
 BaseUrl = Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible endpoint.")]
 
 

@@ -9,6 +9,7 @@ import sqlglot
 from sqlglot import exp
 
 from agent.embedded.constraints import QuestionConstraints
+from agent.embedded.definitions import DefinedColumns
 from agent.embedded.expand import expand
 from agent.embedded.from_branches import from_branches
 from agent.embedded.grammar.statement import StatementGrammar
@@ -94,14 +95,22 @@ class Candidate:
         return self.has_duplicate_output + constraints.count_violations(self.compact)
 
 
-def read_candidate(written: WrittenText, source: Source, *, may_repair: bool, question: str = "") -> Candidate:
+def read_candidate(
+    written: WrittenText,
+    source: Source,
+    *,
+    may_repair: bool,
+    question: str = "",
+    defined: DefinedColumns | None = None,
+) -> Candidate:
     """Translate the model's text into a statement for the database; with `may_repair`, apply unambiguous repairs.
 
-    `question` is passed to `agent.embedded.expand.expand`.
+    `question` is passed to `agent.embedded.expand.expand`; `defined` are the columns that stand for terms and metrics.
     """
     text, logprob = written.text, written.logprob
     try:
-        sql = expand(text, source.catalog, question)
+        sql = expand(text, defined.catalog if defined else source.catalog, question)
+        sql = defined.resolved(sql) if defined else sql
     except ValueError as error:
         return Candidate(text, "", problem=str(error), logprob=logprob)
     deduplicated = _without_duplicate_outputs(sql, source.catalog.dialect)

@@ -7,6 +7,7 @@ from functools import partial
 
 from agent.embedded.candidates import Candidate, read_candidate, sample_texts, select_candidate
 from agent.embedded.constraints import QuestionConstraints, constraints_of
+from agent.embedded.definitions import defined_columns
 from agent.embedded.evidence import evidence_of
 from agent.embedded.expand import expand, without_rounding
 from agent.embedded.grammar.statement import statement_grammar
@@ -14,6 +15,7 @@ from agent.embedded.prompts import statement_messages
 from agent.embedded.selection import Selection
 from agent.examples.selection import ShownExample
 from agent.generation.attempt import WrittenSql
+from agent.generation.definitions import relevant_knowledge
 from agent.llm.client import ModelClient
 from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from agent.sources.source import Source
@@ -92,17 +94,26 @@ def write_statement(
     selection = state["relevant_tables_with_rel_columns"]
     values = linked_values(question, source.values, selection)
     values += coded_values(question, source.catalog, source.values, selection)
+    relevant = relevant_knowledge(state, source)
+    defined = defined_columns(relevant, source.catalog, selection, question)
+    values += defined.values
     messages = statement_messages(
-        source.catalog,
-        selection,
-        without_rounding(question),
+        defined.catalog,
+        defined.selection,
+        without_rounding(defined.question),
         values,
         today=today.isoformat(),
         failed=_failed_attempt(state, source),
     )
-    grammar = statement_grammar(source.catalog, selection, question, values) if options.grammar else None
+    grammar = (
+        statement_grammar(defined.catalog, defined.selection, defined.question, values, list(defined.metrics))
+        if options.grammar
+        else None
+    )
     texts = sample_texts(partial(model.write, messages), options.candidates, grammar)
-    candidates = (read_candidate(text, source, may_repair=options.repair, question=question) for text in texts)
+    candidates = (
+        read_candidate(text, source, may_repair=options.repair, question=question, defined=defined) for text in texts
+    )
     constraints = constraints_of(question, [value.value for value in values], _examples(source, selection))
     if options.candidates == 1:
         candidate = next(candidates)

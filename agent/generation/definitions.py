@@ -98,5 +98,10 @@ def _departure(defined: Defined, usage: Usage) -> str:
     missing = ([] if usage.has_expression else [f"the expression {defined.entry.expression}"]) + [
         f"the condition {condition}" for condition in usage.missing
     ]
+    parts = [f"the query does not have {' and '.join(missing)}"] if missing else []
+    if usage.groups:
+        parts.append(f"the query groups it by {' and '.join(usage.groups)}, which is not among its dimensions")
+    if usage.is_added:
+        parts.append("the query adds its values, which must be computed from the rows instead")
     name = f"the {defined.item.kind} {defined.item.name!r}"
-    return one_line(f"the question names {name}, but the query does not have {' and '.join(missing)}", _MAX_CHARS)
+    return one_line(f"the question names {name}, but {', and '.join(parts)}", _MAX_CHARS)

@@ -1,15 +1,19 @@
-"""Proposals of knowledge from a catalog: comments, codes, units, personal columns and inferred joins."""
+"""Proposals of knowledge: comments, codes and their names, units, personal columns and inferred joins."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent.errors import DriverMissing
+from sqlglot import exp
+
+from agent.knowledge.check import Run
+from agent.knowledge.entries import SCHEMA_URL
 from agent.knowledge.knowledge import Knowledge
+from agent.knowledge.yaml_text import dump_yaml
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.personal import personal_kind
+from agent.sql.dialects import print_statement
 
-SCHEMA_URL = "https://raw.githubusercontent.com/datasphinx/datasphinx/main/docs/knowledge.schema.json"
 _HEAD = f"""# yaml-language-server: $schema={SCHEMA_URL}
 # Proposals of `datasphinx knowledge draft`. They are not used: correct an entry, and move it to a file without
 # `origin: proposal`, or write `origin: hand-written` in it.
@@ -18,6 +22,8 @@ _CODE = re.compile(r"(?<!\w)(\w{1,10})\s*(?:=|:|->|–)\s*([^,;|()]+?)\s*(?=[,;|
 """A code with its name in a comment: `W = web`."""
 _MAX_CODES = 30
 _MAX_CODE_CHARS = 3
+_WHOLE = re.compile(r"\d{1,4}")
+_CODED_NAME = re.compile(r"(?:^|_)(?:code|type|status|state|kind|class|flag|category)$", re.IGNORECASE)
 _UNIT = re.compile(
     r"US dollars?|dollars?|euros?|pounds?|roubles?|rubles?|yuan|рубл\w+|元|USD|EUR|GBP|RUB|CNY|percent|%|kilograms?|kg|"
     r"metres|meters|kilomet(?:re|er)s|km|seconds|minutes|hours|days",
@@ -25,16 +31,18 @@ _UNIT = re.compile(
 )
 
 
-def draft(catalog: Catalog, knowledge: Knowledge) -> dict[str, str]:
+def draft(catalog: Catalog, knowledge: Knowledge, run: Run) -> dict[str, str]:
     """Return the texts of the proposed files by name; files without an entry are left out.
 
-    Entries that `knowledge` has are not proposed again.
+    Entries that `knowledge` has are not proposed again. `run` executes a statement: the names of codes are read from
+    the small tables to which they refer.
 
     Raises:
         DriverMissing: the package `pyyaml` is not installed.
+        DatasphinxError: a statement failed.
     """
     defined = {item.id.lower() for item in knowledge.items}
-    tables = {key: body for key, table in catalog.tables.items() if (body := _table(catalog, table, defined))}
+    tables = {key: body for key, table in catalog.tables.items() if (body := _table(catalog, table, defined, run))}
     joins = [
         join
         for table in catalog.tables.values()
@@ -46,31 +54,23 @@ def draft(catalog: Catalog, knowledge: Knowledge) -> dict[str, str]:
         parts["draft_tables.yml"] = {"tables": tables}
     if joins:
         parts["draft_joins.yml"] = {"joins": joins}
-    return {name: _HEAD + _dump({"origin": "proposal", **part}) for name, part in parts.items()}
+    return {name: _HEAD + dump_yaml({"origin": "proposal", **part}) for name, part in parts.items()}
 
 
-def _dump(value: Mapping[str, Any]) -> str:
-    try:
-        import yaml
-    except ImportError as error:
-        raise DriverMissing("pyyaml", "knowledge") from error
-    return str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=110))
-
-
-def _table(catalog: Catalog, table: Table, defined: set[str]) -> dict[str, Any]:
+def _table(catalog: Catalog, table: Table, defined: set[str], run: Run) -> dict[str, Any]:
     body: dict[str, Any] = {}
     if table.comment and f"table:{table.key}".lower() not in defined:
         body["description"] = table.comment
     columns = {}
     for column in table.columns:
         if f"column:{table.key}.{column.name}".lower() not in defined:
-            facts = _column(catalog, table, column)
+            facts = _column(catalog, table, column, run)
             if facts:
                 columns[column.name] = facts
     return {**body, "columns": columns} if columns else body
 
 
-def _column(catalog: Catalog, table: Table, column: Column) -> dict[str, Any]:
+def _column(catalog: Catalog, table: Table, column: Column, run: Run) -> dict[str, Any]:
     samples = catalog.values.get((table.key, column.name), ())
     facts: dict[str, Any] = {}
     if column.comment:
@@ -78,7 +78,8 @@ def _column(catalog: Catalog, table: Table, column: Column) -> dict[str, Any]:
         unit = _UNIT.search(column.comment)
         if unit and column.type_class == "number":
             facts["unit"] = unit[0]
-    labels = _labels(table, column, samples)
+    labels = _labels(table, column, samples) or _listed_codes(catalog, table, column, run)
+    labels = labels or _codes(table, column, samples)
     if labels:
         facts["labels"] = labels
     if personal_kind(table.name, column.name, samples or column.examples):
@@ -87,15 +88,45 @@ def _column(catalog: Catalog, table: Table, column: Column) -> dict[str, Any]:
 
 
 def _labels(table: Table, column: Column, samples: tuple[str, ...]) -> dict[str, str]:
-    """Return the stored codes with their names in the comment; without a comment, short codes with themselves."""
-    stored = dict.fromkeys(samples or column.examples)
-    if not stored or (column.distinct or 0) > _MAX_CODES or table.primary_key == (column.name,):
+    """Return the stored codes with their names in the comment of the column."""
+    stored = {*(samples or column.examples)}
+    return {code: name for code, name in _CODE.findall(column.comment or "") if code in stored}
+
+
+def _listed_codes(catalog: Catalog, table: Table, column: Column, run: Run) -> dict[str, str]:
+    """Return the codes and names of the small table to which the column refers, if it has just these two columns."""
+    # A number is an id rather than a code, and its table is better joined.
+    for foreign in table.foreign_keys if column.type_class == "text" else ():
+        target = catalog.tables.get(foreign.target)
+        if foreign.columns != (column.name,) or target is None or len(target.columns) != 2:
+            continue
+        (key,) = foreign.target_columns
+        name = next(each for each in target.columns if each.name != key)
+        if name.type_class != "text" or name.secret or personal_kind(target.name, name.name, name.examples):
+            continue
+        full = catalog.full_names[target.key]
+        query = exp.select(*(exp.column(each, quoted=True) for each in (key, name.name)))
+        query = query.from_(exp.table_(full.name, db=full.schema, quoted=True)).order_by("1").limit(_MAX_CODES + 1)
+        rows = run(print_statement(query, catalog.dialect), {})["rows"]
+        if len(rows) <= _MAX_CODES:
+            return {str(code): str(label) for code, label in rows if code is not None and label}
+    return {}
+
+
+def _codes(table: Table, column: Column, samples: tuple[str, ...]) -> dict[str, str]:
+    """Return stored codes without a name: short texts, 0 and 1, and numbers in a column whose name says so."""
+    stored = tuple(dict.fromkeys(samples or column.examples))
+    is_key = table.primary_key == (column.name,) or any(column.name in each.columns for each in table.foreign_keys)
+    if not 1 < len(stored) <= _MAX_CODES or (column.distinct or 0) > _MAX_CODES or is_key:
         return {}
-    named = {code: name for code, name in _CODE.findall(column.comment or "") if code in stored}
-    if named:
-        return named
-    is_coded = column.type_class == "text" and len(stored) > 1 and all(len(code) <= _MAX_CODE_CHARS for code in stored)
-    return {code: code for code in stored} if is_coded and len(stored) <= _MAX_CODES else {}
+    if column.type_class == "text":
+        is_coded = all(len(code) <= _MAX_CODE_CHARS for code in stored)
+    else:
+        is_whole = column.type_class == "number" and all(_WHOLE.fullmatch(code) for code in stored)
+        is_coded = is_whole and (set(stored) == {"0", "1"} or bool(_CODED_NAME.search(column.name)))
+    if set(stored) == {"0", "1"}:
+        return {"0": "no", "1": "yes"} if is_coded else {}
+    return {code: code for code in sorted(stored)} if is_coded else {}
 
 
 def _joins(table: Table) -> Iterator[dict[str, str]]:

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+SCHEMA_URL = "https://raw.githubusercontent.com/datasphinx/datasphinx/main/docs/knowledge.schema.json"
+"""Where the JSON Schema of the knowledge files is published."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 MAX_INSTRUCTION_CHARS = 1000
 MAX_INSTRUCTIONS_CHARS = 4000

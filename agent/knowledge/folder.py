@@ -29,11 +29,12 @@ from agent.knowledge.entries import (
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Kind, Knowledge, Place, Problem
 from agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
 from agent.schema.spelling import nearest
-from agent.schema.words import normal_form
 
 _MAX_FILE_BYTES = 20_000_000
 _CUTOFF = 70
 _SPACES = re.compile(r"\s+")
+_RANKS: tuple[Origin, ...] = ("hand-written", "imported", "proposal")
+"""Of two entries with the same name, that of the earlier origin counts."""
 
 _NAMED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
     "tables": ("table", TableEntry),
@@ -79,6 +80,18 @@ def read_folder(folder: Path, label: str) -> Knowledge:
             continue
         reader.read_file(name, located)
     return Knowledge(tuple(reader.items), tuple(reader.problems), digest.hexdigest())
+
+
+def read_text(text: str, name: str) -> Knowledge:
+    """Return the entries of the text of one file; `name` is the file in places.
+
+    Raises:
+        YamlError: the text is not YAML.
+        DriverMissing: the package `pyyaml` is not installed.
+    """
+    reader = _Reader()
+    reader.read_file(name, read_yaml(text))
+    return Knowledge(tuple(reader.items), tuple(reader.problems))
 
 
 class KnowledgeFolder:
@@ -130,7 +143,8 @@ class _Reader:
 
     items: list[Item] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    _places: dict[str, Place] = field(default_factory=dict)
+    _positions: dict[str, int] = field(default_factory=dict)
+    """Positions in `items` by key."""
     _instruction_chars: int = 0
 
     def report(self, place: Place, message: str, suggestion: str = "") -> None:
@@ -175,7 +189,8 @@ class _Reader:
             if part == "tables" and isinstance(body, dict) and "columns" in body:
                 columns = body["columns"]
                 body = {key: inner for key, inner in body.items() if key != "columns"}
-            self._add(kind, name, model, {} if body is None else body, file, located, path, origin)
+            if body or columns is None:
+                self._add(kind, name, model, {} if body is None else body, file, located, path, origin)
             if columns is None:
                 continue
             if not isinstance(columns, dict):
@@ -224,12 +239,16 @@ class _Reader:
                 self.report(place, f"the instructions together exceed {MAX_INSTRUCTIONS_CHARS} characters")
                 return
         item = Item(kind, name, entry, place)  # type: ignore[arg-type]
-        key = f"{kind}:{normal_form(name) or name}" if kind in ("term", "metric") else item.id.lower()
-        first = self._places.setdefault(key, place)
-        if first is not place and kind != "instruction":
-            self.report(place, f"{kind} `{name}` is already defined at {first}", "Rename or remove one of them.")
+        position = self._positions.setdefault(item.key, len(self.items))
+        if position == len(self.items) or kind == "instruction":
+            self.items.append(item)
             return
-        self.items.append(item)
+        first = self.items[position]
+        ranks = [_RANKS.index(each.entry.origin) for each in (first, item)]
+        if ranks[0] == ranks[1]:
+            self.report(place, f"{kind} `{name}` is already defined at {first.place}", "Rename or remove one of them.")
+        elif ranks[1] < ranks[0]:
+            self.items[position] = item
 
 
 def _name_of(kind: Kind, body: Any) -> str:

@@ -82,6 +82,12 @@ class Item:
         return f"{self.kind}:{self.name}"
 
     @property
+    def key(self) -> str:
+        """The id without distinctions of case and, for terms and metrics, of accents and separators."""
+        name = normal_form(self.name) if self.kind in ("term", "metric") else self.name.lower()
+        return f"{self.kind}:{name or self.name}"
+
+    @property
     def is_used(self) -> bool:
         """Whether the entry is used in answers: it is not a proposal."""
         return self.entry.origin != "proposal"

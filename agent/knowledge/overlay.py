@@ -139,7 +139,9 @@ def _add_comments(catalog: Catalog, knowledge: Knowledge, changes: dict[str, Tab
 
 
 def _comment(entry: ColumnEntry, comment: str | None) -> str | None:
-    codes = ", ".join(f"{code} = {names[0]}" for code, names in entry.labels.items() if names)
+    codes = ", ".join(
+        code if names[0] == code else f"{code} = {names[0]}" for code, names in entry.labels.items() if names
+    )
     parts = [
         entry.description or comment or "",
         f"unit: {entry.unit}" if entry.unit else "",

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection, Iterator
 
+from babel.dates import get_month_names
+
 from agent.knowledge.entries import CalendarEntry, MetricEntry
 from agent.knowledge.knowledge import Item
 from agent.knowledge.references import Unresolved, find_column, find_column_or_table
@@ -10,10 +12,6 @@ from agent.knowledge.source_knowledge import Defined, Relevant, SourceKnowledge
 from agent.schema.describe import one_line
 
 _MAX_CHARS = 400
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
 _PERIOD = re.compile(
     r"\b(?:year|quarter|month|week|day|fiscal|today|yesterday|recent|latest|last|this|current|previous|since|ytd|trend|"
     r"год\w*|лет|квартал\w*|месяц\w*|недел\w*|дн\w+|день|сегодня|вчера|последн\w+|прошл\w+|текущ\w+|динамик\w*)|"
@@ -116,7 +114,7 @@ def _joins(knowledge: SourceKnowledge, selection: Collection[str]) -> Iterator[s
 
 def _calendar(calendar: CalendarEntry) -> Iterator[str]:
     if calendar.fiscal_year_start:
-        yield f"the fiscal year begins in {_MONTHS[calendar.fiscal_year_start - 1]}"
+        yield f"the fiscal year begins in {get_month_names(locale='en')[calendar.fiscal_year_start]}"
     if calendar.week_start:
         yield f"weeks begin on {calendar.week_start.capitalize()}"
     if calendar.default_period:

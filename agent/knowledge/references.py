@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agent.knowledge.entries import MetricEntry, TermEntry
+from agent.knowledge.entries import Additivity, MetricEntry, TermEntry
 from agent.schema.catalog import Catalog, ColumnKey
 from agent.schema.spelling import nearest
 from agent.sql.dialects import print_statement
@@ -124,6 +124,10 @@ class Definition:
     expression: exp.Expr | None
     conditions: tuple[exp.Expr, ...]
     tables: tuple[str, ...]
+    dimensions: tuple[str, ...] = ()
+    """The columns by which a metric may be grouped besides its date, as `table.column` in lower case; empty for any."""
+    date_column: str | None = None
+    additivity: Additivity = "additive"
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -168,7 +172,11 @@ def definition_of(entry: TermEntry | MetricEntry, catalog: Catalog) -> Definitio
     tables = tuple(dict.fromkeys([*named, *(key for tree in trees for key in _tables_in(tree, catalog))]))
     if not tables:
         raise Unresolved("its SQL names no table", "Write columns as `table.column`, or list the `tables`.")
-    return Definition(expression, conditions, tables)
+    if isinstance(entry, TermEntry):
+        return Definition(expression, conditions, tables)
+    columns = [".".join(find_column(name, catalog)).lower() for name in entry.dimensions]
+    date_column = ".".join(find_column(entry.date_column, catalog)).lower() if entry.date_column else None
+    return Definition(expression, conditions, tables, tuple(columns), date_column, entry.additivity)
 
 
 def has_aggregate(tree: exp.Expr) -> bool:

@@ -34,11 +34,15 @@ class Usage:
     """Whether it computes the expression; True if there is none."""
     missing: tuple[str, ...]
     """The conditions that it does not have, as SQL."""
+    groups: tuple[str, ...] = ()
+    """The columns by which it groups the metric although they are not among its dimensions."""
+    is_added: bool = False
+    """Whether it adds values of a metric that must not be added."""
 
     @property
     def is_complete(self) -> bool:
         """Whether the statement follows the definition."""
-        return self.has_expression and not self.missing
+        return self.has_expression and not self.missing and not self.groups and not self.is_added
 
 
 class StatementForms:
@@ -76,7 +80,52 @@ class StatementForms:
             for condition in conditions
             if not self._holds(condition, root, reader)
         ]
-        return Usage(has_expression, tuple(missing))
+        groups: tuple[str, ...] = ()
+        is_added = False
+        if definition.expression is not None:
+            own_form = reader.form(select.expressions[0], root)
+            if definition.dimensions:
+                calls = {reader.form(call, root) for call in select.expressions[0].find_all(exp.AggFunc)}
+                groups = tuple(dict.fromkeys(self._other_groups(calls, definition)))
+            if definition.additivity != "additive":
+                is_added = any(self._adds(own_form, definition))
+        return Usage(has_expression, tuple(missing), groups, is_added)
+
+    def _other_groups(self, calls: set[str], definition: Definition) -> Iterator[str]:
+        """Yield the columns that group one of the aggregate functions `calls` and are not among the dimensions."""
+        allowed = {*definition.dimensions, *filter(None, [definition.date_column])}
+        for reader, scope, node in self._nodes():
+            plain = _without_case(node) if isinstance(node, exp.AggFunc) else None
+            forms = [reader.form(each, scope) for each in (node, plain) if each is not None]
+            if not isinstance(node, exp.AggFunc) or calls.isdisjoint(forms):
+                continue
+            columns = set(_group_columns(scope, reader))
+            tables = {name.rpartition(".")[0] for name in columns & allowed}
+            for name in sorted(columns - allowed):
+                if not any(self._identifies(name, table) for table in tables):
+                    yield name
+
+    def _identifies(self, name: str, table: str) -> bool:
+        """Return whether a column equals the primary key of `table`, whose other columns it determines."""
+        key = self._catalog.key_of(table)
+        own, _, column = name.rpartition(".")
+        owner = self._catalog.key_of(own)
+        if key is None or owner is None or len(self._catalog.tables[key].primary_key) != 1:
+            return False
+        names = {each.lower(): each for each in self._catalog.tables[owner].column_names}
+        return self._catalog.are_equivalent((owner, names[column]), (key, self._catalog.tables[key].primary_key[0]))
+
+    def _adds(self, form: str, definition: Definition) -> Iterator[bool]:
+        """Yield True for each sum of values of the metric that must not be added."""
+        for reader, scope, node in self._nodes():
+            if not isinstance(node, exp.Sum):
+                continue
+            for column, inner in reader.sources(node.this, scope):
+                if reader.form(column, inner) != form:
+                    continue
+                inner_groups, groups = set(_group_columns(inner, reader)), set(_group_columns(scope, reader))
+                is_period = definition.date_column in inner_groups and definition.date_column not in groups
+                yield definition.additivity == "non-additive" or is_period
 
     def compares(self, table: str, column: str, value: str) -> bool:
         """Return whether the statement compares the column with `value`."""
@@ -214,10 +263,34 @@ class _Reader:
             return None
         return self.form(column, scope), {self.form(value, scope) for value in values}
 
+    def sources(self, node: exp.Expr, scope: Scope, depth: int = 0) -> Iterator[tuple[exp.Expr, Scope]]:
+        """Yield the aggregate expressions of subqueries that `node` reads, and those that it contains itself."""
+        if node.find(exp.AggFunc):
+            yield _simplified(node), scope
+        for column in node.find_all(exp.Column) if depth <= _MAX_DEPTH else ():
+            output = self._output(column, scope)
+            if output:
+                yield from self.sources(*output, depth + 1)
+
+    def columns(self, node: exp.Expr, scope: Scope, depth: int = 0) -> Iterator[str]:
+        """Yield the columns of tables that `node` reads, also through subqueries, as `table.column` in lower case."""
+        for column in node.find_all(exp.Column) if depth <= _MAX_DEPTH else ():
+            reference = self.query.column_of(column, scope)
+            output = self._output(column, scope)
+            if reference:
+                yield str(reference).lower()
+            elif output:
+                yield from self.columns(*output, depth + 1)
+
     def _column(self, node: exp.Column, scope: Scope, depth: int) -> str:
         reference = self.query.column_of(node, scope)
         if reference:
             return str(reference).lower()
+        output = self._output(node, scope)
+        return self.form(*output, depth + 1) if output else f"?.{node.name.lower()}"
+
+    def _output(self, node: exp.Column, scope: Scope) -> tuple[exp.Expr, Scope] | None:
+        """Return the expression of a subquery that `node` names, with its scope."""
         ancestor: Scope | None = scope
         while ancestor is not None and node.table not in ancestor.sources:
             ancestor = ancestor.parent
@@ -225,8 +298,8 @@ class _Reader:
         if isinstance(source, Scope) and isinstance(source.expression, exp.Query):
             for output in source.expression.selects:
                 if output.alias_or_name.lower() == node.name.lower():
-                    return self.form(output, source, depth + 1)
-        return f"?.{node.name.lower()}"
+                    return output, source
+        return None
 
     def _scope_of(self, node: exp.Expr) -> Scope | None:
         if not self._scopes:
@@ -243,6 +316,12 @@ class _Reader:
     @staticmethod
     def _call(node: exp.Expr, arguments: Iterable[str]) -> str:
         return f"{type(node).__name__}({', '.join(arguments)})"
+
+
+def _group_columns(scope: Scope, reader: _Reader) -> Iterator[str]:
+    group = scope.expression.args.get("group")
+    if group is not None:
+        yield from reader.columns(group, scope)
 
 
 def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:

@@ -4,7 +4,7 @@ Every plain scalar is text, so that a code such as `NO` or `1` stays as written;
 Aliases are not supported: they could expand to any size.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,24 @@ def read_yaml(text: str) -> LocatedValue:
     except yaml.YAMLError as error:
         raise YamlError(str(error).splitlines()[0], 1) from None
     return located
+
+
+def dump_yaml(value: Mapping[str, Any]) -> str:
+    """Return `value` as YAML without aliases, its keys in their order.
+
+    Raises:
+        DriverMissing: the package `pyyaml` is not installed.
+    """
+    try:
+        import yaml
+    except ImportError as error:
+        raise DriverMissing("pyyaml", "knowledge") from error
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    return str(yaml.dump(value, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=110))
 
 
 def _read(event: Any, events: Iterator[Any], path: Path, located: LocatedValue) -> Any:

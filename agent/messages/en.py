@@ -155,6 +155,7 @@ TEXTS = {
     "trace_unknown": "The trace {trace_id} cannot be used: {reason}. `datasphinx trace list` lists the recorded runs.",
     # Few-shot examples
     "example_invalid": "{place} cannot be kept as an example: {reason}.",
+    "knowledge_file_invalid": "The file {path} cannot be imported: {reason}.",
     "examples_refused": "No example of {file} was kept. Correct or remove these lines: {problems}",
     "example_unknown": "There is no example {example_id}. `datasphinx examples list` lists the examples.",
     "examples_unavailable": "The few-shot examples in {store} cannot be used: {reason}. Repair or remove the file; DATASPHINX_SHOTS=0 turns examples off.",

@@ -155,6 +155,7 @@ TEXTS = {
     "trace_unknown": "Трассировку {trace_id} использовать нельзя: {reason}. Записанные запуски показывает `datasphinx trace list`.",
     # Few-shot examples
     "example_invalid": "{place} нельзя сохранить как пример: {reason}.",
+    "knowledge_file_invalid": "Файл {path} нельзя импортировать: {reason}.",
     "examples_refused": "Из {file} ничего не сохранено. Исправьте или удалите эти строки: {problems}",
     "example_unknown": "Примера {example_id} нет. Сохранённые примеры показывает `datasphinx examples list`.",
     "examples_unavailable": "Примеры в {store} недоступны: {reason}. Исправьте или удалите файл; DATASPHINX_SHOTS=0 отключает примеры.",

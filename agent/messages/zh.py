@@ -155,6 +155,7 @@ TEXTS = {
     "trace_unknown": "无法使用跟踪 {trace_id}：{reason}。`datasphinx trace list` 会列出已记录的运行。",
     # Few-shot examples
     "example_invalid": "{place} 无法作为示例保存：{reason}。",
+    "knowledge_file_invalid": "无法导入文件 {path}：{reason}。",
     "examples_refused": "{file} 中的内容均未保存。请更正或删除这些行：{problems}",
     "example_unknown": "没有示例 {example_id}。`datasphinx examples list` 会列出已保存的示例。",
     "examples_unavailable": "示例 {store} 无法使用：{reason}。请修复或删除该文件；设置 DATASPHINX_SHOTS=0 可关闭示例。",

@@ -144,17 +144,21 @@ def settings_for(settings: Settings, name: str, allowed: TenantSettings) -> Sett
     """Return the settings of a tenant.
 
     Raises:
-        ConfigurationError: the tenant is granted a source that is not configured.
+        ConfigurationError: the tenant is granted, or has knowledge about, a source that is not configured.
     """
     names = tuple(settings.sources) if allowed.sources is None else allowed.sources
     unknown = [source for source in names if source not in settings.sources]
+    unknown += [source for source in allowed.knowledge if source not in names]
     if unknown:
         raise ConfigurationError(
             "DATASPHINX_TENANTS", Message("tenant_sources_unknown", name=name, sources=", ".join(unknown))
         )
     sources = {
         source: settings.sources[source].model_copy(
-            update={"row_parameters": {**settings.sources[source].row_parameters, **allowed.row_parameters}}
+            update={
+                "row_parameters": {**settings.sources[source].row_parameters, **allowed.row_parameters},
+                "knowledge": allowed.knowledge.get(source, settings.sources[source].knowledge),
+            }
         )
         for source in names
     }

@@ -13,6 +13,8 @@ from cachetools import LRUCache
 
 from agent.core.cancellation import Cancellation
 from agent.errors import AccountCanWrite, ConfigurationError
+from agent.knowledge.draft import draft
+from agent.knowledge.imports import Imported, ImportReport, import_entries
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
 from agent.knowledge.labels import LabelledValues, Labels, labels_of
 from agent.knowledge.source_knowledge import NO_SOURCE_KNOWLEDGE, SourceKnowledge
@@ -247,6 +249,34 @@ def check_knowledge(source: Source) -> list[Problem]:
     """
     return source.knowledge.check(
         lambda sql, parameters: source.execute(sql, parameters=parameters), lambda: source.values
+    )
+
+
+def draft_knowledge(source: Source, present: Knowledge) -> dict[str, str]:
+    """Return files with proposals of knowledge about `source` by name; entries of `present` are not proposed again.
+
+    Raises:
+        DatasphinxError: see `draft`.
+    """
+    return draft(source.base_catalog, present, lambda sql, parameters: source.execute(sql, parameters=parameters))
+
+
+def import_knowledge(source: Source, imported: Imported, folder: Path, present: Knowledge) -> ImportReport:
+    """Write the entries of another system that pass all checks into `folder`, and return what has changed.
+
+    `present` are the entries of the folder.
+
+    Raises:
+        OSError: the file cannot be read or written.
+        SourceUnreachable: the database does not answer.
+    """
+    return import_entries(
+        imported,
+        folder,
+        present,
+        source.base_catalog,
+        lambda sql, parameters: source.execute(sql, parameters=parameters),
+        lambda: source.values,
     )
 
 

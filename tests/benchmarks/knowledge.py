@@ -1,16 +1,29 @@
-"""Time to read and to look up business knowledge: 5,000 terms and 2,000 verified queries in one folder.
+"""Business knowledge: what prompts get for a set of questions, and the time to read and to look up many entries.
+
+The questions of `tests/fixtures/knowledge_questions.jsonl` each need some of the entries in
+`tests/fixtures/knowledge/shop`. The folder for the times has 5,000 terms and 2,000 verified queries.
 
 python -m tests.benchmarks.knowledge
 """
 
+import json
 import statistics
 import tempfile
 import time
 from pathlib import Path
 from random import Random
 
-from agent.knowledge.folder import read_folder
+from pydantic import SecretStr
 
+from agent.knowledge.folder import read_folder
+from agent.knowledge.prompt import knowledge_paragraphs, shown_entries
+from agent.sample.shop import shop_url
+from agent.schema.describe import estimate_tokens
+from agent.settings import SourceSettings
+from agent.sources.source import check_knowledge, open_source
+from agent.types import Limits
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 TERMS, VERIFIED, QUESTIONS = 5000, 2000, 300
 
 _FIRST = "active late new large small open paid returned loyal seasonal regional frozen overdue inactive".split()
@@ -18,7 +31,42 @@ _SECOND = "customer order invoice shipment contract supplier product visit claim
 
 
 def main() -> None:
-    """Print the times in milliseconds."""
+    """Print the figures of the prompts, and the times in milliseconds."""
+    measure_prompts()
+    measure_times()
+
+
+def measure_prompts() -> None:
+    """Print the tokens of the entries in prompts, and the share of questions whose prompt has all that they need."""
+    cases = [json.loads(line) for line in (FIXTURES / "knowledge_questions.jsonl").read_text("utf-8").splitlines()]
+    with tempfile.TemporaryDirectory() as cache:
+        knowledge = read_folder(FIXTURES / "knowledge" / "shop", "knowledge/shop")
+        settings = SourceSettings(url=SecretStr(shop_url(Path(cache))))
+        source = open_source(settings, Limits(60, 100), cache_dir=Path(cache), knowledge=knowledge)
+        for problem in check_knowledge(source):
+            print(problem)
+        tokens, complete, extra = [], 0, 0
+        for case in cases:
+            relevant = source.knowledge.relevant(case["question"])
+            paragraphs = knowledge_paragraphs(case["question"], relevant, source.knowledge, relevant.tables)
+            tokens.append(sum(map(estimate_tokens, paragraphs)))
+            shown = {item.id for item in shown_entries(relevant)}
+            missing = [entry for entry in case["entries"] if entry not in shown]
+            extra += len(shown.difference(case["entries"]))
+            complete += not missing
+            if missing:
+                print(f"missing: {', '.join(missing)}: {case['question']}")
+        source.close()
+    tokens.sort()
+    share = 100 * complete / len(cases)
+    print(f"entries: {len(knowledge.items)}; questions: {len(cases)}")
+    print(f"tokens of the entries in a prompt: median {statistics.median(tokens):.0f}, maximum {tokens[-1]}")
+    print(f"questions with all needed entries: {complete} of {len(cases)} ({share:.0f} %)")
+    print(f"further entries: {extra / len(cases):.2f} for each question")
+
+
+def measure_times() -> None:
+    """Print the times to read many entries and to look them up."""
     random = Random(1)
     words = [f"{random.choice(_FIRST)} {random.choice(_SECOND)} group {number}" for number in range(TERMS)]
     terms = "".join(

@@ -1,7 +1,7 @@
 """Rules of column names, by the operations that their values allow."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from agent.embedded.compact import quoted
@@ -10,10 +10,10 @@ from agent.embedded.grammar.literals import may_mention, quotable
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.words import stem, words
 
-Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u"]
-"""Number, numeric key, text, text with dates, date, boolean, unknown that may be a date, other unknown."""
+Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u", "m"]
+"""Number, numeric key, text, text with dates, date, boolean, unknown that may be a date, other unknown, metric."""
 
-KINDS: tuple[Kind, ...] = ("n", "k", "t", "s", "d", "b", "o", "u")
+KINDS: tuple[Kind, ...] = ("n", "k", "t", "s", "d", "b", "o", "u", "m")
 OWN = "own"
 """The kind of the rules that compare a column with its own example values."""
 
@@ -51,17 +51,24 @@ def table_name(table: Table) -> str:
 
 
 def table_rules(
-    scope: str, catalog: Catalog, table: Table, names: Sequence[str], question: str, keys: Mapping[str, str]
+    scope: str,
+    catalog: Catalog,
+    table: Table,
+    names: Sequence[str],
+    question: str,
+    keys: Mapping[str, str],
+    metrics: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the rules of the columns `names` of `table` by kind; rule names have the prefix `scope`.
 
-    `keys` maps the names of key columns to their kinds.
+    `keys` maps the names of key columns to their kinds, and `metrics` are the columns that stand for metrics.
     """
     columns = _relevant_columns(table, names, question)
     names_of: dict[Kind, list[str]] = {}
     for column in columns:
         # Numeric keys have their own kind, because sums of them are meaningless.
         kind = "k" if kind_of(column) == "n" and column.name in table.key_columns else kind_of(column)
+        kind = "m" if column.name in metrics else kind
         names_of.setdefault(kind, []).append(quoted(column.name))
     rules: dict[str, str] = {kind: choice(names_of[kind]) for kind in KINDS if kind in names_of}
     for column in columns:

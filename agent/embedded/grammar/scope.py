@@ -55,7 +55,8 @@ _SCOPE = r"""
 @g ::= @p2 | @case
 @amount ::= hundred? @g (op @g){0,3}
 @any ::= @amount | @x | @text | @labels | @date
-@agg ::= "COUNT(" ("*" | "DISTINCT "? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
+@agg ::= "COUNT(" ("*" | "DISTINCT "? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")" | @metric
+@metric ::= total "(" @m ")"
 @a ::= @leaf | @agg
 @acall ::= ("ABS(" @afew | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @afew ", " number) ")"
 @afew ::= @a (op @a){0,2}
@@ -161,6 +162,9 @@ def _template(kinds: frozenset[str], windows: bool, chains: bool) -> str:
     )
     excluded = (() if windows else _WINDOW_RULES) + (() if chains else _CHAIN_RULES)
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if name not in excluded}
+    if "m" in kinds:
+        # The question names a metric, whose own columns are not summed instead.
+        rules["@agg"] = [part for part in rules["@agg"] if not part.startswith("total ")]
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
     subqueries = {f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1)}
     while True:

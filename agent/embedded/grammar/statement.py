@@ -6,7 +6,7 @@ repetition is bounded, so decoding always ends. The grammar helps a small model;
 guard checks the statement like any other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.embedded.grammar.columns import example_rules, table_name, table_rules
@@ -53,7 +53,11 @@ class StatementGrammar:
 
 
 def statement_grammar(
-    catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str, values: Sequence[LinkedValue]
+    catalog: Catalog,
+    selection: Mapping[str, Sequence[str]],
+    question: str,
+    values: Sequence[LinkedValue],
+    metrics: Collection[ColumnKey] = (),
 ) -> StatementGrammar:
     """Return the grammar of the compact statements over the tables and columns of `selection`.
 
@@ -64,6 +68,7 @@ def statement_grammar(
         selection: the columns that may be used, by table key.
         question: the question of the user.
         values: stored values that the question refers to.
+        metrics: columns that stand for metrics, which only SUM and AVG may read.
 
     Raises:
         ValueError: there is no table with a column.
@@ -84,6 +89,7 @@ def statement_grammar(
             selection[key],
             question,
             {column: kind for (owner, column), kind in keys.items() if owner == key},
+            [column for owner, column in metrics if owner == key],
         )
         for number, (key, table) in enumerate(tables.items())
     ]

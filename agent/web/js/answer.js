@@ -16,6 +16,7 @@ export function answerView(output, steps, said) {
     say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"),
     figure(output),
     words(output),
+    definitions(output),
     certainty(output),
     ...output.charts.map((chart) => chartView(chart, said)),
     ...tables.map((table) => tableView(table, output.sql)),
@@ -28,6 +29,13 @@ function figure({ output_type, value, tables }) {
   if (output_type !== "number") return null;
   const plain = isLabel(tables[0]?.columns[0] ?? "");
   return say(make("p", { class: "figure" }), () => (plain ? String(value) : numberText(value)));
+}
+
+/** Return the terms, metrics and codes that the statement follows, each with its place in the files. */
+function definitions({ definitions = [] }) {
+  if (!definitions.length) return null;
+  return make("ul", { class: "definitions" }, ...definitions.map(({ name, definition, place }) =>
+    make("li", { dir: "auto" }, `${name} = ${definition}; ${place}`)));
 }
 
 function certainty({ confidence }) {

@@ -106,3 +106,72 @@ def test_show_prints_entries_and_the_text_of_the_prompt(run: Run, configured: Pa
 
 def test_show_of_an_unknown_word_fails(run: Run, configured: Path) -> None:
     assert run("knowledge", "show", "zebra")[:2] == (3, "no entry has this name\n")
+
+
+DBT = Path(__file__).parents[2] / "fixtures" / "dbt"
+
+
+def test_import_reports_changes(run: Run, configured: Path) -> None:
+    manifest = str(DBT / "v12" / "manifest.json")
+    (configured / "metrics.yml").write_text("metrics: {buyers: {expression: COUNT(orders.customer_id)}}\n")
+    code, out, _ = run("knowledge", "import", "dbt", manifest, str(DBT / "v12" / "semantic_manifest.json"))
+    again = run("knowledge", "import", "dbt", manifest, "--json")
+    check = run("knowledge", "check")
+
+    assert (code, again[0], check[0]) == (0, 0, 0)
+    lines = out.splitlines()
+    assert "added: metric:net revenue" in lines
+    assert "kept because hand-written: metric:buyers" in lines
+    assert "not imported: metric.margin: it combines figures of several tables (`order_items`, `orders`)" in lines
+    report = json.loads(again[1])
+    assert report["file"] == "knowledge/shop/imported_dbt_shop_analytics.yml"
+    assert report["added"] == report["changed"] == report["removed"] == []
+    assert lines[-1] == (
+        f"{report['file']}: {len(report['unchanged'])} added, 0 changed, 0 removed, 0 unchanged, 1 hand-written, "
+        f"{len(report['left_out'])} not imported"
+    )
+
+
+def test_import_and_export_of_other_formats(run: Run, configured: Path, tmp_path: Path) -> None:
+    glossary, exported = tmp_path / "words.csv", tmp_path / "shop.yml"
+    glossary.write_text("name,expression,owner\nrevenue,SUM(orders.total_amount),Ann\n", encoding="utf-8-sig")
+    imported = run("knowledge", "import", "csv", str(glossary))
+    written = run("knowledge", "export", "osi", str(exported))
+    printed = run("knowledge", "export", "osi")
+    back = run("knowledge", "import", "osi", str(exported))
+
+    assert imported[:2] == (
+        0,
+        "added: metric:revenue\nnot imported: column owner: there is no such column in a glossary\n"
+        "knowledge/shop/imported_csv_words_csv.yml: "
+        "1 added, 0 changed, 0 removed, 0 unchanged, 0 hand-written, 1 not imported\n",
+    )
+    assert written[:2] == (0, "")
+    assert printed[1] == exported.read_text(encoding="utf-8")
+    assert "expression: SUM(orders.total_amount)" in printed[1]
+    assert back[0] == 0 and "added: metric:revenue\n" in back[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "message"),
+    [
+        ("dbt", None, "No such file"),
+        ("dbt", "{", "it is not JSON"),
+        ("dbt", "[]", "it is not a JSON object"),
+        ("dbt", "{}", "it is no manifest of dbt"),
+        ("osi", "a: &x [*x]", "aliases"),
+        ("osi", "semantic_model: 1", "it has no list `semantic_model`"),
+        ("csv", "a,b\n", "no column `name`"),
+    ],
+)
+def test_files_that_cannot_be_imported(
+    run: Run, configured: Path, tmp_path: Path, command: str, text: str | None, message: str
+) -> None:
+    path = tmp_path / "file"
+    if text is not None:
+        path.write_text(text)
+    code, _, err = run("knowledge", "import", command, str(path))
+
+    assert code == 2
+    assert f"The file {path} cannot be imported" in err and message in err
+    assert not list(configured.iterdir())

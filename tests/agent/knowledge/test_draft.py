@@ -1,10 +1,15 @@
 """Proposals from comments, codes, values and inferred joins."""
 
+from collections.abc import Callable, Mapping
+
 from agent.knowledge.draft import draft
 from agent.knowledge.entries import ColumnEntry, JoinEntry
 from agent.knowledge.folder import read_folder
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from agent.sources.source import Source, draft_knowledge
+from agent.sql.parameters import Value
+from agent.types import Result
 
 CATALOG = Catalog(
     "postgres",
@@ -35,6 +40,10 @@ CATALOG = Catalog(
 )
 
 
+def run(sql: str, parameters: Mapping[str, Value]) -> Result:
+    raise AssertionError(f"no statement is needed, but this one runs: {sql}")
+
+
 def read(files: dict[str, str], tmp_path: object) -> Knowledge:
     from pathlib import Path
 
@@ -45,7 +54,7 @@ def read(files: dict[str, str], tmp_path: object) -> Knowledge:
 
 
 def test_proposals_can_be_read_and_are_not_used(tmp_path: object) -> None:
-    knowledge = read(draft(CATALOG, NO_KNOWLEDGE), tmp_path)
+    knowledge = read(draft(CATALOG, NO_KNOWLEDGE, run), tmp_path)
 
     assert knowledge.problems == ()
     assert knowledge.used == ()
@@ -63,6 +72,32 @@ def test_proposals_can_be_read_and_are_not_used(tmp_path: object) -> None:
 
 
 def test_known_entries_are_not_proposed_again(tmp_path: object) -> None:
-    first = read(draft(CATALOG, NO_KNOWLEDGE), tmp_path)
+    first = read(draft(CATALOG, NO_KNOWLEDGE, run), tmp_path)
 
-    assert draft(CATALOG, first) == {}
+    assert draft(CATALOG, first, run) == {}
+
+
+def test_codes_of_a_database_without_comments(shop: Callable[[str], Source], tmp_path: object) -> None:
+    source = shop("")
+    knowledge = read(draft_knowledge(source, NO_KNOWLEDGE), tmp_path)
+    labels = {item.name: item.entry.labels for item in knowledge.items if isinstance(item.entry, ColumnEntry)}
+
+    assert {name: codes for name, codes in labels.items() if codes} == {
+        "orders.channel": {"P": ("phone",), "S": ("store",), "W": ("web",)},
+        "products.discontinued": {"0": ("no",), "1": ("yes",)},
+    }
+
+
+def test_numbers_are_codes_if_the_name_of_the_column_says_so(tmp_path: object) -> None:
+    columns = (
+        Column("status_code", "INTEGER", distinct=3, examples=("3", "1", "2")),
+        Column("rooms", "INTEGER", distinct=3, examples=("3", "1", "2")),
+        Column("price_class", "REAL", distinct=2, examples=("1.5", "2.5")),
+        Column("flag", "TEXT", distinct=1, examples=("Y",)),
+    )
+    catalog = Catalog("sqlite", {"visits": Table("visits", columns)})
+    knowledge = read(draft(catalog, NO_KNOWLEDGE, run), tmp_path)
+
+    assert [
+        (item.name, dict(item.entry.labels)) for item in knowledge.items if isinstance(item.entry, ColumnEntry)
+    ] == [("visits.status_code", {"1": ("1",), "2": ("2",), "3": ("3",)})]

@@ -110,6 +110,23 @@ def test_statement_that_departs_from_a_metric_is_validated(asked: Scripted) -> N
     assert [applied["name"] for applied in output["definitions"]] == ["revenue"]
 
 
+def test_wrong_grouping_and_addition_of_a_metric_are_validated(asked: Scripted) -> None:
+    text = (
+        "metrics:\n  average order value:\n    expression: AVG(orders.total_amount)\n    additivity: non-additive\n"
+        "    dimensions: [orders.channel]\n"
+    )
+    right = "SELECT channel, AVG(total_amount) FROM orders GROUP BY channel"
+    wrong = "WITH t AS (SELECT status, AVG(total_amount) AS a FROM orders GROUP BY status) SELECT SUM(a) FROM t"
+    correction = {"is_valid": False, "reason": "not additive", "issues": [], "corrected_sql": right}
+    agent = asked({"GeneratedSQL": [{"sql": wrong}], "SQLValidation": [correction]}, text, enable_sql_validation=None)
+    output = agent.ask("What is the average order value?")
+
+    prompt = prompts(agent, "SQLValidation")[0]
+    assert "the query groups it by orders.status, which is not among its dimensions" in prompt
+    assert "the query adds its values" in prompt
+    assert output["sql"] == right
+
+
 def test_statement_that_follows_a_metric_needs_no_validation(asked: Scripted) -> None:
     agent = asked({"GeneratedSQL": [{"sql": REVENUE}]}, enable_sql_validation=None)
     agent.ask("What was the revenue?")

@@ -106,6 +106,66 @@ def test_conditions_of_terms(shop: Open, name: str, sql: str, is_complete: bool)
     assert usage(shop(TEXT), name, sql).is_complete is is_complete
 
 
+METRICS = """\
+metrics:
+  revenue:
+    expression: SUM(orders.total_amount)
+    date_column: orders.ordered_on
+    dimensions: [orders.channel, customers.segment, regions.name]
+  average: {expression: AVG(orders.total_amount), additivity: non-additive}
+  share: {expression: SUM(orders.total_amount) / COUNT(orders.order_id), additivity: non-additive}
+  open: {expression: COUNT(orders.order_id), date_column: orders.ordered_on, additivity: semi-additive}
+"""
+TO_REGIONS = "FROM orders o JOIN customers c USING (customer_id) JOIN regions r ON r.region_id = c.region_id"
+
+
+def test_grouping_of_a_metric_by_other_columns_is_found(shop: Open) -> None:
+    source = shop(METRICS)
+    cases = {
+        "SELECT SUM(total_amount) FROM orders": (),
+        "SELECT channel, SUM(total_amount) FROM orders GROUP BY 1": (),
+        "SELECT channel AS c, SUM(total_amount) FROM orders GROUP BY c": (),
+        "SELECT strftime('%Y', ordered_on) AS y, SUM(total_amount) FROM orders GROUP BY y": (),
+        f"SELECT r.region_id, r.name, SUM(o.total_amount) {TO_REGIONS} GROUP BY r.region_id, r.name": (),
+        f"SELECT c.region_id, r.name, SUM(o.total_amount) {TO_REGIONS} GROUP BY c.region_id, r.name": (),
+        "SELECT status, COUNT(*) FROM orders GROUP BY status": (),
+        "SELECT status, SUM(total_amount) FROM orders GROUP BY 1": ("orders.status",),
+        "SELECT status AS s, channel, SUM(total_amount) FROM orders GROUP BY s, channel": ("orders.status",),
+        "SELECT status, SUM(CASE WHEN channel = 'W' THEN total_amount END) FROM orders GROUP BY 1": ("orders.status",),
+        f"SELECT r.region_id, SUM(o.total_amount) {TO_REGIONS} GROUP BY r.region_id": ("regions.region_id",),
+        "WITH t AS (SELECT status AS s, total_amount AS a FROM orders) SELECT s, SUM(a) FROM t GROUP BY s": (
+            "orders.status",
+        ),
+        "WITH t AS (SELECT customer_id, SUM(total_amount) AS a FROM orders GROUP BY 1) SELECT MAX(a) FROM t": (
+            "orders.customer_id",
+        ),
+    }
+    assert {sql: usage(source, "revenue", sql).groups for sql in cases} == cases
+    assert not usage(source, "revenue", "SELECT status, SUM(total_amount) FROM orders GROUP BY 1").is_complete
+
+
+def test_addition_of_values_of_a_metric_is_found(shop: Open) -> None:
+    source = shop(METRICS)
+    by_month = "SELECT strftime('%Y-%m', ordered_on) AS m, {0} AS v FROM orders GROUP BY 1"
+    by_month_and_channel = "SELECT ordered_on AS m, channel AS c, {0} AS v FROM orders GROUP BY 1, 2"
+    average, count = "AVG(total_amount)", "COUNT(order_id)"
+    cases: dict[tuple[str, str], bool] = {
+        ("average", f"WITH t AS ({by_month.format(average)}) SELECT SUM(v) FROM t"): True,
+        ("average", f"SELECT SUM(t.v) FROM ({by_month.format(f'ROUND({average}, 2)')}) AS t"): True,
+        ("average", f"SELECT channel, SUM({average}) OVER () FROM orders GROUP BY channel"): True,
+        ("average", f"WITH t AS ({by_month.format(average)}) SELECT MAX(v) FROM t"): False,
+        ("average", f"WITH t AS ({by_month.format(average)}) SELECT m, v FROM t"): False,
+        ("average", "SELECT AVG(total_amount), SUM(total_amount) FROM orders"): False,
+        ("share", "WITH t AS (SELECT channel, SUM(total_amount) AS s, COUNT(order_id) AS n FROM orders GROUP BY 1) "
+                  "SELECT SUM(s) / SUM(n) FROM t"): False,
+        ("open", f"WITH t AS ({by_month.format(count)}) SELECT SUM(v) FROM t"): True,
+        ("open", f"WITH t AS ({by_month_and_channel.format(count)}) SELECT m, SUM(v) FROM t GROUP BY m"): False,
+        ("open", f"WITH t AS ({by_month_and_channel.format(count)}) SELECT c, SUM(v) FROM t GROUP BY c"): True,
+        ("revenue", f"WITH t AS ({by_month.format('SUM(total_amount)')}) SELECT SUM(v) FROM t"): False,
+    }  # fmt: skip
+    assert {case: usage(source, *case).is_added for case in cases} == cases
+
+
 def test_forbidden_joins_are_found(shop: Open) -> None:
     source = shop("forbidden_joins: [{from: customers.region_id, to: employees}]")
     forbidden = source.knowledge.forbidden_joins()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.errors import ConfigurationError
 from agent.server.keys import hash_of
 from tests.agent.server.serving import LANGSERVE_WARNING, serving
 from tests.databases import make_table, url
@@ -42,6 +43,50 @@ def test_mistakes_are_reported_and_take_nothing_down(cache_dir: Path, tmp_path: 
             "unchecked": 0,
         },
     }
+
+
+def test_tenants_of_one_source_have_their_own_knowledge(cache_dir: Path, tmp_path: Path, things: Path) -> None:
+    text = (
+        "terms:\n  {0} widget: {{definition: the secret of {0}, condition: things.thing = '{0}', synonyms: [gadget]}}\n"
+    )
+    folders = {name: knowledge(tmp_path / name, text.format(name)) for name in ("server", "acme", "beta")}
+    (folders["beta"] / "wrong.yml").write_text("terms: {broken: {definition: beta only, condition: things.x = 1}}")
+    tenants: dict[str, Any] = {name: {"knowledge": {"one": str(folders[name])}} for name in ("acme", "beta")}
+    tenants["gamma"] = {}
+    keys = {**KEYS, "gamma": hash_of("dsk_gamma")}
+    source = {"one": {"url": url(things), "knowledge": str(folders["server"])}}
+    answers = {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM things WHERE thing = 'north'"}]}
+    shown, outputs, ready = {}, {}, {}
+    with serving(cache_dir, answers, sources=source, api_keys=keys, tenants=tenants, clarify="never") as server:
+        for name, key in {"acme": ACME, "beta": BETA, "gamma": "dsk_gamma", "acme again": ACME}.items():
+            asked = len(server.model.calls)
+            body = {"input": {"question": "How many gadgets are there, also acme widgets and beta widgets?"}}
+            response = server.http.post("/agent/invoke", json=body, headers={"X-API-Key": key})
+            assert response.status_code == 200
+            outputs[name] = response.text
+            shown[name] = "\n".join(call.prompt for call in server.model.calls[asked:])
+            ready[name] = server.http.get("/readyz", headers={"X-API-Key": key}).text
+
+    own = {"acme": "acme", "beta": "beta", "gamma": "server", "acme again": "acme"}
+    for name, mine in own.items():
+        for other in ("acme", "beta", "server"):
+            secret = f"the secret of {other}"
+            assert (secret in shown[name]) == (other == mine), (name, other)
+            assert secret not in outputs[name] or other == mine
+    assert "broken" in ready["beta"]
+    assert not any("broken" in ready[name] for name in ("acme", "gamma", "acme again"))
+
+
+def test_knowledge_about_a_source_that_the_tenant_may_not_query_is_refused(
+    cache_dir: Path, tmp_path: Path, things: Path
+) -> None:
+    tenants = {"acme": {"sources": ["one"], "knowledge": {"two": str(tmp_path)}}}
+    sources = {"one": url(things), "two": url(things)}
+    with (
+        pytest.raises(ConfigurationError, match="acme: there is no source two"),
+        serving(cache_dir, sources=sources, api_keys={"acme": KEYS["acme"]}, tenants=tenants),
+    ):
+        pass
 
 
 def test_tenants_never_see_the_terms_of_another(cache_dir: Path, tmp_path: Path, things: Path) -> None:

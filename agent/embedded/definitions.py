@@ -1,0 +1,169 @@
+"""Terms and metrics of a question for the embedded model: columns that stand for their SQL.
+
+The model is not trained to copy expressions. A condition is shown to it as a column with one stored value, as in
+`customers(..., term 'active customer')`, and a metric as a column of numbers, which only SUM and AVG may read. The
+statement that it writes is then rewritten with the expressions.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from agent.knowledge.entries import MetricEntry
+from agent.knowledge.overlay import ChangedTables
+from agent.knowledge.source_knowledge import Defined, Relevant
+from agent.knowledge.translation import filtered
+from agent.retrieval.linked_values import LinkedValue
+from agent.schema.catalog import Catalog, Column, ColumnKey, Table
+from agent.sql.dialects import print_statement
+from agent.sql.guard import parse
+
+_TERM = "term"
+"""Name of the column whose values are the terms of a table."""
+_NAME = re.compile(r"\W+")
+
+
+@dataclass(frozen=True)
+class DefinedColumns:
+    """The schema with a column for each term and metric that the question names, and the way back."""
+
+    catalog: Catalog
+    selection: Mapping[str, Sequence[str]]
+    question: str
+    """The question with the names of metrics instead of their synonyms."""
+    values: Sequence[LinkedValue] = ()
+    """The terms, as values of the columns that stand for them."""
+    metrics: Mapping[ColumnKey, Defined] = field(default_factory=dict)
+    terms: Mapping[ColumnKey, Sequence[Defined]] = field(default_factory=dict)
+
+    def resolved(self, sql: str) -> str:
+        """Return `sql`, a statement of `catalog`, with the SQL of the terms and metrics instead of their columns.
+
+        Raises:
+            ValueError: the statement uses such a column where its SQL is not possible.
+        """
+        if not self.metrics and not self.terms:
+            return sql
+        (tree,) = parse(sql, self.catalog.dialect)
+        for select in list(tree.find_all(exp.Select)):
+            self._resolve_terms(select)
+            self._resolve_metrics(select)
+        try:
+            return print_statement(tree, self.catalog.dialect)
+        except SqlglotError as error:
+            raise ValueError(str(error)) from None
+
+    def _columns(self, select: exp.Select, names: set[str]) -> list[exp.Column]:
+        return [
+            column
+            for column in select.find_all(exp.Column)
+            if column.name.lower() in names and column.parent_select is select
+        ]
+
+    def _resolve_terms(self, select: exp.Select) -> None:
+        terms = {each.item.name: each for group in self.terms.values() for each in group}
+        names = {name.lower() for _, name in self.terms}
+        for column in self._columns(select, names):
+            parent = column.parent
+            if isinstance(parent, exp.EQ | exp.NEQ):
+                named = [parent.expression.name]
+            elif isinstance(parent, exp.In):
+                named = [value.name for value in parent.expressions]
+            else:
+                named = []
+            if parent is None or not named or any(name not in terms for name in named):
+                raise ValueError("a term is used outside of a comparison with its name")
+            condition = exp.paren(exp.or_(*(_condition(terms[name], column) for name in named), copy=False))
+            parent.replace(exp.Not(this=condition) if isinstance(parent, exp.NEQ) else condition)
+
+    def _resolve_metrics(self, select: exp.Select) -> None:
+        metrics = {name.lower(): each for (_, name), each in self.metrics.items()}
+        columns = self._columns(select, set(metrics))
+        if not columns:
+            return
+        used = {metrics[column.name.lower()].item.name for column in columns}
+        calls = [
+            call for call in select.find_all(exp.AggFunc) if call.parent_select is select and call.this not in columns
+        ]
+        # Where nothing else is counted, the filters of the metric decide which rows there are.
+        filters_rows = len(used) == 1 and not calls
+        for column in columns:
+            call, each = column.parent, metrics[column.name.lower()]
+            if not isinstance(call, exp.Sum | exp.Avg) or call.find_ancestor(exp.Where, exp.Group, exp.Join):
+                raise ValueError(f"the metric {each.item.name} is used outside of its aggregate function")
+            assert each.definition is not None and each.definition.expression is not None, "a metric has SQL"
+            conditions = each.definition.conditions
+            tree = each.definition.expression
+            if conditions and not filters_rows:
+                tree = filtered(tree, conditions)
+            tree = _qualified(tree, column)
+            output = call.parent
+            if isinstance(output, exp.Alias):
+                output.set("alias", column.this.copy())
+            call.replace(tree if isinstance(tree, exp.AggFunc) or isinstance(output, exp.Alias) else exp.paren(tree))
+        if filters_rows:
+            first = metrics[columns[0].name.lower()].definition
+            conditions = first.conditions if first else ()
+            select.where(*(_qualified(each, columns[0]) for each in conditions), copy=False)
+
+
+def defined_columns(
+    relevant: Relevant, catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str
+) -> DefinedColumns:
+    """Return the columns of the terms and metrics of `question` whose SQL belongs to one selected table."""
+    changes: dict[str, Table | None] = {}
+    chosen = {key: list(names) for key, names in selection.items()}
+    metrics: dict[ColumnKey, Defined] = {}
+    terms: dict[ColumnKey, list[Defined]] = {}
+    values = []
+    for each in relevant.defined:
+        definition = each.definition
+        if definition is None or len(definition.tables) != 1 or definition.tables[0] not in chosen:
+            continue
+        key = definition.tables[0]
+        if isinstance(each.entry, MetricEntry):
+            name = _free_name(_NAME.sub("_", each.item.name).strip("_").lower() or "metric", catalog, chosen)
+            metrics[key, name] = each
+            question = question.replace(each.phrase, each.item.name, 1)
+        elif definition.conditions:
+            name = _free_name(_TERM, catalog, chosen)
+            terms.setdefault((key, name), []).append(each)
+            values.append(LinkedValue(key, name, each.item.name, each.phrase))
+    columns = {place: Column(place[1], "NUMERIC", nullable=False) for place in metrics}
+    for place, group in terms.items():
+        names = tuple(each.item.name for each in group)
+        columns[place] = Column(place[1], "TEXT", nullable=False, distinct=len(names), examples=names)
+    for (key, name), column in columns.items():
+        table = changes.get(key) or catalog.tables[key]
+        changes[key] = replace(table, columns=(*table.columns, column))
+        chosen[key].append(name)
+    if not changes:
+        return DefinedColumns(catalog, selection, question)
+    extended = replace(catalog, tables=ChangedTables(catalog, changes))
+    return DefinedColumns(extended, chosen, question, values, metrics, terms)
+
+
+def _free_name(name: str, catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> str:
+    """Return `name`, with a number if a column of a selected table has this name."""
+    taken = {column.lower() for key in selection for column in catalog.tables[key].column_names}
+    return next(free for number in count(1) if (free := name if number == 1 else f"{name}_{number}") not in taken)
+
+
+def _condition(defined: Defined, column: exp.Column) -> exp.Expr:
+    assert defined.definition is not None, "the term has SQL"
+    return exp.and_(*(_qualified(each, column) for each in defined.definition.conditions), copy=False)
+
+
+def _qualified(tree: exp.Expr, column: exp.Column) -> exp.Expr:
+    """Return a copy of `tree`; columns without a table, outside of subqueries, get that of `column`."""
+    copy = tree.copy()
+    for each in copy.find_all(exp.Column):
+        if not each.table and column.table and not each.find_ancestor(exp.Query):
+            each.set("table", column.args["table"].copy())
+            if column.args.get("db"):
+                each.set("db", column.args["db"].copy())
+    return copy

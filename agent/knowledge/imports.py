@@ -1,0 +1,223 @@
+"""Imports from other systems: one generated file each, with checked entries and a report of the changes.
+
+Hand-written entries win: an imported entry with the same kind and name is left out of the file.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent.knowledge.check import Run, problems_in_data
+from agent.knowledge.entries import SCHEMA_URL, JoinEntry
+from agent.knowledge.folder import read_text
+from agent.knowledge.knowledge import Item, Kind, Knowledge
+from agent.knowledge.source_knowledge import SourceKnowledge
+from agent.knowledge.yaml_text import YamlError, dump_yaml
+from agent.schema.catalog import Catalog
+from agent.sql.validation import ValueLookup
+
+_NAME = re.compile(r"\W+")
+_PARTS: Mapping[Kind, str] = {
+    "table": "tables", "column": "tables", "join": "joins", "forbidden_join": "forbidden_joins", "term": "terms",
+    "metric": "metrics", "calendar": "calendar", "instruction": "instructions", "verified": "verified",
+}  # fmt: skip
+_NAMED = ("term", "metric")
+
+
+class LeftOut(NamedTuple):
+    """Something that an import or export leaves out, and why."""
+
+    subject: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class ImportedEntry:
+    """An entry in the form of the knowledge files. The name of a column is `table.column`; lists need no name."""
+
+    kind: Kind
+    name: str
+    body: Mapping[str, Any]
+    subject: str
+    """What the other system calls it."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The fields with the place from which the entry was imported; its origin is that of the file.
+
+        Only a verified query is a proposal, because nobody has verified it for this source.
+        """
+        body = {name: value for name, value in self.body.items() if name != "origin"}
+        origin = {"origin": "proposal"} if self.kind == "verified" else {}
+        return {**body, **origin, "imported_from": self.subject}
+
+
+@dataclass
+class Imported:
+    """The entries of another system, and what it has besides them."""
+
+    system: str
+    """Short name of the system, such as `dbt`."""
+    name: str
+    """Name of the project or file."""
+    entries: list[ImportedEntry] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    @property
+    def file(self) -> str:
+        """The name of the file in the knowledge folder."""
+        return f"imported_{self.system}_{_NAME.sub('_', self.name).strip('_').lower() or 'unnamed'}.yml"
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """The changes of an import, by the ids of the entries, such as `metric:revenue`."""
+
+    file: str
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    hand_written: tuple[str, ...]
+    """Entries that were not imported because the folder has a hand-written one."""
+    left_out: tuple[LeftOut, ...]
+    """What cannot be expressed, and entries that failed a check."""
+    warnings: tuple[LeftOut, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as a JSON object."""
+        named = ("added", "changed", "removed", "unchanged", "hand_written")
+        return {
+            "file": self.file,
+            **{name: list(getattr(self, name)) for name in named},
+            "left_out": [each._asdict() for each in self.left_out],
+            "warnings": [each._asdict() for each in self.warnings],
+        }
+
+
+def import_entries(
+    imported: Imported,
+    folder: Path,
+    knowledge: Knowledge,
+    catalog: Catalog,
+    run: Run,
+    values: Callable[[], ValueLookup],
+) -> ImportReport:
+    """Write the entries that pass all checks into their file in `folder`, and return what has changed.
+
+    `knowledge` are the present entries of the folder, and `catalog` is that of the source without knowledge. `run`
+    executes a statement, and `values` returns the index of stored values, as for `datasphinx knowledge check`.
+
+    Raises:
+        OSError: the file cannot be read or written.
+        SourceUnreachable: the database does not answer.
+        DriverMissing: the package `pyyaml` is not installed.
+    """
+    path = folder / imported.file
+    others = [item for item in knowledge.items if Path(item.place.file).name != imported.file]
+    left_out, warnings, kept = list(imported.left_out), list[LeftOut](), list[str]()
+    candidates = list(_candidates(imported, others, left_out, kept))
+    accepted: list[tuple[ImportedEntry, Item]] = []
+    # The SQL of other entries needs the joins.
+    for is_join in (True, False):
+        batch = [each for each in candidates if isinstance(each[1].entry, JoinEntry) is is_join]
+        known = [*others, *(item for _, item in accepted), *(item for _, item in batch if is_join)]
+        checked = SourceKnowledge.of(Knowledge(tuple(known)), catalog)
+        for entry, item in batch:
+            problems = [*checked.problems_of(item)]
+            if all(problem.is_warning for problem in problems):
+                problems += problems_in_data(item, checked.catalog, run, values)
+            for problem in problems:
+                text = f"{problem.message} {problem.suggestion}".strip()
+                (warnings if problem.is_warning else left_out).append(LeftOut(entry.subject, text))
+            if all(problem.is_warning for problem in problems):
+                accepted.append((entry, item))
+    before, after = _previous(path), {item.id: _content(item) for _, item in accepted}
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(_document([entry for entry, _ in accepted], _heading(imported)), encoding="utf-8")
+    return ImportReport(
+        str(path),
+        added=tuple(id for id in after if id not in before),
+        changed=tuple(id for id in after if id in before and before[id] != after[id]),
+        removed=tuple(id for id in before if id not in after),
+        unchanged=tuple(id for id in after if before.get(id) == after[id]),
+        hand_written=tuple(kept),
+        left_out=tuple(left_out),
+        warnings=tuple(warnings),
+    )
+
+
+def _candidates(
+    imported: Imported, others: Iterable[Item], left_out: list[LeftOut], kept: list[str]
+) -> Iterator[tuple[ImportedEntry, Item]]:
+    """Yield the entries that can be read; report the others, and those that have a hand-written counterpart."""
+    hand_written = {item.key for item in others if item.entry.origin == "hand-written"}
+    keys: set[str] = set()
+    for entry in imported.entries:
+        read = read_text(_document([entry]), imported.file)
+        left_out += [LeftOut(entry.subject, problem.message) for problem in read.problems]
+        for item in read.items:
+            if item.key in hand_written:
+                kept.append(item.id)
+            elif item.key in keys:
+                left_out.append(LeftOut(entry.subject, f"another imported entry is called `{item.name}`"))
+            else:
+                keys.add(item.key)
+                yield entry, item
+
+
+def _previous(path: Path) -> dict[str, object]:
+    """Return the entries that the last import wrote, by id."""
+    if not path.exists():
+        return {}
+    try:
+        return {item.id: _content(item) for item in read_text(path.read_text("utf-8"), path.name).items}
+    except (YamlError, UnicodeError):
+        return {}
+
+
+def _content(item: Item) -> object:
+    return item.entry.model_dump(mode="json", exclude={"imported_from"})
+
+
+def _heading(imported: Imported) -> str:
+    return (
+        f"# yaml-language-server: $schema={SCHEMA_URL}\n"
+        f"# Written by `datasphinx knowledge import {imported.system}` from {_one_line(imported.name)!r}; the next\n"
+        "# import overwrites it. To change an entry, write it into another file: hand-written entries win.\n"
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _document(entries: Iterable[ImportedEntry], heading: str = "") -> str:
+    """Return a knowledge file with `entries`."""
+    content: dict[str, Any] = {"origin": "imported"}
+    for entry in entries:
+        part = _PARTS[entry.kind]
+        if entry.kind == "table":
+            table = content.setdefault(part, {}).setdefault(entry.name, {})
+            content[part][entry.name] = {**entry.content, **table}
+        elif entry.kind == "column":
+            table, _, column = entry.name.rpartition(".")
+            columns = content.setdefault(part, {}).setdefault(table, {}).setdefault("columns", {})
+            columns[column] = entry.content
+        elif entry.kind in _NAMED:
+            content.setdefault(part, {})[entry.name] = entry.content
+        elif entry.kind == "calendar":
+            content[part] = entry.content
+        else:
+            content.setdefault(part, []).append(entry.content)
+    return heading + dump_yaml(content)
+
+
+def unique_names(names: Sequence[str], own: str) -> list[str]:
+    """Return `names` without repetitions, empty ones and `own`."""
+    return [name for name in dict.fromkeys(name.strip() for name in names) if name and name.lower() != own.lower()]

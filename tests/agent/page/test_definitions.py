@@ -1,0 +1,43 @@
+"""The business definitions that an answer follows, under its text."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from agent.sample.shop import shop_url
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import Model
+from tests.agent.server.serving import LANGSERVE_WARNING
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+
+KNOWLEDGE = """\
+metrics:
+  revenue:
+    definition: sum of total_amount without <b>cancelled</b> orders
+    expression: SUM(orders.total_amount)
+    filters: [orders.status <> 'cancelled']
+tables: {orders: {columns: {channel: {labels: {P: phone}}}}}
+"""
+SQL = "SELECT SUM(total_amount) AS revenue FROM orders WHERE status <> 'cancelled' AND channel = 'P'"
+
+
+def test_an_answer_lists_the_definitions_that_it_follows(
+    visit: Callable[..., Site], cache_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "metrics.yml").write_text(KNOWLEDGE, encoding="utf-8")
+    sources = {"shop": {"url": shop_url(cache_dir), "knowledge": str(tmp_path)}}
+    site = visit(Model(sql=SQL, reviews=()), sources=sources, clarify="never")
+
+    site.ask("What was the revenue of phone orders?")
+    expect(site.page.locator(".definitions li")).to_have_text(
+        [
+            f"revenue = sum of total_amount without <b>cancelled</b> orders; {tmp_path.name}/metrics.yml:2",
+            f"phone = orders.channel = 'P'; {tmp_path.name}/metrics.yml:6",
+        ]
+    )
+    site.ask("How many orders are there?")
+    expect(site.page.locator(".answer")).to_have_count(2)
+    expect(site.page.locator(".definitions")).to_have_count(1)
