@@ -15,7 +15,7 @@ _MONTHS = (
     "December",
 )  # fmt: skip
 _PERIOD = re.compile(
-    r"\b(?:year|quarter|month|week|day|fiscal|today|yesterday|recent|latest|last|this|current|previous|since|ytd|trend|"
+    r"\b(?:year|quarter|month|week|day|fiscal|fy(?![a-z])|today|yesterday|recent|latest|last|this|current|previous|since|ytd|trend|"
     r"год\w*|лет|квартал\w*|месяц\w*|недел\w*|дн\w+|день|сегодня|вчера|последн\w+|прошл\w+|текущ\w+|динамик\w*)|"
     r"[年月周季天日]|今|去|最近|趋势",
     re.IGNORECASE,
@@ -116,11 +116,13 @@ def _joins(knowledge: SourceKnowledge, selection: Collection[str]) -> Iterator[s
 
 def _calendar(calendar: CalendarEntry) -> Iterator[str]:
     if calendar.fiscal_year_start:
-        yield f"the fiscal year begins in {_MONTHS[calendar.fiscal_year_start - 1]}"
+        named = f" and is named after the calendar year in which it {calendar.fiscal_year_name}s"
+        begin = f"the fiscal year begins in {_MONTHS[calendar.fiscal_year_start - 1]}"
+        yield f"{begin}{named if calendar.fiscal_year_name else ''}"
     if calendar.week_start:
         yield f"weeks begin on {calendar.week_start.capitalize()}"
     if calendar.default_period:
-        yield f"a question that names no period means {one_line(calendar.default_period)}"
+        yield f"a question that names no period means {one_line(calendar.default_period, _MAX_CHARS)}"
 
 
 def shown_entries(relevant: Relevant) -> list[Item]:
