@@ -16,8 +16,8 @@ of each question, with and without knowledge, that has no recorded answer; `key`
 `id`, `condition`, `call`, `schema` and `answer`. An answer whose prompt has changed since is used and counted as such.
 `--embedded` asks the embedded model.
 
-Answers are compared by the project's execution match. A statement that departs from a definition is validated by the
-model, as in the product; without a recorded validation it stays as it is.
+Answers are compared by the project's execution match. A doubtful statement, such as one that departs from a
+definition, is validated by the model, as in the product; without a recorded validation it stays as it is.
 """
 
 import argparse
@@ -39,6 +39,7 @@ from agent.errors import ModelUnreachable
 from agent.evals.datasets import Question
 from agent.evals.options import MatchRule
 from agent.evals.run import evaluation_settings, judge
+from agent.generation.definitions import departures
 from agent.graph import build_graph
 from agent.llm.schemas import GeneratedSQL, NarratedAnswer, SQLValidation
 from agent.llm.scripted import ScriptedModel
@@ -47,7 +48,7 @@ from agent.sample.shop import shop_url
 from agent.schema.describe import estimate_tokens
 from agent.services import Services
 from agent.settings import Settings, SourceSettings
-from agent.state import Input, Output
+from agent.state import Input, Output, State
 from agent.types import EmbeddedOptions
 from tests.benchmarks.spider import DEV
 
@@ -119,7 +120,8 @@ class Asker:
 
         `prompt` is that of the first call, `findings` whether a departure from a definition led to a validation,
         `corrected` whether that changed the statement, and `pending` the first call without an answer to its prompt.
-        `changed` counts the calls whose answer was given to an earlier form of the prompt.
+        `changed` counts the calls whose answer was given to an earlier form of the prompt. `departs` states whether the
+        check finds that the reference and the naive statement depart from a definition.
         """
         self._id, self._pending, self._calls, self._changed = line["id"], None, [], 0
         source = self.services.source(line["database"])
@@ -137,6 +139,10 @@ class Asker:
             "changed": self._changed,
             "findings": any("the question names the " in prompt for prompt, _ in checks),
             "corrected": any(answer and answer.get("corrected_sql") for _, answer in checks),
+            "departs": {
+                name: bool(departures(cast(State, {"question": line["question"]}), source, line[name]))
+                for name in ("sql", "naive_sql")
+            },
         }
 
     def close(self) -> None:
@@ -193,6 +199,7 @@ def figures_of(lines: Sequence[Line], outcomes: Sequence[dict[Condition, Line]])
         "findings": sum(each["findings"] for each in with_knowledge),
         "findings_of_matching": sum(each["findings"] and each["match"] for each in with_knowledge),
         "corrected": sum(each["corrected"] for each in with_knowledge),
+        "departing": {name: sum(each["departs"][name] for each in with_knowledge) for name in ("sql", "naive_sql")},
         "unanswered": sum(outcome[each]["pending"] is not None for outcome in outcomes for each in CONDITIONS),
         "changed_prompts": sum(outcome[each]["changed"] for outcome in outcomes for each in CONDITIONS),
     }
