@@ -42,9 +42,9 @@ def knowledge_paragraphs(
 
 
 def definition_text(defined: Defined) -> str:
-    """Return what a term or metric means: its expression, conditions and further facts, in one line.
+    """Return what a term or metric means in one line: its expression, conditions and further facts.
 
-    For a statement, the SQL is that of the file.
+    The SQL is that of the file; only a long text is cut.
     """
     entry = defined.entry
     parts = [entry.expression or ""]
@@ -54,8 +54,8 @@ def definition_text(defined: Defined) -> str:
         parts.append(f"only rows with {text}" if entry.expression else f"the condition {text}")
     if isinstance(entry, MetricEntry):
         parts += _metric_facts(entry)
-    parts.append(entry.definition or "")
-    return one_line("; ".join(filter(None, parts)), 2 * _MAX_CHARS)
+    lines = [*(one_line(part, len(part)) for part in parts), one_line(entry.definition or "", 2 * _MAX_CHARS)]
+    return "; ".join(filter(None, lines))
 
 
 def _metric_facts(entry: MetricEntry) -> Iterator[str]:

@@ -212,6 +212,28 @@ def test_term_brings_its_tables(asked: Scripted) -> None:
     assert next(iter(update["relevant_tables"])) == "orders"
 
 
+def test_term_in_words_brings_its_tables(asked: Scripted) -> None:
+    agent = asked(
+        {"ColumnSelection": [{"tables": []}] * 2, "GeneratedSQL": [{"sql": GROSS}]},
+        "terms: {churn: {definition: Customers who do not come back, tables: returns}}",
+        schema_token_budget=100,
+    )
+    (update,) = updates_of(walk(agent, "How high is the churn?"), "retrieve_tables")
+
+    assert next(iter(update["relevant_tables"])) == "returns"
+
+
+def test_sql_of_a_definition_is_not_cut(asked: Scripted) -> None:
+    condition = " OR ".join(f"orders.order_id = {number}" for number in range(100))
+    agent = asked(
+        {"GeneratedSQL": [{"sql": GROSS}]}, f"terms: {{old order: {{definition: {'d' * 900}, condition: {condition}}}}}"
+    )
+    agent.ask("How many old orders are there?")
+
+    prompt = prompts(agent, "GeneratedSQL")[0]
+    assert f"the condition {condition}; {'d' * 799}…" in prompt
+
+
 def test_the_embedded_model_gets_stored_codes_for_their_names(write: Write, cache_dir: Path) -> None:
     model = ScriptedModel({"text": ["FROM orders SELECT COUNT(*) WHERE channel = 'P'"] * 4})
     source = {"url": shop_url(cache_dir), "knowledge": write(TEXT)}
