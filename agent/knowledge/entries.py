@@ -129,6 +129,9 @@ class CalendarEntry(Entry):
     """The calendar of the business."""
 
     fiscal_year_start: int | None = Field(None, ge=1, le=12, description="First month of the fiscal year, 1 to 12.")
+    fiscal_year_name: Literal["start", "end"] | None = Field(
+        None, description="Whether a fiscal year has the number of the calendar year in which it starts or ends."
+    )
     week_start: Weekday | None = None
     default_period: Name | None = Field(None, description="Period of a question that names none, such as `this year`.")
     reference_date: Date | None = Field(None, description="The date that counts as today for a dataset that ended.")

@@ -18,13 +18,17 @@ from agent.knowledge.entries import (
     TableEntry,
     TermEntry,
 )
-from agent.schema.words import UNIT, is_function_word, normal_form, stem
+from agent.schema.words import is_function_word, normal_form, stem
 
 Kind = Literal[
     "table", "column", "join", "forbidden_join", "term", "metric", "calendar", "instruction", "verified"
 ]  # fmt: skip
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
+_UNIT = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+|\d+")
+"""A word, a number, or a Chinese character; `FY2025` is a word and a number."""
+_AFTER_APOSTROPHE = frozenset("st")
+"""Letters that are function words only after an apostrophe: "the shop's", but not "S accounts"."""
 _PREFIX = 3
 """Letters of a word in a key of the index. A word and its stem have the same first letters, so that building the index
 stems no word; candidates are compared by their stems."""
@@ -251,8 +255,20 @@ def content_words(text: str) -> tuple[str, ...]:
 
 
 def _content_units(text: str) -> list[_Unit]:
-    units = (_Unit(normal_form(match[0]), *match.span()) for match in UNIT.finditer(text))
-    return [unit for unit in units if unit.word and not is_function_word(unit.word)]
+    is_capitals = text.isupper() and len(text.split()) > 1
+    units = (_Unit(normal_form(match[0]), *match.span()) for match in _UNIT.finditer(text))
+    return [unit for unit in units if unit.word and not _is_function_word(unit, text, is_capitals)]
+
+
+def _is_function_word(unit: _Unit, text: str, is_capitals: bool) -> bool:
+    """Return whether a word is no content: "by", but not the abbreviation in "BY" and "by2024"."""
+    if not is_function_word(unit.word):
+        return False
+    if unit.word in _AFTER_APOSTROPHE:
+        return text[unit.start - 1 : unit.start] in ("'", "’")
+    spelt = text[unit.start : unit.end]
+    is_abbreviation = len(spelt) > 1 and spelt.isupper() and not is_capitals
+    return not is_abbreviation and not text[unit.end : unit.end + 1].isdigit()
 
 
 def _key(words: Sequence[str]) -> _Key:
@@ -262,4 +278,13 @@ def _key(words: Sequence[str]) -> _Key:
 def _same_words(first: Sequence[str], second: Sequence[str]) -> bool:
     if any(_HAN.match(word) for word in first):
         return list(first) == list(second)
-    return sorted(map(stem, first)) == sorted(map(stem, second))
+    return sorted(map(_stem, first)) == sorted(map(_stem, second))
+
+
+def _stem(word: str) -> str:
+    """Return the stem of `word`, the same for all cases of Russian nouns in -ал.
+
+    Snowball takes some of their endings for a past tense: "канала" becomes "кана", but "каналов" becomes "канал".
+    """
+    stemmed = stem(word)
+    return stemmed[:-1] if stemmed.endswith(("ал", "ял")) else stemmed

@@ -13,7 +13,7 @@ from agent.schema.describe import one_line
 
 _MAX_CHARS = 400
 _PERIOD = re.compile(
-    r"\b(?:year|quarter|month|week|day|fiscal|today|yesterday|recent|latest|last|this|current|previous|since|ytd|trend|"
+    r"\b(?:year|quarter|month|week|day|fiscal|fy(?![a-z])|today|yesterday|recent|latest|last|this|current|previous|since|ytd|trend|"
     r"год\w*|лет|квартал\w*|месяц\w*|недел\w*|дн\w+|день|сегодня|вчера|последн\w+|прошл\w+|текущ\w+|динамик\w*)|"
     r"[年月周季天日]|今|去|最近|趋势",
     re.IGNORECASE,
@@ -40,9 +40,9 @@ def knowledge_paragraphs(
 
 
 def definition_text(defined: Defined) -> str:
-    """Return what a term or metric means: its expression, conditions and further facts, in one line.
+    """Return what a term or metric means in one line: its expression, conditions and further facts.
 
-    For a statement, the SQL is that of the file.
+    The SQL is that of the file; only a long text is cut.
     """
     entry = defined.entry
     parts = [entry.expression or ""]
@@ -52,8 +52,8 @@ def definition_text(defined: Defined) -> str:
         parts.append(f"only rows with {text}" if entry.expression else f"the condition {text}")
     if isinstance(entry, MetricEntry):
         parts += _metric_facts(entry)
-    parts.append(entry.definition or "")
-    return one_line("; ".join(filter(None, parts)), 2 * _MAX_CHARS)
+    lines = [*(one_line(part, len(part)) for part in parts), one_line(entry.definition or "", 2 * _MAX_CHARS)]
+    return "; ".join(filter(None, lines))
 
 
 def _metric_facts(entry: MetricEntry) -> Iterator[str]:
@@ -114,11 +114,13 @@ def _joins(knowledge: SourceKnowledge, selection: Collection[str]) -> Iterator[s
 
 def _calendar(calendar: CalendarEntry) -> Iterator[str]:
     if calendar.fiscal_year_start:
-        yield f"the fiscal year begins in {get_month_names(locale='en')[calendar.fiscal_year_start]}"
+        named = f" and is named after the calendar year in which it {calendar.fiscal_year_name}s"
+        begin = f"the fiscal year begins in {get_month_names(locale='en')[calendar.fiscal_year_start]}"
+        yield f"{begin}{named if calendar.fiscal_year_name else ''}"
     if calendar.week_start:
         yield f"weeks begin on {calendar.week_start.capitalize()}"
     if calendar.default_period:
-        yield f"a question that names no period means {one_line(calendar.default_period)}"
+        yield f"a question that names no period means {one_line(calendar.default_period, _MAX_CHARS)}"
 
 
 def shown_entries(relevant: Relevant) -> list[Item]:

@@ -158,6 +158,7 @@ def definition_of(entry: TermEntry | MetricEntry, catalog: Catalog) -> Definitio
     expression = parse_expression(entry.expression, dialect) if entry.expression else None
     texts = entry.filters if isinstance(entry, MetricEntry) else filter(None, [entry.condition])
     conditions = tuple(parse_condition(text, dialect) for text in texts)
+    named = [find_table(name, catalog) for name in entry.tables]
     if expression is None and not conditions:
         return None
     if isinstance(entry, MetricEntry) and expression and not has_aggregate(expression):
@@ -168,7 +169,6 @@ def definition_of(entry: TermEntry | MetricEntry, catalog: Catalog) -> Definitio
         if has_aggregate(condition):
             raise Unresolved(f"the condition `{condition.sql(dialect=dialect)}` has an aggregate function")
     trees = [*([expression] if expression is not None else []), *conditions]
-    named = [find_table(name, catalog) for name in entry.tables]
     tables = tuple(dict.fromkeys([*named, *(key for tree in trees for key in _tables_in(tree, catalog))]))
     if not tables:
         raise Unresolved("its SQL names no table", "Write columns as `table.column`, or list the `tables`.")

@@ -135,8 +135,8 @@ class SourceKnowledge:
         defined = list({each.item: each for each in reversed(defined)}.values())[::-1]
         tables = dict.fromkeys(
             [
-                *(key for each in defined if each.definition for key in each.definition.tables),
-                *(key for word in shared for item in word.items for key in self._tables_of(item)),
+                *(key for each in defined for key in self._tables_of(each)),
+                *(key for word in shared for item in word.items for key in self._tables_of(self.defined(item))),
                 *self._named_tables(names),
             ]
         )
@@ -164,9 +164,10 @@ class SourceKnowledge:
         assert isinstance(entry, TermEntry | MetricEntry), "only these are defined"
         return Defined(item, entry, definition_of(entry, self.catalog), phrase)
 
-    def _tables_of(self, item: Item) -> Sequence[str]:
-        definition = self._defined(item, item.name).definition
-        return definition.tables if definition else ()
+    def _tables_of(self, defined: Defined) -> Sequence[str]:
+        if defined.definition:
+            return defined.definition.tables
+        return [find_table(name, self.catalog) for name in defined.entry.tables]
 
     def _named_tables(self, names: Iterable[Match]) -> Iterator[str]:
         for match in names:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from agent.knowledge.overlay import JoinEnd, is_forbidden
-from agent.knowledge.references import Definition
+from agent.knowledge.references import Definition, has_aggregate
 from agent.schema.catalog import Catalog
 from agent.sql.guard import parse
 from agent.sql.names import ResolvedQuery, key_of, qualify_names
@@ -73,6 +73,9 @@ class StatementForms:
         root = own.scopes[-1]
         select = root.expression
         has_expression = definition.expression is None or self._has(select.expressions[0], root, reader)
+        if not has_expression and not has_aggregate(select.expressions[0]):
+            # The value of a row may be compared in another form, such as `weight >= 4000` for a class of weights.
+            has_expression = self._names_columns(select.expressions[0], reader)
         where = select.args.get("where")
         conditions = list(_conjuncts(where.this)) if where else []
         missing = [
@@ -157,7 +160,7 @@ class StatementForms:
 
     def _holds(self, condition: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
         form = reader.form(condition, scope)
-        if form in self._conditions:
+        if form in self._conditions or self._has_parts(condition, reader):
             return True
         # A condition on certain other values implies that the column differs from this one.
         excluded = reader.excluded(condition, scope)
@@ -165,11 +168,32 @@ class StatementForms:
             column == excluded[0] and values and values.isdisjoint(excluded[1]) for column, values in self._equalities
         )
 
+    def _names_columns(self, expression: exp.Expr, reader: "_Reader") -> bool:
+        """Return whether the statement has all columns of `expression`, except those of joins in its subqueries."""
+        own = {id(node) for node in expression.find_all(exp.Column) if not _is_join(node.parent)}
+        return all(
+            reader.form(column, scope) in self._expressions
+            for scope in reader.query.scopes
+            for column in scope.find_all(exp.Column)
+            if id(column) in own
+        )
+
+    def _has_parts(self, condition: exp.Expr, reader: "_Reader") -> bool:
+        """Return whether the statement has all conditions of the subquery of EXISTS or IN, as after a join with it."""
+        query = condition.this if isinstance(condition, exp.Exists) else condition.args.get("query")
+        select = query.unnest() if isinstance(query, exp.Query) else None
+        scope = reader.scope_of(select) if isinstance(select, exp.Select) else None
+        if select is None or scope is None:
+            return False
+        clauses = filter(None, (select.args.get("where"), select.args.get("having")))
+        parts = [part for clause in clauses for part in _conjuncts(clause.this) if not _is_join(part)]
+        return bool(parts) and all(self._holds(part, scope, reader) for part in parts)
+
     @cached_property
     def _expressions(self) -> set[str]:
         forms: set[str] = set()
         for reader, scope, node in self._nodes():
-            if isinstance(node, exp.AggFunc | exp.Binary | exp.Func | exp.Column):
+            if isinstance(node, exp.AggFunc | exp.Binary | exp.Func | exp.Column | exp.Subquery):
                 forms.add(reader.form(node, scope))
             if isinstance(node, exp.AggFunc) and (plain := _without_case(node)):
                 forms.add(reader.form(plain, scope))
@@ -213,7 +237,10 @@ class StatementForms:
                 condition = node.this
             elif isinstance(node, exp.Join):
                 condition = node.args.get("on")
-            elif isinstance(node, exp.If):
+            elif isinstance(node, exp.If | exp.CountIf):
+                condition = node.this
+            elif isinstance(node, exp.Sum | exp.Avg) and isinstance(node.this.unnest(), exp.Predicate | exp.Connector):
+                # The number or the share of the rows for which a condition holds.
                 condition = node.this
             else:
                 continue
@@ -239,7 +266,7 @@ class _Reader:
             return f"'{node.name}'" if node.is_string else _number(node.name)
         if isinstance(node, exp.Table):
             return key_of(node, self.query.catalog) or node.name.lower()
-        if isinstance(node, exp.Query) and (inner := self._scope_of(node)):
+        if isinstance(node, exp.Query) and (inner := self.scope_of(node)):
             scope = inner
         if isinstance(node, exp.And | exp.Or):
             return self._call(node, sorted(self.form(part, scope, depth + 1) for part in node.flatten()))
@@ -301,7 +328,8 @@ class _Reader:
                     return output, source
         return None
 
-    def _scope_of(self, node: exp.Expr) -> Scope | None:
+    def scope_of(self, node: exp.Expr) -> Scope | None:
+        """Return the scope of a SELECT of the query."""
         if not self._scopes:
             self._scopes.update({id(scope.expression): scope for scope in self.query.scopes})
         return self._scopes.get(id(node))
@@ -335,6 +363,13 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
         yield exp.LTE(this=condition.this, expression=condition.args["high"])
     else:
         yield condition
+
+
+def _is_join(condition: exp.Expr | None) -> bool:
+    """Return whether a condition compares two columns for equality."""
+    return isinstance(condition, exp.EQ) and all(
+        isinstance(part, exp.Column) for part in (condition.this, condition.expression)
+    )
 
 
 def _simplified(node: exp.Expr) -> exp.Expr:

@@ -94,6 +94,10 @@ def test_correct_knowledge_has_no_problem(shop: Open) -> None:
             "2: term `a`: `orders.status = 'x'; DROP TABLE orders` is not a single condition",
         ),
         (
+            "terms:\n  a: {definition: d, tables: order}",
+            "2: term `a`: there is no table `order`. Did you mean `orders`?",
+        ),
+        (
             "terms:\n  a: {definition: d, condition: orders.order_id > randomblob(9)}",
             "2: term `a`: The statement was refused before it reached the database: harmless_functions",
         ),

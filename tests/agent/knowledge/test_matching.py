@@ -15,11 +15,13 @@ metrics:
   return rate: {expression: AVG(orders.returned)}
 terms:
   active customer: {definition: d, synonyms: активный клиент}
+  book year: {definition: d, synonyms: [BY, ISO9]}
+  estate: {definition: d, synonyms: универсал}
 tables:
   orders:
     synonyms: purchases
     columns:
-      channel: {labels: {P: [phone, out of shop]}}
+      channel: {labels: {P: [phone, out of shop], S: S order}}
 """
 
 
@@ -39,6 +41,16 @@ tables:
         ("How many purchases by phone?", ["orders", "orders.channel"]),
         ("purchases out of the shop", ["orders", "orders.channel"]),
         ("How many orders are there?", []),
+        ("Orders of BY1976", ["book year"]),
+        ("orders of by1976", ["book year"]),
+        ("Orders in BY 1976", ["book year"]),
+        ("orders by 1976", []),
+        ("ORDERS BY YEAR", []),
+        ("iso9 orders", ["book year"]),
+        ("How many S orders?", ["orders.channel"]),
+        ("the customer's orders", []),
+        ("Сколько универсалов?", ["estate"]),
+        ("Цена универсала", ["estate"]),
     ],
 )
 def test_words_name_entries(read: Read, question: str, named: list[str]) -> None:

@@ -200,6 +200,19 @@ def test_the_reference_date_is_the_current_date(asked: Scripted) -> None:
     assert "2025-06-30" in prompt and "Calendar: the fiscal year begins in April." in prompt
 
 
+def test_the_calendar_is_part_of_prompts_about_time(asked: Scripted) -> None:
+    period = f"2025, for {'net sales and ' * 8}returns"
+    calendar = f"calendar: {{fiscal_year_start: 4, fiscal_year_name: end, default_period: '{period}'}}"
+    agent = asked({"GeneratedSQL": [{"sql": GROSS}] * 2}, calendar)
+    agent.ask("How much was ordered in FY2025?")
+    agent.ask("How much was ordered?")
+
+    in_time, other = prompts(agent, "GeneratedSQL")
+    named = "the fiscal year begins in April and is named after the calendar year in which it ends"
+    assert f"Calendar: {named}; a question that names no period means {period}." in in_time
+    assert "Calendar:" not in other
+
+
 def test_instructions_are_part_of_every_prompt(asked: Scripted) -> None:
     agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, "instructions: [Amounts are net of tax]", instructions="Be brief")
     agent.ask("How much was ordered?")
@@ -214,6 +227,28 @@ def test_term_brings_its_tables(asked: Scripted) -> None:
     (update,) = updates_of(walk(agent, "выручка"), "retrieve_tables")
 
     assert next(iter(update["relevant_tables"])) == "orders"
+
+
+def test_term_in_words_brings_its_tables(asked: Scripted) -> None:
+    agent = asked(
+        {"ColumnSelection": [{"tables": []}] * 2, "GeneratedSQL": [{"sql": GROSS}]},
+        "terms: {churn: {definition: Customers who do not come back, tables: returns}}",
+        schema_token_budget=100,
+    )
+    (update,) = updates_of(walk(agent, "How high is the churn?"), "retrieve_tables")
+
+    assert next(iter(update["relevant_tables"])) == "returns"
+
+
+def test_sql_of_a_definition_is_not_cut(asked: Scripted) -> None:
+    condition = " OR ".join(f"orders.order_id = {number}" for number in range(100))
+    agent = asked(
+        {"GeneratedSQL": [{"sql": GROSS}]}, f"terms: {{old order: {{definition: {'d' * 900}, condition: {condition}}}}}"
+    )
+    agent.ask("How many old orders are there?")
+
+    prompt = prompts(agent, "GeneratedSQL")[0]
+    assert f"the condition {condition}; {'d' * 799}…" in prompt
 
 
 def test_the_embedded_model_gets_stored_codes_for_their_names(write: Write, cache_dir: Path) -> None:

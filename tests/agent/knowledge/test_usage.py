@@ -16,6 +16,14 @@ metrics:
 terms:
   large order: {definition: d, condition: "total_amount > 100 AND channel IN ('W', 'S')", tables: orders}
   buyer: {definition: d, condition: customers.customer_id IN (SELECT customer_id FROM orders WHERE status = 'shipped')}
+  regular:
+    definition: d
+    condition: "EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = customers.customer_id AND o.status = 'shipped'
+      GROUP BY o.customer_id HAVING COUNT(*) >= 3)"
+  first order:
+    definition: d
+    expression: (SELECT MIN(o.ordered_on) FROM orders o WHERE o.customer_id = customers.customer_id)
+  size: {definition: d, expression: "CASE WHEN orders.total_amount < 100 THEN 'small' ELSE 'large' END"}
 """
 
 
@@ -75,6 +83,18 @@ def test_what_a_statement_lacks(shop: Open, sql: str, expected: Usage) -> None:
     assert usage(shop(TEXT), "revenue", sql) == expected
 
 
+def test_rows_of_a_condition_may_be_counted(shop: Open) -> None:
+    source = shop(TEXT)
+    for sql in (
+        "SELECT 100.0 * SUM(total_amount > 100 AND channel IN ('W', 'S')) / COUNT(*) FROM orders",
+        "SELECT AVG(((o.total_amount > 100) AND o.channel IN ('S', 'W'))) FROM orders AS o",
+        "SELECT COUNT_IF(total_amount > 100 AND channel IN ('W', 'S')) FROM orders",
+    ):
+        assert usage(source, "large order", sql) == Usage(True, ())
+    either = "SELECT SUM(total_amount > 100 OR channel IN ('W', 'S')) FROM orders"
+    assert len(usage(source, "large order", either).missing) == 2
+
+
 def test_aggregates_of_an_expression_may_be_apart(shop: Open) -> None:
     apart = "WITH t AS (SELECT SUM(total_amount) AS s, COUNT(order_id) AS n FROM orders) SELECT s * 1.0 / n FROM t"
     source = shop(TEXT)
@@ -100,6 +120,11 @@ def test_aggregates_of_an_expression_may_be_apart(shop: Open) -> None:
             "(SELECT o.customer_id FROM orders o WHERE o.status = 'pending')",
             False,
         ),
+        ("buyer", "SELECT DISTINCT name FROM customers JOIN orders USING (customer_id) WHERE status = 'shipped'", True),
+        ("buyer", "SELECT DISTINCT name FROM customers JOIN orders USING (customer_id) WHERE channel = 'W'", False),
+        ("regular", "SELECT 1 FROM orders WHERE status = 'shipped' GROUP BY customer_id HAVING COUNT(*) >= 3", True),
+        ("regular", "SELECT 1 FROM orders GROUP BY customer_id HAVING COUNT(*) >= 3", False),
+        ("regular", "SELECT 1 FROM orders WHERE status = 'shipped' GROUP BY customer_id HAVING COUNT(*) > 3", False),
     ],
 )
 def test_conditions_of_terms(shop: Open, name: str, sql: str, is_complete: bool) -> None:
@@ -164,6 +189,30 @@ def test_addition_of_values_of_a_metric_is_found(shop: Open) -> None:
         ("revenue", f"WITH t AS ({by_month.format('SUM(total_amount)')}) SELECT SUM(v) FROM t"): False,
     }  # fmt: skip
     assert {case: usage(source, *case).is_added for case in cases} == cases
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "is_complete"),
+    [
+        (
+            "first order",
+            "SELECT COUNT(*) FROM customers WHERE (SELECT MIN(x.ordered_on) FROM orders x "
+            "WHERE x.customer_id = customers.customer_id) >= '2025-01-01'",
+            True,
+        ),
+        (
+            "first order",
+            "WITH f AS (SELECT customer_id, MIN(ordered_on) AS d FROM orders GROUP BY 1) SELECT COUNT(*) FROM f",
+            True,
+        ),
+        ("first order", "SELECT COUNT(*) FROM customers WHERE signed_up_on >= '2025-01-01'", False),
+        ("size", "SELECT IIF(total_amount < 100, 'small', 'large'), COUNT(*) FROM orders GROUP BY 1", True),
+        ("size", "SELECT COUNT(*) FROM orders WHERE total_amount >= 100", True),
+        ("size", "SELECT COUNT(*) FROM orders WHERE status = 'large'", False),
+    ],
+)
+def test_expressions_of_terms(shop: Open, name: str, sql: str, is_complete: bool) -> None:
+    assert usage(shop(TEXT), name, sql).is_complete is is_complete
 
 
 def test_forbidden_joins_are_found(shop: Open) -> None:
