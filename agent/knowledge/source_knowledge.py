@@ -3,15 +3,22 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
-from agent.knowledge.entries import MetricEntry, TermEntry
+from agent.knowledge.entries import MetricEntry, TermEntry, VerifiedEntry
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
 from agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
 from agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
+from agent.knowledge.verified import VerifiedIndex, VerifiedMatch
+from agent.retrieval.semantic import Embedder
+from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog
+from agent.schema.describe import one_line
 from agent.schema.words import normal_form
 from agent.sql.validation import ValueLookup
+
+_MAX_REASON_CHARS = 300
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,7 @@ class SourceKnowledge:
     catalog: Catalog
     """The catalog with descriptions and declared joins."""
     _checked: dict[Item, tuple[Problem, ...]] = field(default_factory=dict, repr=False)
+    _failed: dict[Item, Problem] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, knowledge: Knowledge, catalog: Catalog) -> "SourceKnowledge":
@@ -70,12 +78,42 @@ class SourceKnowledge:
     def problems_of(self, item: Item) -> tuple[Problem, ...]:
         """Return the mistakes in an entry that need no data, checked once."""
         if item not in self._checked:
-            self._checked[item] = static_problems(item, self.catalog)
-        return self._checked[item]
+            problems = static_problems(item, self.catalog)
+            if isinstance(item.entry, VerifiedEntry):
+                problems += tuple(
+                    Problem(
+                        item.place,
+                        f"verified `{item.name}`: the question does not contain the example of the parameter `{name}`",
+                        f"Write `{item.entry.parameters[name].example}` in the question, or the value in the SQL.",
+                    )
+                    for name in self._verified.unbound(item.entry)
+                )
+            self._checked[item] = problems
+        failure = self._failed.get(item)
+        return self._checked[item] if failure is None else (*self._checked[item], failure)
 
     def is_valid(self, item: Item) -> bool:
-        """Return whether an entry fits the catalog; warnings do not count."""
+        """Return whether an entry fits the catalog and its statement has not failed; warnings do not count."""
         return all(problem.is_warning for problem in self.problems_of(item))
+
+    def report_failure(self, item: Item, reason: str) -> None:
+        """Report the failure of the statement of a verified query, which is not used until the source is reopened."""
+        text = f"verified `{item.name}`: its statement failed: {one_line(reason, _MAX_REASON_CHARS)}"
+        self._failed[item] = Problem(item.place, text)
+
+    def find_verified(
+        self,
+        question: str,
+        values: Callable[[], ValueIndex],
+        embedder: Embedder | None,
+        is_usable: Callable[[Item], bool],
+    ) -> VerifiedMatch | None:
+        """Return the verified query whose question is equivalent to `question`. See `VerifiedIndex.find`."""
+        return self._verified.find(question, values, embedder, is_usable)
+
+    @cached_property
+    def _verified(self) -> VerifiedIndex:
+        return VerifiedIndex(self.knowledge, self.catalog)
 
     def problems(self, budget_s: float) -> tuple[list[Problem], int]:
         """Return the mistakes found so far, and the number of entries that were not checked yet.
@@ -99,12 +137,17 @@ class SourceKnowledge:
         Raises:
             SourceUnreachable: the database does not answer.
         """
-        found = [*self.knowledge.problems, *shared_names(self.knowledge)]
+        found = [*self.knowledge.problems, *shared_names(self.knowledge), *self._verified_twice()]
         for item in self.knowledge.items:
             found += self.problems_of(item)
             if self.is_valid(item):
                 found += problems_in_data(item, self.catalog, run, values)
         return sorted(found, key=lambda problem: problem.place)
+
+    def _verified_twice(self) -> Iterator[Problem]:
+        for item, first in self._verified.equivalents():
+            text = f"verified `{item.name}`: its question is equivalent to the one at {first.place}, which is used"
+            yield Problem(item.place, text, is_warning=True)
 
     def without_hidden(self, catalog: Catalog) -> Catalog:
         """Return `catalog` without what prompts do not show."""
