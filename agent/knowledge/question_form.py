@@ -8,12 +8,12 @@ different wordings of one operation to one token. Without a rule, other words ar
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from agent.grounding.dates import periods_of
-from agent.schema.words import UNIT, stem
+from agent.grounding.dates import month_named, periods_of
+from agent.schema.words import stem
 
 LiteralKind = OneOf["text", "number", "date"]
 Key = tuple[str, ...]
@@ -30,6 +30,9 @@ _NUMBER_WORDS = {
     for word in words.split()
 }  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
+_LETTER = re.compile(r"(?<=\S\s)[ASАВИОУ](?!\w)|(?<=\s)[aAiIаАвВ](?=\s*(?:[?.,!;:]|$))")
+_CODES = str.maketrans("ASIasiАВИОУав", "ᴀꜱɪᴀꜱɪᴀʙᴎᴏʏᴀʙ")
+"""Replaces a letter that stands for itself, as in "category A", by another that is no word."""
 _COMMON_MARKS = frozenset(" \t\n.,;:?!\"'()[]“”„«»‘’…-–—−·、，。？！：；（）「」《》¿¡_")
 """Characters without a meaning of their own. Any other symbol is a token, so that `C++` is not `C`."""
 _CONTRACTIONS = (
@@ -53,21 +56,24 @@ _RULES = [
          r"display|calculate|compute|determine|list|name)(?: me| us)?(?= )", ""),
         (r"^ (?:i|we) (?:want|need|wish|like|would like|would love)(?: to (?:know|see|get|have|find out))?(?= )", ""),
         (r"^ do (?:you|we) know(?= )", ""),
+        (r" (?:do|does|did) (?:we|i|you) have(?= )", ""), (r" у нас(?= )", ""), (r"我们(?=有)", " "),
+        (r"^ (?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should)(?= )", " WHETHER"),
         (r" (?:please|thanks|thank you|kindly)(?= )", ""),
         (r"(?: пожалуйста| скажите?| покажите?| назовите?| выведите?| дайте?| сообщите?| подскажите?| перечислите?"
          r"| найдите?| посчитайте?| рассчитайте?| покажи| скажи| назови| выведи| дай| сообщи| найди| посчитай"
          r"| перечисли)(?: мне| нам)?(?= )", ""),
         (r" (?:я )?(?:хочу|хотел бы|хотела бы|нужно|надо) (?:знать|узнать|увидеть|посмотреть)(?= )", ""),
+        (r"^ all(?: of)?(?: the| our)?(?= )", ""),
         (r"请问|请|告诉我|给我|帮我|我想知道|我想看|显示|列出|查询|看看|一下|查看", " "),
         # Counts
         (r" how many(?= )", " COUNT"),
-        (r" (?:the )?(?:total |overall )?(?:number|count|quantity) of(?= )", " COUNT"),
+        (r" (?:the )?(?:total |overall )?(?:number|count) of(?= )", " COUNT"),
         (r"^ count(?: of)?(?= )", " COUNT"),
         (r" ([^\W\d_]+) count(?= |$)", r" COUNT \1"),
         (r" (?:общее )?(?:число|количество|колво)(?= )", " COUNT"),
         (r" сколько(?: всего)?(?= )", " COUNT"),
         (r"有多少[个名位家条笔件种]?|多少[个名位家条笔件种]|的?(?:总数量|总数|数量|个数)", " COUNT "),
-        (r"是多少|为多少|有哪些|是什么|多少", " "),
+        (r"是多少|为多少|有哪些|是什么|多少(?![\u3400-\u9fff])", " "), (r"多少", " COUNT "),
         # Groups
         (r" (?:broken down|grouped|split|separated|divided|aggregated|summari[sz]ed|itemi[sz]ed|shown|split up)"
          r" (?:by|per|into)(?= )", " by"),
@@ -83,6 +89,7 @@ _RULES = [
         (r" (?:not|never|no|without|except|except for|excluding|excludes?|excluded|other than|neither|nor|cannot|non)"
          r"(?= )", " NOT"),
         (r" (?:не|нет|ни|без|кроме|никогда|исключая|за исключением)(?= )", " NOT"),
+        (r"( NOT)(?: have)? any(?= )", r"\1"),
         (r"没有|不是|不含|不包括|除了|以外|之外|未|没|非|不|无", " NOT "),
         # Comparisons
         (r" NOT (?:less|fewer|lower|smaller|under|меньше|менее|ниже)(?: than| чем)?(?= )", " GE"),
@@ -117,15 +124,17 @@ _RULES = [
         (r"( @s\d+) SUM(?= )", r"\1"),
         # Relations
         (r" (?:who|that|which) (?:have|has|had)(?= )", " with"),
-        (r" (?:having|whose)(?= )", " with"),
+        (r" (?:having|whose)(?= )", " with"), (r" (?:with|that|which|who)(?= NOT )", ""),
+        (r" from(?! .* (?:to|until|till|through) )(?= )", ""),
         (r" (?:calendar )?year (?=#)", " "), (r" (#\d+) (?:года|году|год|г)(?= )", r" \1"), (r"(#\d+ ?)年度?", r"\1 "),
         (r" previous(?= (?:year|month|quarter|week|day) )", " last"),
         # Questions
         (r" how (?:much|high|large|big|great)(?= (?:is|was|are|were) )", " "),
-        (r"^ (?:what|which)(?: (?:about|of))?(?= )", " "),
+        (r"^ (?:what|which)(?: (?:about|of))?(?= )", " "), (r" (?:what|which)(?= (?:is|was|are|were) )", " "),
         (r"^ who(?= (?:is|was|are|were) )", " "),
         (r" (?:какой|какая|какое|какие|каков|какова|каково|каковы|каким|какую|каких)(?= )", " "),
         (r"哪些|哪个|什么", " "),
+        (r" ((?![A-Z])[^\W\d_]+) (?:of|for) (?:the |our )?((?![A-Z])[^\W\d_]+)(?= )", r" \2 \1"),
         (r" +", " "),
     )
 ]  # fmt: skip
@@ -133,20 +142,11 @@ _RULES = [
 names of the business knowledge `@n`, or `@sn` if they are sums."""
 
 _DROPPED = frozenset(
-    """a an the of in on at for during is are was were be been being do does did has have had there exist exists we our
-    us you your i me my that which it its their and as s
-    в во на за и же ли а у о об мы нас наш наша наше наши был была было были есть является являются это
-    的 了 吗 呢 是 在 有 里 中 我 我们 和 与""".split()
+    """a an the of in on at for during do does did has have had there exist exists our your my that which its their and
+    в во на за и же а у о об наш наша наше наши был была было были есть является являются это""".split()
 )
-_HAN_DROPPED = re.compile(r"我们|[的了吗呢是在有里中我和与]")
-_DIRECTED = frozenset(
-    """than to from versus vs against compared between before after since until till into minus less more over under or
-    then but if when while whether instead with through
-    чем с со до после от к из между против или если пока затем
-    / * + = < > & ->""".split()
-)
-"""Words that make the order of the others matter."""
-_OPERATIONS = frozenset("COUNT SUM AVG MAX MIN TOP BOTTOM DISTINCT GT LT GE LE".split())
+_BE = frozenset("is are was were be been being".split())
+_HAN_DROPPED = re.compile(r"[的了呢是在有里中和与]")
 _BINDING = ("by", "NOT")
 _SLOT = re.compile(r"#(\d+)")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -185,37 +185,24 @@ class QuestionForm:
     def key(self, slots: Mapping[int, LiteralKind], tables: frozenset[str]) -> Key:
         """Return the key of the question if the literals at `slots` are parameters; all others are constants.
 
-        `tables` has the stems of the words in table names. Words may be in another order, unless they compare or
-        relate two things, or name several tables, operations or parameters of one type.
+        Words have the same order in equivalent questions. Groups and the only number, day or month may stand anywhere.
+        So may the only text, unless there is a negation, or the question names several of the `tables` (stems of
+        words).
         """
-        tokens: list[str] = []
+        kinds = Counter(literal.kind for literal in self.literals)
+        is_simple = sum(token in tables for token in self.tokens) < 2 and not any("NOT" in t for t in self.tokens)
+        months = sum(token.startswith("month:") for token in self.tokens)
+        fixed, free = [], []
         for token in self.tokens:
             number = _SLOT.search(token)
-            if number is None:
-                tokens.append(token)
-                continue
-            literal = self.literals[int(number[1])]
-            if int(number[1]) in slots:
-                tokens.append(_SLOT.sub(f"#{slots[int(number[1])]}", token))
-            elif literal.kind == "text":
-                first, *others = [stem(word) for word in _units(literal.text)] or [literal.text]
-                tokens += [_SLOT.sub(first, token), *others]
-            else:
-                tokens.append(_SLOT.sub(f"={literal.value}", token))
-        plain = Counter(token.rpartition(":")[2] for token in tokens)
-        types = [kind for token, kind in ((t, t.rpartition("#")[2]) for t in tokens if "#" in t)]
-        is_ordered = (
-            any(token in _DIRECTED for token in plain)
-            or sum(plain[table] for table in plain.keys() & tables) > 1
-            or sum(plain[operation] for operation in plain.keys() & _OPERATIONS) > 1
-            or len(types) > len(set(types))
-        )
-        if not is_ordered:
-            return ("", *sorted(tokens))
-        # Groups and a single parameter of its type may stand anywhere.
-        fixed = [token for token in tokens if not token.startswith(("by:", "#")) or types.count(token[1:]) > 1]
-        free = sorted((Counter(tokens) - Counter(fixed)).elements())
-        return (">", *fixed, "|", *free)
+            is_free = token.startswith("by:") or (token.startswith("month:") and months == 1)
+            if number:
+                at = int(number[1])
+                literal = self.literals[at]
+                is_free |= token[0] == "#" and kinds[literal.kind] == 1 and (literal.kind != "text" or is_simple)
+                token = _SLOT.sub(f"#{slots[at]}" if at in slots else f"={literal.value}", token)
+            (free if is_free else fixed).append(token)
+        return (*fixed, "|", *sorted(free))
 
 
 def numbers_and_dates(text: str) -> list[Literal]:
@@ -243,6 +230,7 @@ def read_question(text: str, literals: Sequence[Literal], names: Sequence[NamedE
         *((literal.start, literal.end, f"#{number}") for number, literal in enumerate(literals)),
         *((name.start, name.end, f"@{'s' if name.is_sum else ''}{number}") for number, name in enumerate(names)),
     ]
+    text = _LETTER.sub(lambda match: match[0].translate(_CODES), text)
     is_shouted = text.upper() == text
     for start, stop, mark in [*sorted(marks), (len(text), len(text), "")]:
         parts += [_normal(text[end:start], is_shouted), f" {mark} "]
@@ -253,13 +241,24 @@ def read_question(text: str, literals: Sequence[Literal], names: Sequence[NamedE
     line = _HAN_DROPPED.sub(" ", line)
     tokens: list[str] = []
     prefix = ""
-    for word in line.split():
+    spelt = line.split()
+    for word, following in zip(spelt, [*spelt[1:], ""], strict=True):
         if word in _BINDING:
             prefix += f"{word}:"
+        elif word in _BE:
+            # "Were visited" is not "visited".
+            is_verb = bool(tokens) and not tokens[-1].startswith("#") and following.strip("#0123456789") != ""
+            tokens += ["BE"] if is_verb and following not in _DROPPED else []
         elif word not in _DROPPED:
             entry = re.fullmatch(r"@s?(\d+)", word)
-            is_fixed = word.startswith("#") or word.isupper()
-            token = names[int(entry[1])].token if entry else word if is_fixed else stem(word)
+            if entry:
+                token = names[int(entry[1])].token
+            elif word.startswith("#") or word.isupper():
+                token = word
+            else:
+                # The names of months are capitalised in their patterns.
+                month = month_named(word.capitalize())
+                token = f"month:{month}" if month else stem(word)
             tokens.append(prefix + token)
             prefix = ""
     return QuestionForm((*tokens, *([prefix] if prefix else [])), tuple(literals))
@@ -280,17 +279,13 @@ def _normal(text: str, is_shouted: bool) -> str:
 
 
 def _is_acronym(word: str) -> bool:
-    return len(word) > 1 and word.isupper() and (word.lower() in _DROPPED or word.lower() in _DIRECTED)
+    return len(word) > 1 and word.isupper() and (word.lower() in _DROPPED or word.lower() in _BE)
 
 
 def _spelt(char: str) -> str:
     if char.isalnum() or char == "¤":
         return char
     return " " if char in _COMMON_MARKS else f" {char} "
-
-
-def _units(text: str) -> Iterator[str]:
-    return (match[0] for match in UNIT.finditer(unicodedata.normalize("NFKC", text.casefold())))
 
 
 def _plain(number: str) -> str:

@@ -8,8 +8,8 @@ parameter if the column that the statement compares with the parameter contains 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
-from typing import NamedTuple, cast
+from itertools import chain, combinations
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from sqlglot import exp
@@ -26,9 +26,12 @@ from agent.sql.guard import parse
 from agent.sql.names import qualify_names
 from agent.sql.parameters import Value, with_literals
 
-MIN_SIMILARITY = 0.7
+T = TypeVar("T")
+
+MIN_SIMILARITY = 0.6
 """Cosine of the embeddings below which two questions with the same form are not equivalent."""
-_MAX_LITERALS = 8
+_MAX_LITERALS = 6
+_MAX_TEXTS = 4
 _MAX_PHRASE = 6
 _MAX_UNITS = 60
 _ARTICLES = frozenset(("a", "an", "the", "of"))
@@ -87,19 +90,22 @@ class VerifiedIndex:
         if not self._by_key:
             return None
         found = values() if self._has_texts else None
-        literals = self._literals(question, found)
-        if len(literals) > _MAX_LITERALS:
+        plain, texts = numbers_and_dates(question), self._texts(question, found)
+        if len(plain) > _MAX_LITERALS or len(texts) > _MAX_TEXTS:
             return None
-        form = read_question(question, literals, self._names(question, literals))
-        for size in range(len(literals) + 1):
-            # A question verified for a certain value precedes one with a parameter in its place.
-            for chosen in combinations(range(len(literals)), size):
-                slots = {at: literals[at].kind for at in chosen}
+        # A question verified for a certain value precedes one with a parameter in its place.
+        for chosen_texts in _subsets(texts):
+            literals = _without_overlaps([*chosen_texts, *plain])
+            names = self._names(question, literals)
+            form = read_question(question, literals, names)
+            for chosen in _subsets([at for at, literal in enumerate(literals) if literal.kind != "text"]):
+                slots = {at: each.kind for at, each in enumerate(literals) if each.kind == "text" or at in chosen}
                 for verified in self._by_key.get(form.key(slots, self._tables), ()):
-                    parameters = self._bound(verified, [literals[at] for at in chosen], found)
+                    given = [literals[at] for at in slots]
+                    parameters = self._bound(verified, given, found)
                     if parameters is None or not is_valid(verified.item):
                         continue
-                    if _is_same_meaning(question, _with_literals(verified, literals, chosen), embedder):
+                    if self._is_same_meaning(question, _with_literals(verified, given), embedder):
                         return VerifiedMatch(verified.item, verified.entry, parameters)
         return None
 
@@ -127,6 +133,22 @@ class VerifiedIndex:
             kinds: dict[int, LiteralKind] = {at: literals[at].kind for at in slots}
             index.setdefault(form.key(kinds, self._tables), []).append(Verified(item, entry, slots, literals))
         return index
+
+    def _is_same_meaning(self, first: str, second: str, embedder: Embedder | None) -> bool:
+        if normal_form(first) == normal_form(second):
+            return True
+        if embedder is None:
+            return False
+        one, other = np.asarray(embedder.embed([self._with_canonical_names(text) for text in (first, second)]))
+        lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+        return lengths > 0 and float(one @ other) / lengths >= MIN_SIMILARITY
+
+    def _with_canonical_names(self, question: str) -> str:
+        """Return `question` with the names of its terms and metrics in place of their synonyms."""
+        for match in reversed(self.knowledge.matches(question)):
+            if len(match.items) == 1 and match.items[0].kind in ("term", "metric"):
+                question = question[: match.start] + match.items[0].name + question[match.end :]
+        return question
 
     @cached_property
     def _has_texts(self) -> bool:
@@ -161,11 +183,10 @@ class VerifiedIndex:
                 texts += [Literal("text", phrase, start, end, parameter.example) for phrase, start, end in spans]
         return _without_overlaps([*texts, *plain])
 
-    def _literals(self, question: str, values: ValueIndex | None) -> list[Literal]:
-        """Return the literals of a question: numbers, days, and phrases that are stored values, the longest first."""
-        plain = numbers_and_dates(question)
+    def _texts(self, question: str, values: ValueIndex | None) -> list[Literal]:
+        """Return the phrases of a question that are stored values or their names, the longest of those that overlap."""
         if values is None:
-            return plain
+            return []
         units = list(UNIT.finditer(question))[:_MAX_UNITS]
         runs = [
             (question[first.start() : last.end()], first.start(), last.end())
@@ -173,15 +194,12 @@ class VerifiedIndex:
             for first, last in zip(units, units[size - 1 :], strict=False)
         ]
         found = values.lookup(phrase for phrase, _, _ in runs)
-        texts = [
+        return _without_overlaps(
             Literal("text", phrase, start, end, phrase)
             for phrase, start, end in runs
             if not phrase.isdecimal()
-            if normal_form(phrase) in self._examples or any(m.kind in _FULL_NAMES for m in found.get(phrase, ()))
-        ]
-        named = [(match.start, match.end) for match in self.knowledge.matches(question) if _meaning(match.items)]
-        texts = [text for text in texts if all(text.end <= start or text.start >= end for start, end in named)]
-        return _without_overlaps([*(each for each in plain if each.kind == "date"), *texts, *plain])
+            if normal_form(phrase) in self._examples or _full_names(phrase, found.get(phrase, ()))
+        )
 
     @cached_property
     def _examples(self) -> frozenset[str]:
@@ -240,9 +258,7 @@ class VerifiedIndex:
         if column is None or values is None:
             return None
         found = values.lookup([given.text, own.text])
-        matches, examples = (
-            [match for match in found.get(phrase, ()) if match.kind in _FULL_NAMES] for phrase in (given.text, own.text)
-        )
+        matches, examples = (_full_names(phrase, found.get(phrase, ())) for phrase in (given.text, own.text))
         stored = {match.value for match in matches if (match.table, match.column) == column}
         # "Georgia" is also a state: what the question means is open.
         if len(stored) != 1 or not _columns(matches) <= _columns(examples) | {column}:
@@ -292,8 +308,15 @@ def _columns(matches: Iterable[ValueMatch]) -> set[ColumnKey]:
     return {(match.table, match.column) for match in matches}
 
 
-def _meaning(items: Sequence[Item]) -> bool:
-    return any(item.kind in ("term", "metric") for item in items)
+def _full_names(phrase: str, matches: Iterable[ValueMatch]) -> list[ValueMatch]:
+    """Return the matches that `phrase` names in full; a single letter only as it is written."""
+    kinds = ("exact",) if len(phrase) == 1 else _FULL_NAMES
+    return [match for match in matches if match.kind in kinds]
+
+
+def _subsets(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
+    """Yield all subsets, the smallest first."""
+    return chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))
 
 
 def _occurrences(name: str, question: str) -> list[tuple[str, int, int]]:
@@ -318,22 +341,11 @@ def _without_overlaps(literals: Iterable[Literal]) -> list[Literal]:
     return sorted(kept, key=lambda literal: literal.start)
 
 
-def _with_literals(verified: Verified, literals: Sequence[Literal], chosen: Sequence[int]) -> str:
+def _with_literals(verified: Verified, given: Sequence[Literal]) -> str:
     """Return the verified question with the literals of another question in place of its own."""
     text = verified.entry.question
-    by_kind = {kind: [literals[at].text for at in chosen if literals[at].kind == kind]
-               for kind in ("text", "number", "date")}  # fmt: skip
-    replaced = [(verified.literals[at], by_kind[verified.literals[at].kind].pop(0)) for at in verified.slots]
-    for own, given in reversed(replaced):
-        text = text[: own.start] + given + text[own.end :]
+    texts = {kind: [literal.text for literal in given if literal.kind == kind] for kind in ("text", "number", "date")}
+    replaced = [(verified.literals[at], texts[verified.literals[at].kind].pop(0)) for at in verified.slots]
+    for own, other in reversed(replaced):
+        text = text[: own.start] + other + text[own.end :]
     return text
-
-
-def _is_same_meaning(first: str, second: str, embedder: Embedder | None) -> bool:
-    if normal_form(first) == normal_form(second):
-        return True
-    if embedder is None:
-        return False
-    one, other = np.asarray(embedder.embed([first, second]))
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return lengths > 0 and float(one @ other) / lengths >= MIN_SIMILARITY

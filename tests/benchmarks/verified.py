@@ -1,0 +1,76 @@
+"""Strictness of verified answers: equivalent questions that are answered, and near misses, which must not be.
+
+python -m tests.benchmarks.verified
+"""
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import SecretStr
+
+from agent.knowledge.folder import read_folder
+from agent.retrieval.semantic import packaged_embedder
+from agent.sample.shop import shop_url
+from agent.settings import SourceSettings
+from agent.sources.source import open_source
+from agent.types import Limits
+from tests.generated_docs import ROOT
+
+FOLDER = ROOT / "tests/fixtures/verified"
+
+
+class Measured(NamedTuple):
+    """The outcome for the set of questions."""
+
+    equivalents: int
+    near_misses: int
+    missed: list[str]
+    """Equivalent questions without a verified answer."""
+    wrong: list[str]
+    """Near misses with a verified answer, and equivalent questions with that of another query or other literals."""
+
+
+def measure(cache_dir: Path) -> Measured:
+    """Return the outcome over the sample shop in `cache_dir`."""
+    lines = (FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    cases: list[dict[str, object]] = [json.loads(line) for line in lines]
+    settings = SourceSettings(url=SecretStr(shop_url(cache_dir)))
+    knowledge = read_folder(FOLDER, "verified")
+    source = open_source(settings, Limits(60, 100), cache_dir=cache_dir, knowledge=knowledge)
+    embedder, missed, wrong = packaged_embedder(), [], []
+    try:
+        assert not [problem for item in knowledge.items for problem in source.knowledge.problems_of(item)]
+        for case in cases:
+            question, expected = str(case["question"]), case.get("equivalent")
+            match = source.knowledge.find_verified(question, lambda: source.values, embedder, lambda _: True)
+            if match is None:
+                missed += [question] if expected else []
+            elif not expected or (match.entry.question, {**match.parameters}) != (expected, case["parameters"]):
+                wrong.append(f"{question} -> {match.entry.question} {_shown(match.parameters)}")
+    finally:
+        source.close()
+    kinds = Counter("equivalent" in case for case in cases)
+    return Measured(kinds[True], kinds[False], missed, wrong)
+
+
+def _shown(parameters: Mapping[str, object]) -> str:
+    return json.dumps({**parameters}, ensure_ascii=False)
+
+
+def main() -> None:
+    """Print the figures, and the questions behind them."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = measure(Path(folder))
+    answered = result.equivalents - len(result.missed)
+    print(f"equivalent questions answered: {answered} of {result.equivalents} ({answered / result.equivalents:.0%})")
+    print(f"wrong answers: {len(result.wrong)}, of which at most {result.near_misses} near misses")
+    for name, questions in (("not answered", result.missed), ("wrong", result.wrong)):
+        print(f"{name}:", *(f"  {question}" for question in questions), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
