@@ -22,6 +22,7 @@ from agent.datasets.source import DatasetSources
 from agent.errors import DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
 from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
+from agent.generation.verified import KnowledgeQueries, VerifiedSelector
 from agent.knowledge.folder import KnowledgeFolder
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
 from agent.llm.client import ModelClient
@@ -87,6 +88,7 @@ class Services:
         recorder: Recorder | None = None,
         registry: Registry | None = None,
         examples: ExampleSelector | None = None,
+        verified: VerifiedSelector | None = None,
         validations: Mapping[str, Validation] | None = None,
         today: Callable[[], date] = date.today,
         logprobs: bool = False,
@@ -102,6 +104,7 @@ class Services:
             recorder: for a replay, used instead of the configured event log.
             registry: for a replay, used instead of the configured files and datasets.
             examples: for a replay, used instead of the stored examples.
+            verified: for a replay, used instead of the verified queries of the business knowledge.
             validations: for a replay, the initial cache of validations, by key.
             today: returns the current date; for a replay, that of the recorded run.
             logprobs: measure the likelihood of answers if the endpoint supports it.
@@ -119,6 +122,7 @@ class Services:
         self.validations = Validations(validations or {})
         self._results: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
         self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
+        self._verified_override = verified
         self.today = today
         self._logprobs = logprobs
         self._model_lock = threading.RLock()
@@ -240,6 +244,11 @@ class Services:
         """The selection of few-shot examples for a question."""
         settings = self.settings
         return self._examples_override or StoredExamples(ExampleStore(settings.data_dir), self.embedder, settings.shots)
+
+    @cached_property
+    def verified(self) -> VerifiedSelector:
+        """The selection of the verified query that answers a question."""
+        return self._verified_override or KnowledgeQueries(self.embedder)
 
     @property
     def any_source(self) -> bool:

@@ -192,7 +192,8 @@ class QuestionForm:
         kinds = Counter(literal.kind for literal in self.literals)
         is_simple = sum(token in tables for token in self.tokens) < 2 and not any("NOT" in t for t in self.tokens)
         months = sum(token.startswith("month:") for token in self.tokens)
-        fixed, free = [], []
+        fixed: list[str] = []
+        free: list[str] = []
         for token in self.tokens:
             number = _SLOT.search(token)
             is_free = token.startswith("by:") or (token.startswith("month:") and months == 1)

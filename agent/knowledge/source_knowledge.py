@@ -1,9 +1,10 @@
 """The knowledge of a source: entries that fit its catalog, and those that a question refers to."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import cast
 
 from agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
 from agent.knowledge.entries import MetricEntry, TermEntry, VerifiedEntry
@@ -96,10 +97,12 @@ class SourceKnowledge:
         """Return whether an entry fits the catalog and its statement has not failed; warnings do not count."""
         return all(problem.is_warning for problem in self.problems_of(item))
 
-    def report_failure(self, item: Item, reason: str) -> None:
-        """Report the failure of the statement of a verified query, which is not used until the source is reopened."""
-        text = f"verified `{item.name}`: its statement failed: {one_line(reason, _MAX_REASON_CHARS)}"
-        self._failed[item] = Problem(item.place, text)
+    def report_failure(self, place: str, reason: str) -> None:
+        """Report the failure of the verified query at `place`, which is not used until the source is reopened."""
+        for item in self.knowledge.of_kind("verified"):
+            if str(item.place) == place:
+                text = f"verified `{item.name}`: its statement failed: {one_line(reason, _MAX_REASON_CHARS)}"
+                self._failed[item] = Problem(item.place, text)
 
     def find_verified(
         self,
@@ -110,6 +113,21 @@ class SourceKnowledge:
     ) -> VerifiedMatch | None:
         """Return the verified query whose question is equivalent to `question`. See `VerifiedIndex.find`."""
         return self._verified.find(question, values, embedder, is_usable)
+
+    def verified_queries(self) -> Mapping[str, Callable[[], str | None]]:
+        """Return, by verified question, a function for its statement with the examples of its parameters.
+
+        The function returns None if the statement is not valid.
+        """
+        items = self.knowledge.of_kind("verified")
+        return {cast(VerifiedEntry, item.entry).question: partial(self._with_examples, item) for item in items}
+
+    def _with_examples(self, item: Item) -> str | None:
+        entry = cast(VerifiedEntry, item.entry)
+        if not self.is_valid(item):
+            return None
+        values = {name: parameter.value for name, parameter in entry.parameters.items()}
+        return VerifiedMatch(item, entry, values).statement(self.catalog.dialect)
 
     @cached_property
     def _verified(self) -> VerifiedIndex:

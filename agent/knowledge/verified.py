@@ -217,7 +217,7 @@ class VerifiedIndex:
             items = {name.item for name in match.names if name.code is None}
             is_free = all(match.end <= literal.start or match.start >= literal.end for literal in literals)
             # Between the words of a name, any other word may change its meaning.
-            between = {*normal_form(match.phrase).split()} - {*content_words(match.phrase)} - _ARTICLES
+            between = {*UNIT.findall(normal_form(match.phrase))} - {*content_words(match.phrase)} - _ARTICLES
             if len(items) == 1 and is_free and not between:
                 (item,) = items
                 entry = item.entry

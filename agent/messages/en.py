@@ -149,6 +149,10 @@ TEXTS = {
     "reading_limit": "the first {count}",
     "shared_word": "Which one do you mean by “{phrase}”?",
     "definition_departed": "The definition of {names} was not followed exactly.",
+    "verified_by_on": "Verified by {author} on {date}.",
+    "verified_by": "Verified by {author}.",
+    "verified_on": "Verified on {date}.",
+    "verified": "Answered with a verified query.",
     "answer_accepted": "Noted: the answer is right.",
     # Run record
     "record_unavailable": "The run record {store} cannot be used: {reason}. DATASPHINX_RECORD_URL sets its location; DATASPHINX_RECORD=false turns it off.",

@@ -149,6 +149,10 @@ TEXTS = {
     "reading_limit": "первые {count}",
     "shared_word": "Что вы имеете в виду под словом «{phrase}»?",
     "definition_departed": "Определение не соблюдено в точности: {names}.",
+    "verified_by_on": "Проверено: {author}, {date}.",
+    "verified_by": "Проверено: {author}.",
+    "verified_on": "Проверено {date}.",
+    "verified": "Ответ дан по проверенному запросу.",
     "answer_accepted": "Принято: ответ верный.",
     # Run record
     "record_unavailable": "Журнал запусков {store} недоступен: {reason}. Его расположение задаёт DATASPHINX_RECORD_URL; DATASPHINX_RECORD=false отключает журнал.",

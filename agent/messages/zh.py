@@ -149,6 +149,10 @@ TEXTS = {
     "reading_limit": "前 {count} 个",
     "shared_word": "“{phrase}”指的是哪一个？",
     "definition_departed": "未完全遵循定义：{names}。",
+    "verified_by_on": "由 {author} 于 {date} 核实。",
+    "verified_by": "由 {author} 核实。",
+    "verified_on": "于 {date} 核实。",
+    "verified": "此回答使用了已核实的查询。",
     "answer_accepted": "已记录：该回答正确。",
     # Run record
     "record_unavailable": "运行记录 {store} 无法使用：{reason}。其位置由 DATASPHINX_RECORD_URL 指定；设置 DATASPHINX_RECORD=false 可关闭记录。",

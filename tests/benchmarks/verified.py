@@ -6,13 +6,15 @@ python -m tests.benchmarks.verified
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import SecretStr
 
+from agent.knowledge.entries import VerifiedEntry
 from agent.knowledge.folder import read_folder
+from agent.knowledge.knowledge import Item
+from agent.knowledge.verified import VerifiedMatch
 from agent.retrieval.semantic import packaged_embedder
 from agent.sample.shop import shop_url
 from agent.settings import SourceSettings
@@ -31,16 +33,17 @@ class Measured(NamedTuple):
     missed: list[str]
     """Equivalent questions without a verified answer."""
     wrong: list[str]
-    """Near misses with a verified answer, and equivalent questions with that of another query or other literals."""
+    """Near misses with a verified answer, and equivalent questions with another statement than the expected one."""
 
 
 def measure(cache_dir: Path) -> Measured:
     """Return the outcome over the sample shop in `cache_dir`."""
     lines = (FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    cases: list[dict[str, object]] = [json.loads(line) for line in lines]
+    cases: list[dict[str, Any]] = [json.loads(line) for line in lines]
     settings = SourceSettings(url=SecretStr(shop_url(cache_dir)))
     knowledge = read_folder(FOLDER, "verified")
     source = open_source(settings, Limits(60, 100), cache_dir=cache_dir, knowledge=knowledge)
+    entries = {cast(VerifiedEntry, item.entry).question: item for item in knowledge.of_kind("verified")}
     embedder, missed, wrong = packaged_embedder(), [], []
     try:
         assert not [problem for item in knowledge.items for problem in source.knowledge.problems_of(item)]
@@ -49,16 +52,16 @@ def measure(cache_dir: Path) -> Measured:
             match = source.knowledge.find_verified(question, lambda: source.values, embedder, lambda _: True)
             if match is None:
                 missed += [question] if expected else []
-            elif not expected or (match.entry.question, {**match.parameters}) != (expected, case["parameters"]):
-                wrong.append(f"{question} -> {match.entry.question} {_shown(match.parameters)}")
+            elif not expected or match.statement("sqlite") != _statement(entries[str(expected)], case["parameters"]):
+                wrong.append(f"{question} -> {match.entry.question} {json.dumps({**match.parameters})}")
     finally:
         source.close()
     kinds = Counter("equivalent" in case for case in cases)
     return Measured(kinds[True], kinds[False], missed, wrong)
 
 
-def _shown(parameters: Mapping[str, object]) -> str:
-    return json.dumps({**parameters}, ensure_ascii=False)
+def _statement(item: Item, parameters: Any) -> str:
+    return VerifiedMatch(item, cast(VerifiedEntry, item.entry), parameters).statement("sqlite")
 
 
 def main() -> None:
