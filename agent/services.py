@@ -19,17 +19,19 @@ from agent.core.result_cache import ResultCache
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
 from agent.datasets.source import DatasetSources
-from agent.errors import DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
+from agent.errors import ConfigurationError, DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
 from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
 from agent.generation.verified import KnowledgeQueries, VerifiedSelector
 from agent.knowledge.folder import KnowledgeFolder
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
 from agent.llm.client import ModelClient
+from agent.messages import Message
 from agent.record.credentials import secrets_of
+from agent.record.proposals import ProposalStore
 from agent.record.recorder import RECORD_DELAY_S, Recorder
 from agent.record.step import record_event
-from agent.record.store import Store, open_store
+from agent.record.store import Store, open_store, sqlite_url
 from agent.retrieval.semantic import Embedder
 from agent.sample.knowledge import SAMPLE_KNOWLEDGE
 from agent.settings import ModelRole, Settings, SourceSettings, load_settings
@@ -249,6 +251,25 @@ class Services:
     def verified(self) -> VerifiedSelector:
         """The selection of the verified query that answers a question."""
         return self._verified_override or KnowledgeQueries(self.embedder)
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether a recorded run is repeated, which must have no effects."""
+        return self._verified_override is not None
+
+    def proposals(self, name: str) -> ProposalStore:
+        """Return the proposals for the business knowledge about this source.
+
+        They are in the database of the record or, without a record, in a file in the knowledge folder of the source.
+
+        Raises:
+            SourceNotFound: see `settings_of`.
+            ConfigurationError: there is neither a record nor a knowledge folder.
+        """
+        folder = self.settings_of(name).knowledge
+        if self.store is None and folder is None:
+            raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
+        return ProposalStore(self.store or Store(sqlite_url(folder, "proposals") if folder else ""), self.owner)
 
     @property
     def any_source(self) -> bool:

@@ -43,7 +43,7 @@ clarify
 embedded tools
 connect
 services
-answers conversation
+answers conversation proposals
 node_runner responses routes analysis
 nodes
 graph analyst

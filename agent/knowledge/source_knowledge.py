@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import cast
 
 from agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
-from agent.knowledge.entries import MetricEntry, TermEntry, VerifiedEntry
+from agent.knowledge.entries import ChoiceEntry, MetricEntry, TermEntry, VerifiedEntry
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
 from agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
 from agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
@@ -52,6 +52,8 @@ class Relevant:
     """The tables of the terms, metrics and synonyms."""
     columns: tuple[tuple[str, str], ...] = ()
     """The columns that the SQL and the synonyms name."""
+    chosen: tuple[tuple[str, Item], ...] = ()
+    """Words that several entries share, and the entry that an answer of the user chose."""
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -89,9 +91,32 @@ class SourceKnowledge:
                     )
                     for name in self._verified.unbound(item.entry)
                 )
+            if isinstance(item.entry, ChoiceEntry):
+                problems += tuple(self._choice_problems(item, item.entry))
             self._checked[item] = problems
         failure = self._failed.get(item)
         return self._checked[item] if failure is None else (*self._checked[item], failure)
+
+    def _choice_problems(self, item: Item, entry: ChoiceEntry) -> Iterator[Problem]:
+        names = [each.name for match in self.knowledge.matches(item.name) for each in match.items
+                 if each.kind in ("term", "metric")]  # fmt: skip
+        if normal_form(entry.means) not in map(normal_form, names):
+            suggestion = f"Possible: {', '.join(f'`{name}`' for name in names)}." if names else ""
+            text = f"choice `{item.name}`: no term or metric `{entry.means}` has this name"
+            yield Problem(item.place, text, suggestion)
+
+    def check_new(self, item: Item, run: Run, values: Callable[[], ValueLookup]) -> list[Problem]:
+        """Return the mistakes in an entry that is not in the files yet; warnings are left out.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        name = normal_form(item.name)
+        for existing in self.knowledge.items:
+            if existing.kind == item.kind and normal_form(existing.name) == name:
+                return [Problem(item.place, f"{item.kind} `{item.name}` is already defined at {existing.place}")]
+        problems = [problem for problem in self.problems_of(item) if not problem.is_warning]
+        return problems or [*problems_in_data(item, self.catalog, run, values)]
 
     def is_valid(self, item: Item) -> bool:
         """Return whether an entry fits the catalog and its statement has not failed; warnings do not count."""
@@ -182,7 +207,12 @@ class SourceKnowledge:
             items = [item for item in match.items if self.is_valid(item)]
             meanings = [item for item in items if item.kind in ("term", "metric")]
             if len(meanings) > 1:
-                meanings = [item for item in meanings if normal_form(item.name) in chosen] or meanings
+                preferred = self.knowledge.choices.get(normal_form(match.phrase))
+                meanings = (
+                    [item for item in meanings if normal_form(item.name) in chosen]
+                    or [item for item in meanings if normal_form(item.name) == preferred]
+                    or meanings
+                )
             if len(meanings) > 1:
                 shared.append(SharedWord(match.phrase, tuple(meanings)))
             elif meanings:
@@ -192,6 +222,7 @@ class SourceKnowledge:
                 names.append(replace(match, names=valid))
         # An answer names its entry again.
         settled = {item for each in defined for item in [each.item]}
+        answered = [(word.phrase, item) for word in shared for item in word.items if item in settled]
         shared = [word for word in shared if settled.isdisjoint(word.items)]
         defined = list({each.item: each for each in reversed(defined)}.values())[::-1]
         tables = dict.fromkeys(
@@ -202,7 +233,12 @@ class SourceKnowledge:
             ]
         )
         return Relevant(
-            tuple(defined), tuple(shared), tuple(names), tuple(tables), tuple(self._columns(defined, names))
+            tuple(defined),
+            tuple(shared),
+            tuple(names),
+            tuple(tables),
+            tuple(self._columns(defined, names)),
+            tuple(answered),
         )
 
     def defined(self, item: Item) -> Defined:

@@ -20,7 +20,7 @@ from agent.knowledge.question_form import Key, Literal, LiteralKind, NamedEntry,
 from agent.retrieval.semantic import Embedder
 from agent.retrieval.value_index import ValueIndex, ValueMatch
 from agent.schema.catalog import Catalog, ColumnKey
-from agent.schema.words import UNIT, normal_form, stem, words
+from agent.schema.words import UNIT, is_data_word, is_function_word, normal_form, stem, words
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
 from agent.sql.names import qualify_names
@@ -139,16 +139,22 @@ class VerifiedIndex:
             return True
         if embedder is None:
             return False
-        one, other = np.asarray(embedder.embed([self._with_canonical_names(text) for text in (first, second)]))
+        one, other = np.asarray(embedder.embed([self._content(text) for text in (first, second)]))
         lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
         return lengths > 0 and float(one @ other) / lengths >= MIN_SIMILARITY
 
-    def _with_canonical_names(self, question: str) -> str:
-        """Return `question` with the names of its terms and metrics in place of their synonyms."""
+    def _content(self, question: str) -> str:
+        """Return the words of `question` that name data, with terms and metrics under their own names.
+
+        Words such as "how many" and "show" would make short questions alike that are not, and unlike that are.
+        """
         for match in reversed(self.knowledge.matches(question)):
             if len(match.items) == 1 and match.items[0].kind in ("term", "metric"):
                 question = question[: match.start] + match.items[0].name + question[match.end :]
-        return question
+        content = (
+            word for word in normal_form(question).split() if not (is_function_word(word) or is_data_word(word))
+        )
+        return " ".join(content) or question
 
     @cached_property
     def _has_texts(self) -> bool:

@@ -153,6 +153,7 @@ TEXTS = {
     "verified_by": "Verified by {author}.",
     "verified_on": "Verified on {date}.",
     "verified": "Answered with a verified query.",
+    "answer_proposed": "Noted: the answer is right. It is proposed for review.",
     "answer_accepted": "Noted: the answer is right.",
     # Run record
     "record_unavailable": "The run record {store} cannot be used: {reason}. DATASPHINX_RECORD_URL sets its location; DATASPHINX_RECORD=false turns it off.",
@@ -161,6 +162,12 @@ TEXTS = {
     "example_invalid": "{place} cannot be kept as an example: {reason}.",
     "examples_refused": "No example of {file} was kept. Correct or remove these lines: {problems}",
     "example_unknown": "There is no example {example_id}. `datasphinx examples list` lists the examples.",
+    "proposal_unknown": "There is no proposal {proposal_id}. `datasphinx knowledge review list` lists the proposals.",
+    "proposal_closed": "The proposal {proposal_id} has been reviewed before: {status}.",
+    "proposal_invalid": "The proposal {proposal_id} was not accepted: {problems}.",
+    "knowledge_not_writable": "The knowledge file {file} cannot be written: {reason}. Check the permissions, or name another file with --file.",
+    "review_not_permitted": "This key must not review proposals. DATASPHINX_REVIEW_KEYS lists the keys that may.",
+    "part_not_extensible": "the part `{part}` is not written with one entry below the other",
     "examples_unavailable": "The few-shot examples in {store} cannot be used: {reason}. Repair or remove the file; DATASPHINX_SHOTS=0 turns examples off.",
     "examples_unseen": "The embedded model is shown no examples, because it was not trained on them. Another model sees them once DATASPHINX_LLM_BASE_URL or DATASPHINX_LLM_API_KEY is set.",
     # Analyst

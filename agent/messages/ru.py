@@ -153,6 +153,7 @@ TEXTS = {
     "verified_by": "Проверено: {author}.",
     "verified_on": "Проверено {date}.",
     "verified": "Ответ дан по проверенному запросу.",
+    "answer_proposed": "Принято: ответ верный. Он предложен на рассмотрение.",
     "answer_accepted": "Принято: ответ верный.",
     # Run record
     "record_unavailable": "Журнал запусков {store} недоступен: {reason}. Его расположение задаёт DATASPHINX_RECORD_URL; DATASPHINX_RECORD=false отключает журнал.",
@@ -161,6 +162,12 @@ TEXTS = {
     "example_invalid": "{place} нельзя сохранить как пример: {reason}.",
     "examples_refused": "Из {file} ничего не сохранено. Исправьте или удалите эти строки: {problems}",
     "example_unknown": "Примера {example_id} нет. Сохранённые примеры показывает `datasphinx examples list`.",
+    "proposal_unknown": "Предложения {proposal_id} нет. Список предложений показывает `datasphinx knowledge review list`.",
+    "proposal_closed": "Предложение {proposal_id} уже рассмотрено: {status}.",
+    "proposal_invalid": "Предложение {proposal_id} не принято: {problems}.",
+    "knowledge_not_writable": "Файл знаний {file} не удалось записать: {reason}. Проверьте права или укажите другой файл в --file.",
+    "review_not_permitted": "С этим ключом нельзя рассматривать предложения. Нужные ключи перечислены в DATASPHINX_REVIEW_KEYS.",
+    "part_not_extensible": "раздел `{part}` записан не построчно, по одной записи",
     "examples_unavailable": "Примеры в {store} недоступны: {reason}. Исправьте или удалите файл; DATASPHINX_SHOTS=0 отключает примеры.",
     "examples_unseen": "Встроенная модель не видит примеров: она на них не обучена. Их увидит другая модель, если задать DATASPHINX_LLM_BASE_URL или DATASPHINX_LLM_API_KEY.",
     # Analyst

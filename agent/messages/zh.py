@@ -153,6 +153,7 @@ TEXTS = {
     "verified_by": "由 {author} 核实。",
     "verified_on": "于 {date} 核实。",
     "verified": "此回答使用了已核实的查询。",
+    "answer_proposed": "已记录：该回答正确，并已提交审核。",
     "answer_accepted": "已记录：该回答正确。",
     # Run record
     "record_unavailable": "运行记录 {store} 无法使用：{reason}。其位置由 DATASPHINX_RECORD_URL 指定；设置 DATASPHINX_RECORD=false 可关闭记录。",
@@ -161,6 +162,12 @@ TEXTS = {
     "example_invalid": "{place} 无法作为示例保存：{reason}。",
     "examples_refused": "{file} 中的内容均未保存。请更正或删除这些行：{problems}",
     "example_unknown": "没有示例 {example_id}。`datasphinx examples list` 会列出已保存的示例。",
+    "proposal_unknown": "没有提案 {proposal_id}。`datasphinx knowledge review list` 会列出提案。",
+    "proposal_closed": "提案 {proposal_id} 已审核过：{status}。",
+    "proposal_invalid": "提案 {proposal_id} 未被接受：{problems}。",
+    "knowledge_not_writable": "无法写入知识文件 {file}：{reason}。请检查权限，或用 --file 指定其他文件。",
+    "review_not_permitted": "此密钥无权审核提案。有权的密钥列在 DATASPHINX_REVIEW_KEYS 中。",
+    "part_not_extensible": "`{part}` 部分不是逐条分行书写的",
     "examples_unavailable": "示例 {store} 无法使用：{reason}。请修复或删除该文件；设置 DATASPHINX_SHOTS=0 可关闭示例。",
     "examples_unseen": "内置模型不会看到示例，因为它未针对示例训练。设置 DATASPHINX_LLM_BASE_URL 或 DATASPHINX_LLM_API_KEY 后，所配置的模型会看到这些示例。",
     # Analyst
