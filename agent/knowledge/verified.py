@@ -151,9 +151,7 @@ class VerifiedIndex:
         for match in reversed(self.knowledge.matches(question)):
             if len(match.items) == 1 and match.items[0].kind in ("term", "metric"):
                 question = question[: match.start] + match.items[0].name + question[match.end :]
-        content = (
-            word for word in normal_form(question).split() if not (is_function_word(word) or is_data_word(word))
-        )
+        content = (word for word in normal_form(question).split() if not (is_function_word(word) or is_data_word(word)))
         return " ".join(content) or question
 
     @cached_property

@@ -165,7 +165,7 @@ TEXTS = {
     "proposal_unknown": "There is no proposal {proposal_id}. `datasphinx knowledge review list` lists the proposals.",
     "proposal_closed": "The proposal {proposal_id} has been reviewed before: {status}.",
     "proposal_invalid": "The proposal {proposal_id} was not accepted: {problems}.",
-    "knowledge_not_writable": "The knowledge file {file} cannot be written: {reason}. Check the permissions, or name another file with --file.",
+    "knowledge_not_writable": "The knowledge file {file} cannot be written: {reason}. Check the permissions of the folder and the form of the file.",
     "review_not_permitted": "This key must not review proposals. DATASPHINX_REVIEW_KEYS lists the keys that may.",
     "part_not_extensible": "the part `{part}` is not written with one entry below the other",
     "examples_unavailable": "The few-shot examples in {store} cannot be used: {reason}. Repair or remove the file; DATASPHINX_SHOTS=0 turns examples off.",

@@ -165,7 +165,7 @@ TEXTS = {
     "proposal_unknown": "Предложения {proposal_id} нет. Список предложений показывает `datasphinx knowledge review list`.",
     "proposal_closed": "Предложение {proposal_id} уже рассмотрено: {status}.",
     "proposal_invalid": "Предложение {proposal_id} не принято: {problems}.",
-    "knowledge_not_writable": "Файл знаний {file} не удалось записать: {reason}. Проверьте права или укажите другой файл в --file.",
+    "knowledge_not_writable": "Файл знаний {file} не удалось записать: {reason}. Проверьте права на папку и вид файла.",
     "review_not_permitted": "С этим ключом нельзя рассматривать предложения. Нужные ключи перечислены в DATASPHINX_REVIEW_KEYS.",
     "part_not_extensible": "раздел `{part}` записан не построчно, по одной записи",
     "examples_unavailable": "Примеры в {store} недоступны: {reason}. Исправьте или удалите файл; DATASPHINX_SHOTS=0 отключает примеры.",

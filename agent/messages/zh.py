@@ -165,7 +165,7 @@ TEXTS = {
     "proposal_unknown": "没有提案 {proposal_id}。`datasphinx knowledge review list` 会列出提案。",
     "proposal_closed": "提案 {proposal_id} 已审核过：{status}。",
     "proposal_invalid": "提案 {proposal_id} 未被接受：{problems}。",
-    "knowledge_not_writable": "无法写入知识文件 {file}：{reason}。请检查权限，或用 --file 指定其他文件。",
+    "knowledge_not_writable": "无法写入知识文件 {file}：{reason}。请检查文件夹的权限和文件的写法。",
     "review_not_permitted": "此密钥无权审核提案。有权的密钥列在 DATASPHINX_REVIEW_KEYS 中。",
     "part_not_extensible": "`{part}` 部分不是逐条分行书写的",
     "examples_unavailable": "示例 {store} 无法使用：{reason}。请修复或删除该文件；设置 DATASPHINX_SHOTS=0 可关闭示例。",

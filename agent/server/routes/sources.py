@@ -30,7 +30,9 @@ class Sources(TypedDict):
 def sources() -> Sources:
     """The sources that a question can name; if it names none, one of them is chosen."""
     services = current_tenant().services
-    return {"sources": [_describe(services, name) for name in services.choices], "may_review": may_review()}
+    has_knowledge = any(source.knowledge for source in services.settings.sources.values())
+    shown = [_describe(services, name) for name in services.choices]
+    return {"sources": shown, "may_review": has_knowledge and may_review()}
 
 
 def _describe(services: Services, name: str) -> SourceShown:
