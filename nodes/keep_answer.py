@@ -24,5 +24,6 @@ def keep_answer(state: State, services: Services) -> dict[str, Any]:
         keep_as_example(turn, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
     is_proposed = propose(turn, state.get("source") or services.choices[0], services)
     text = render("answer_proposed" if is_proposed else "answer_accepted", language_of(last["question"]))
-    output = {"output_type": "string", "value": text, "sql": last["sql"], "tables": [], "charts": [], "verified": None}
-    return {"answer": text, **output, "confidence": None, "status": "ok", "clarification": None, "error": None}
+    output: dict[str, Any] = {"output_type": "string", "value": text, "sql": last["sql"], "tables": [], "charts": []}
+    output |= {"confidence": None, "status": "ok", "verified": None}
+    return {"answer": text, **output, "clarification": None, "error": None}

@@ -13,6 +13,7 @@ from agent.examples.example import Example, is_usable
 from agent.examples.store import ExampleStore
 from agent.record.step import note, record_event
 from agent.retrieval.semantic import Embedder
+from agent.schema.words import content_words
 from agent.sources.source import Source
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class StoredExamples:
     def select(self, question: str, source: Source, shots: int | None) -> list[ShownExample]:
         """Return the most similar examples whose statements are valid for the current catalog of `source`.
 
-        The verified queries of its business knowledge are examples too.
+        The verified queries of its business knowledge are examples too, if they share a word with the question.
 
         Raises:
             ExamplesUnavailable: the file of the examples cannot be read.
@@ -56,16 +57,19 @@ class StoredExamples:
         identity = source.database.identity
         verified = source.knowledge.verified_queries() if shots else {}
         stored = self._store.examples(identity) if shots else []
+        wanted = content_words(question)
+        if not stored and not any(content_words(each) & wanted for each in verified):
+            return []
         known = {example.question for example in stored}
         stored += [Example(question, "", identity) for question in verified if question not in known]
-        if not stored:
-            return []
         if self._embedder is None:
             note("few-shot examples were left out: install datasphinx[semantic] or set DATASPHINX_EMBEDDINGS_MODEL")
             return []
         ranked = self._ranking(identity, stored, self._embedder).ranked(question)
         statements = (
-            example if example.sql else replace(example, sql=verified[example.question]() or "") for example in ranked
+            example if example.sql else replace(example, sql=verified[example.question]() or "")
+            for example in ranked
+            if example.sql or content_words(example.question) & wanted
         )
         usable = (example for example in statements if example.sql and is_usable(example.sql, source.catalog))
         return _record([example.shown() for example in islice(usable, shots)])

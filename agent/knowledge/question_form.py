@@ -29,6 +29,7 @@ _NUMBER_WORDS = {
          "eight восемь восьми", "nine девять девяти", "ten десять десяти"), 2)
     for word in words.split()
 }  # fmt: skip
+_DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTER = re.compile(r"(?<=\S\s)[ASАВИОУ](?!\w)|(?<=\s)[aAiIаАвВ](?=\s*(?:[?.,!;:]|$))")
 _CODES = str.maketrans("ASIasiАВИОУав", "ᴀꜱɪᴀꜱɪᴀʙᴎᴏʏᴀʙ")
@@ -209,7 +210,8 @@ class QuestionForm:
 def numbers_and_dates(text: str) -> list[Literal]:
     """Return the numbers and the days in `text`, in order. Parts of a date, such as a month, are words."""
     found: list[Literal] = []
-    for period in periods_of(text):
+    # A day has a year and another number.
+    for period in periods_of(text) if len(_DIGITS.findall(text)) > 1 else ():
         words = text[period.start : period.end]
         if period.year and period.month and period.day and not period.clock and "/" not in words:
             iso = f"{period.year:04}-{period.month:02}-{period.day:02}"
@@ -237,8 +239,11 @@ def read_question(text: str, literals: Sequence[Literal], names: Sequence[NamedE
         parts += [_normal(text[end:start], is_shouted), f" {mark} "]
         end = stop
     line = re.sub(r"\s+", " ", "".join(parts))
+    is_english = line.isascii()
     for pattern, replacement in _RULES:
-        line = pattern.sub(replacement, line)
+        # Rules of other languages have words in their scripts.
+        if not is_english or pattern.pattern.isascii():
+            line = pattern.sub(replacement, line)
     line = _HAN_DROPPED.sub(" ", line)
     tokens: list[str] = []
     prefix = ""

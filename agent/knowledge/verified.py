@@ -10,13 +10,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, combinations
 from typing import NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sqlglot import exp
 
 from agent.knowledge.entries import MetricEntry, Parameter, VerifiedEntry
 from agent.knowledge.knowledge import Item, Knowledge, content_words
-from agent.knowledge.question_form import Key, Literal, LiteralKind, NamedEntry, numbers_and_dates, read_question
+from agent.knowledge.question_form import (
+    Key,
+    Literal,
+    LiteralKind,
+    NamedEntry,
+    QuestionForm,
+    numbers_and_dates,
+    read_question,
+)
 from agent.retrieval.semantic import Embedder
 from agent.retrieval.value_index import ValueIndex, ValueMatch
 from agent.schema.catalog import Catalog, ColumnKey
@@ -47,6 +56,9 @@ class Verified(NamedTuple):
     slots: Mapping[int, str]
     """The name of the parameter by the index of its literal."""
     literals: Sequence[Literal]
+
+
+_FORMS: "WeakKeyDictionary[Knowledge, Sequence[tuple[Verified, QuestionForm]]]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -123,16 +135,24 @@ class VerifiedIndex:
     @cached_property
     def _by_key(self) -> Mapping[Key, Sequence[Verified]]:
         index: dict[Key, list[Verified]] = {}
-        for item in self.knowledge.of_kind("verified"):
-            entry = cast(VerifiedEntry, item.entry)
-            literals = self._question_literals(entry)
-            slots = _slots(entry, literals)
-            if len(set(slots.values())) < len(entry.parameters):
-                continue
-            form = read_question(entry.question, literals, self._names(entry.question, literals))
-            kinds: dict[int, LiteralKind] = {at: literals[at].kind for at in slots}
-            index.setdefault(form.key(kinds, self._tables), []).append(Verified(item, entry, slots, literals))
+        for verified, form in self._forms():
+            kinds: dict[int, LiteralKind] = {at: verified.literals[at].kind for at in verified.slots}
+            index.setdefault(form.key(kinds, self._tables), []).append(verified)
         return index
+
+    def _forms(self) -> Sequence[tuple[Verified, QuestionForm]]:
+        """Return the verified questions with their forms, which are read once: sources are opened again and again."""
+        if self.knowledge not in _FORMS:
+            forms = []
+            for item in self.knowledge.of_kind("verified"):
+                entry = cast(VerifiedEntry, item.entry)
+                literals = self._question_literals(entry)
+                slots = _slots(entry, literals)
+                if len(set(slots.values())) == len(entry.parameters):
+                    form = read_question(entry.question, literals, self._names(entry.question, literals))
+                    forms.append((Verified(item, entry, slots, literals), form))
+            _FORMS[self.knowledge] = forms
+        return _FORMS[self.knowledge]
 
     def _is_same_meaning(self, first: str, second: str, embedder: Embedder | None) -> bool:
         if normal_form(first) == normal_form(second):

@@ -85,7 +85,7 @@ def _dumped(entry: Mapping[str, Any], indent: str, is_list: bool) -> list[str]:
     except ImportError as error:
         raise DriverMissing("pyyaml", "knowledge") from error
 
-    class Dumper(yaml.SafeDumper):
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
         """Writes texts of several lines as they are."""
 
     def text(dumper: Any, value: str) -> Any:

@@ -10,6 +10,10 @@ from pathlib import Path
 from random import Random
 
 from agent.knowledge.folder import read_folder
+from agent.knowledge.verified import VerifiedIndex
+from agent.retrieval.semantic import packaged_embedder
+from agent.retrieval.value_index import ValueIndex
+from agent.schema.catalog import Catalog
 
 TERMS, VERIFIED, QUESTIONS = 5000, 2000, 300
 
@@ -28,7 +32,8 @@ def main() -> None:
     )
     verified = "".join(
         f"  - question: How many {words[number]} were there in {2000 + number % 25}?\n"
-        f"    sql: SELECT COUNT(*) FROM orders WHERE order_id > {number}\n    author: Ann\n    date: 2026-01-01\n"
+        f"    sql: SELECT COUNT(*) FROM orders WHERE order_id > {number} AND ordered_on LIKE :year || '%'\n"
+        f"    parameters: {{year: {{example: {2000 + number % 25}}}}}\n    author: Ann\n    date: 2026-01-01\n"
         for number in range(VERIFIED)
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -49,6 +54,25 @@ def main() -> None:
     times.sort()
     print(f"lookup: median {statistics.median(times):.2f} ms, 95th percentile {times[int(0.95 * QUESTIONS)]:.2f} ms")
     print(f"questions whose term was found: {hits} of {QUESTIONS}")
+    catalog = Catalog("sqlite", {})
+    index, embedder = VerifiedIndex(knowledge, catalog), packaged_embedder()
+
+    def find(question: str) -> bool:
+        return index.find(question, lambda: ValueIndex.of({}), embedder, lambda _: True) is not None
+
+    started = time.perf_counter()
+    find("How many orders were there?")
+    print(f"index of the verified questions: {1000 * (time.perf_counter() - started):.0f} ms")
+    times, answered = [], 0
+    for number in range(QUESTIONS):
+        question = f"Show me the number of {words[random.randrange(VERIFIED)]} in {2000 + number % 25}"
+        question = question if number % 2 else f"{question} by region and month of the last order"
+        started = time.perf_counter()
+        answered += find(question)
+        times.append(1000 * (time.perf_counter() - started))
+    times.sort()
+    print(f"verified: median {statistics.median(times):.2f} ms, 95th percentile {times[int(0.95 * QUESTIONS)]:.2f} ms")
+    print(f"questions with a verified answer: {answered}, of which {QUESTIONS // 2} are equivalent to one")
 
 
 if __name__ == "__main__":
