@@ -125,6 +125,7 @@ _RULES = [
         (r"( @s\d+) SUM(?= )", r"\1"),
         # Relations
         (r" (?:who|that|which) (?:have|has|had)(?= )", " with"),
+        (r"( (?!and |or |but |to |by |from )[^\W\d_]+) who(?= )", r"\1"),
         (r" (?:having|whose)(?= )", " with"), (r" (?:with|that|which|who)(?= NOT )", ""),
         (r" from(?! .* (?:to|until|till|through) )(?= )", ""),
         (r" (?:calendar )?year (?=#)", " "), (r" (#\d+) (?:года|году|год|г)(?= )", r" \1"), (r"(#\d+ ?)年度?", r"\1 "),

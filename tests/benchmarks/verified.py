@@ -22,7 +22,9 @@ from agent.sources.source import open_source
 from agent.types import Limits
 from tests.generated_docs import ROOT
 
-FOLDER = ROOT / "tests/fixtures/verified"
+FOLDERS = (ROOT / "tests/fixtures/verified", ROOT / "tests/fixtures/verified_later")
+"""The questions of the first folder were written after the first version of the rules, which they changed; those of the
+second one after the last version."""
 
 
 class Measured(NamedTuple):
@@ -36,12 +38,12 @@ class Measured(NamedTuple):
     """Near misses with a verified answer, and equivalent questions with another statement than the expected one."""
 
 
-def measure(cache_dir: Path) -> Measured:
-    """Return the outcome over the sample shop in `cache_dir`."""
-    lines = (FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+def measure(folder: Path, cache_dir: Path) -> Measured:
+    """Return the outcome for the questions in `folder`, over the sample shop in `cache_dir`."""
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     cases: list[dict[str, Any]] = [json.loads(line) for line in lines]
     settings = SourceSettings(url=SecretStr(shop_url(cache_dir)))
-    knowledge = read_folder(FOLDER, "verified")
+    knowledge = read_folder(folder, "verified")
     source = open_source(settings, Limits(60, 100), cache_dir=cache_dir, knowledge=knowledge)
     entries = {cast(VerifiedEntry, item.entry).question: item for item in knowledge.of_kind("verified")}
     embedder, missed, wrong = packaged_embedder(), [], []
@@ -66,11 +68,16 @@ def _statement(item: Item, parameters: Any) -> str:
 
 def main() -> None:
     """Print the figures, and the questions behind them."""
-    with tempfile.TemporaryDirectory() as folder:
-        result = measure(Path(folder))
+    with tempfile.TemporaryDirectory() as cache_dir:
+        for folder in FOLDERS:
+            print(f"\n{folder.name}")
+            _print(measure(folder, Path(cache_dir)))
+
+
+def _print(result: Measured) -> None:
     answered = result.equivalents - len(result.missed)
     print(f"equivalent questions answered: {answered} of {result.equivalents} ({answered / result.equivalents:.0%})")
-    print(f"wrong answers: {len(result.wrong)}, of which at most {result.near_misses} near misses")
+    print(f"wrong answers, with those to {result.near_misses} near misses: {len(result.wrong)}")
     for name, questions in (("not answered", result.missed), ("wrong", result.wrong)):
         print(f"{name}:", *(f"  {question}" for question in questions), sep="\n")
 

@@ -11,7 +11,7 @@ from agent.sample.shop import shop_url
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
-from tests.benchmarks.verified import measure
+from tests.benchmarks.verified import FOLDERS, measure
 from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
@@ -54,11 +54,11 @@ def asked(scripted: Scripted, write: Write, cache_dir: Path) -> Scripted:
 
 
 def test_strictness(cache_dir: Path) -> None:
-    result = measure(cache_dir)
+    results = [measure(folder, cache_dir) for folder in FOLDERS]
 
-    assert result.wrong == []
-    assert (result.equivalents, result.near_misses) == (73, 125)
-    assert len(result.missed) <= 0.2 * result.equivalents
+    assert [result.wrong for result in results] == [[], []]
+    assert [(result.equivalents, result.near_misses) for result in results] == [(73, 125), (30, 67)]
+    assert len(results[0].missed) <= 0.2 * results[0].equivalents
 
 
 def test_equivalent_question_is_answered_without_a_model(asked: Scripted) -> None:
