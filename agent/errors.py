@@ -67,6 +67,11 @@
         ├── NotPermitted             a row rule denies access to the table    table
         ├── RowRuleParameterMissing  a row rule parameter has no value        table, parameter
         ├── RowRuleNotApplied        a row rule cannot be applied             table, reason
+        ├── ProposalUnknown          no proposal has this id                  proposal_id
+        ├── ProposalClosed           a proposal was reviewed before           proposal_id, status
+        ├── ProposalInvalid          the proposed entry has mistakes          proposal_id, problems
+        ├── KnowledgeNotWritable     a knowledge file cannot be written       file, reason
+        ├── ReviewNotPermitted       the key must not review proposals
         ├── RecordUnavailable        the event log cannot be used             store, reason
         ├── TraceUnknown             no logged run has this trace id          trace_id, reason
         ├── BudgetExceeded           a limit per question was exceeded        limit, setting
@@ -618,6 +623,54 @@ class ExampleUnknown(Terminal):
     code = "example_unknown"
     exit_code = USAGE
     example_id: str
+
+
+@dataclass(eq=False)
+class ProposalUnknown(Terminal):
+    """No proposal for the business knowledge has this id."""
+
+    code = "proposal_unknown"
+    http_status = 404
+    exit_code = USAGE
+    proposal_id: str
+
+
+@dataclass(eq=False)
+class ProposalClosed(Terminal):
+    """A proposal for the business knowledge has been reviewed before; `status` is "accepted" or "rejected"."""
+
+    code = "proposal_closed"
+    http_status = 409
+    proposal_id: str
+    status: str
+
+
+@dataclass(eq=False)
+class ProposalInvalid(Terminal):
+    """The entry of a proposal has mistakes, so it was not written."""
+
+    code = "proposal_invalid"
+    proposal_id: str
+    problems: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class KnowledgeNotWritable(Terminal):
+    """A file of business knowledge cannot be written, or an entry cannot be added without changing others."""
+
+    code = "knowledge_not_writable"
+    http_status = 503
+    exit_code = UNREACHABLE
+    file: str
+    reason: str
+
+
+@dataclass(eq=False)
+class ReviewNotPermitted(Terminal):
+    """The API key of a request must not review proposals."""
+
+    code = "review_not_permitted"
+    http_status = 403
 
 
 @dataclass(eq=False)

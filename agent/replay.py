@@ -15,6 +15,7 @@ from agent.core.redact import without_password
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
 from agent.examples.selection import RecordedExamples
+from agent.generation.verified import RecordedQueries
 from agent.graph import build_graph
 from agent.llm.recorded import RecordedModel
 from agent.messages import Message
@@ -100,6 +101,7 @@ def replay(
         recorder=Recorder(sink, secrets_of(settings)),
         registry=registry,
         examples=RecordedExamples([body for kind, body in contents if kind == "examples"]),
+        verified=RecordedQueries([body for kind, body in contents if kind == "verified"]),
         validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},
         today=lambda: date.fromisoformat(start["date"]),
     )

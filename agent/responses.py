@@ -15,7 +15,7 @@ from agent.errors import DriverMissing
 from agent.messages import Language, language_of
 from agent.record.step import Audit
 from agent.schema.describe import one_line
-from agent.types import AnswerChart, AnswerTable, AppliedDefinition, ClarifyingQuestion, Confidence
+from agent.types import AnswerChart, AnswerTable, AppliedDefinition, ClarifyingQuestion, Confidence, VerifiedAnswer
 
 _MAX_ROWS = 50
 
@@ -72,6 +72,8 @@ class Response:
     """The value as a JSON value."""
     definitions: list[AppliedDefinition] = field(default_factory=list)
     """The entries of the business knowledge that the statement uses."""
+    verified: VerifiedAnswer | None = None
+    """The verified query that answered the question; None if a model wrote the statement."""
     confidence: Confidence | None = None
     """The confidence in the answer; None if nothing is known about it."""
 
@@ -189,6 +191,7 @@ def response_of(output: Mapping[str, Any]) -> Response:
         tables=output.get("tables") or [],
         clarification=clarification,
         definitions=output.get("definitions") or [],
+        verified=output.get("verified"),
         plain=output["value"] if output_type else output["answer"],
         confidence=output.get("confidence"),
     )

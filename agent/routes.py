@@ -48,8 +48,8 @@ def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]
 
 
 def after_retrieve_tables(state: State) -> Literal["select_columns", "retrieve_tables", "check_stop_words"]:
-    """Check the statement of a description of the data; retry if no table was retrieved."""
-    if state.get("describes_data") and not state["sql_generate_count"]:
+    """Check a statement that needs no model, of a description or a verified query; retry if no table was retrieved."""
+    if _is_written(state):
         return "check_stop_words"
     return "retrieve_tables" if state.get("error") else "select_columns"
 
@@ -69,11 +69,10 @@ def after_generate_sql(state: State) -> Literal["answer", "retrieve_tables", "ch
 
 
 def after_check_stop_words(state: State) -> Literal["generate_sql", "validate_sql", "execute_sql"]:
-    """Generate another statement if this one contains forbidden operations; execute that of a description."""
+    """Generate another statement if this one contains forbidden operations; execute one that needs no model."""
     if state["stop_words"]:
         return "generate_sql"
-    is_written = state.get("describes_data") and not state["sql_generate_count"]
-    return "execute_sql" if is_written else "validate_sql"
+    return "execute_sql" if _is_written(state) else "validate_sql"
 
 
 def after_validate_sql(state: State) -> Literal["check_stop_words", "generate_sql", "execute_sql", "answer"]:
@@ -89,11 +88,20 @@ def after_validate_sql(state: State) -> Literal["check_stop_words", "generate_sq
     return "answer" if state["sql_request_is_valid"] else "execute_sql"
 
 
-def after_execute_sql(state: State) -> Literal["answer", "generate_sql", "validate_sql"]:
-    """Generate another statement after an error; validate a statement whose result is doubtful."""
+def after_execute_sql(state: State) -> Literal["answer", "generate_sql", "validate_sql", "retrieve_tables"]:
+    """Generate another statement after an error; validate a statement whose result is doubtful.
+
+    After a verified query that cannot be used, the question starts again without it.
+    """
     if not state["sql_request_is_valid"]:
-        return "generate_sql"
+        is_verified = state.get("skips_verified") and not state["sql_generate_count"]
+        return "retrieve_tables" if is_verified else "generate_sql"
     return "validate_sql" if state["doubts"] else "answer"
+
+
+def _is_written(state: State) -> bool:
+    """Return whether the statement is that of a description of the data or of a verified query."""
+    return bool(state.get("describes_data") or state.get("verified")) and not state["sql_generate_count"]
 
 
 def after_answer(state: State) -> Literal["await_clarification", "__end__"]:

@@ -23,14 +23,16 @@ from agent.datasets.source import DatasetSources
 from agent.errors import ConfigurationError, DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
 from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
+from agent.generation.verified import KnowledgeQueries, VerifiedSelector
 from agent.knowledge.folder import KnowledgeFolder
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
 from agent.llm.client import ModelClient
 from agent.messages import Message
 from agent.record.credentials import secrets_of
+from agent.record.proposals import ProposalStore
 from agent.record.recorder import RECORD_DELAY_S, Recorder
 from agent.record.step import record_event
-from agent.record.store import Store, open_store
+from agent.record.store import Store, open_store, sqlite_url
 from agent.retrieval.semantic import Embedder
 from agent.sample.knowledge import SAMPLE_KNOWLEDGE
 from agent.settings import ModelRole, Settings, SourceSettings, load_settings
@@ -89,6 +91,7 @@ class Services:
         recorder: Recorder | None = None,
         registry: Registry | None = None,
         examples: ExampleSelector | None = None,
+        verified: VerifiedSelector | None = None,
         validations: Mapping[str, Validation] | None = None,
         today: Callable[[], date] = date.today,
         logprobs: bool = False,
@@ -104,6 +107,7 @@ class Services:
             recorder: for a replay, used instead of the configured event log.
             registry: for a replay, used instead of the configured files and datasets.
             examples: for a replay, used instead of the stored examples.
+            verified: for a replay, used instead of the verified queries of the business knowledge.
             validations: for a replay, the initial cache of validations, by key.
             today: returns the current date; for a replay, that of the recorded run.
             logprobs: measure the likelihood of answers if the endpoint supports it.
@@ -121,6 +125,7 @@ class Services:
         self.validations = Validations(validations or {})
         self._results: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
         self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
+        self._verified_override = verified
         self.today = today
         self._logprobs = logprobs
         self._model_lock = threading.RLock()
@@ -242,6 +247,30 @@ class Services:
         """The selection of few-shot examples for a question."""
         settings = self.settings
         return self._examples_override or StoredExamples(ExampleStore(settings.data_dir), self.embedder, settings.shots)
+
+    @cached_property
+    def verified(self) -> VerifiedSelector:
+        """The selection of the verified query that answers a question."""
+        return self._verified_override or KnowledgeQueries(self.embedder)
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether a recorded run is repeated, which must have no effects."""
+        return self._verified_override is not None
+
+    def proposals(self, name: str) -> ProposalStore:
+        """Return the proposals for the business knowledge about this source.
+
+        They are in the database of the record or, without a record, in a file in the knowledge folder of the source.
+
+        Raises:
+            SourceNotFound: see `settings_of`.
+            ConfigurationError: there is neither a record nor a knowledge folder.
+        """
+        folder = self.settings_of(name).knowledge
+        if self.store is None and folder is None:
+            raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
+        return ProposalStore(self.store or Store(sqlite_url(folder, "proposals") if folder else ""), self.owner)
 
     @property
     def any_source(self) -> bool:

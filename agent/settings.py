@@ -298,6 +298,11 @@ class ServiceSettings(BaseSettings):
         description="By tenant, the hashes of its API keys, as printed by `datasphinx key new`. Without keys, "
         "the server accepts requests from this machine only.",
     )
+    review_keys: KeyHashes = Field(
+        (),
+        description="Hashes of the API keys that may review proposals for the business knowledge of their tenant. "
+        "Without API keys, everybody on this machine may.",
+    )
     tenants: dict[TenantName, TenantSettings] = Field(
         {},
         description="By tenant, its `sources`, `row_parameters`, `knowledge`, `questions_per_minute`, "

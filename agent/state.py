@@ -27,6 +27,7 @@ from agent.types import (
     Status,
     Turn,
     Validation,
+    VerifiedAnswer,
 )
 
 CARRIED_ON = (
@@ -95,6 +96,8 @@ class Output(TypedDict, total=False):
     """The open clarifying question."""
     definitions: list[AppliedDefinition]
     """The entries of the business knowledge that the statement uses; empty for the analyst."""
+    verified: VerifiedAnswer | None
+    """The verified query that answered the question; None if a model wrote the statement."""
     error: ErrorInfo | None
     """The error, if there is no answer."""
     audit: Annotated[Audit, merge_audit]
@@ -140,6 +143,8 @@ class State(Input, total=False):
     """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
     describes_data: bool
     """Whether the question asks for a description of the data, whose statement needs no model."""
+    skips_verified: bool
+    """Whether verified queries are not used, because one failed for this question."""
     sql_request: str
     """The current statement."""
     compact_sql: str
@@ -194,6 +199,7 @@ class State(Input, total=False):
     confidence: Confidence | None
     status: Status
     definitions: list[AppliedDefinition]
+    verified: VerifiedAnswer | None
     audit: Annotated[Audit, merge_audit]
 
 
@@ -218,6 +224,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "table_list_tokens": 0,
         "examples": None,
         "describes_data": False,
+        "skips_verified": False,
         "sql_request": "",
         "compact_sql": "",
         "sql_generate_count": 0,
@@ -242,6 +249,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "result": None,
         "sql_error_info": None,
         "definitions": [],
+        "verified": None,
         **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
     }
 
@@ -353,6 +361,7 @@ class AnalystState(AnalystInput, total=False):
     confidence: Confidence | None
     status: Status
     definitions: list[AppliedDefinition]
+    verified: VerifiedAnswer | None
     audit: Annotated[Audit, merge_audit]
 
 

@@ -270,6 +270,20 @@ class AppliedDefinition(TypedDict):
     """The file and line of the entry, as `knowledge/shop/metrics.yml:12`."""
 
 
+class VerifiedAnswer(TypedDict):
+    """The verified query that answered a question, and its parameters, taken from the literals of the question."""
+
+    question: str
+    """The verified question."""
+    parameters: dict[str, str | int | float]
+    author: str | None
+    date: str | None
+    """Day of the verification, in ISO 8601."""
+    note: str | None
+    place: str
+    """The file and line of the entry, as `knowledge/shop/verified.yml:4`."""
+
+
 class Turn(TypedDict):
     """An answered question of a conversation, in its standalone form, with its statement."""
 
@@ -279,6 +293,8 @@ class Turn(TypedDict):
     clarifications: list[Clarification]
     source: NotRequired[str]
     """The source, without its password."""
+    trace_id: NotRequired[str]
+    """The trace id of the run that answered it."""
     forms: NotRequired[list[str]]
     """Follow-ups that only changed the form of the answer, oldest first."""
 

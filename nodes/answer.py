@@ -11,6 +11,7 @@ from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
 from agent.generation.definitions import applied_definitions, unused_definitions
 from agent.generation.effort import effort_of
+from agent.generation.verified import verification_text
 from agent.messages import Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
@@ -33,13 +34,15 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         return failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
     requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
-    roles, max_rows = services.roles, services.settings.short_table_rows
+    verified, max_rows = state.get("verified"), services.settings.short_table_rows
     source, language = services.source(state.get("source")), language_of(state["question"])
-    is_low = effort_of(state, services.settings) == "low"
+    # A verified query is answered without a model, which need not even be configured.
+    roles = None if verified else services.roles
+    may_narrate = roles and effort_of(state, services.settings) != "low"
     output = compose_answer(
         state["question"],
         {"result": result},
-        None if is_low else roles.text_writer,
+        roles.text_writer if roles and may_narrate else None,
         max_rows=max_rows,
         requested=requested,
         proposed=state.get("proposed_output_type"),
@@ -48,22 +51,30 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         charts=[chart] if chart else [],
         instructions=source.instructions,
     )
-    if roles.caveat:
-        note(roles.caveat)
-    evidence, threshold = evidence_of(state), services.min_confidence
-    confidence = confidence_of(state["question"], sql, result, evidence, roles.confidence, threshold, source.catalog)
+    confidence, threshold = None, 0.0
+    if roles:
+        if roles.caveat:
+            note(roles.caveat)
+        threshold = services.min_confidence
+        confidence = confidence_of(
+            state["question"], sql, result, evidence_of(state), roles.confidence, threshold, source.catalog
+        )
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumptions = assumptions_of(
         state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
     )
     for assumption in assumptions:
         assume(assumption)
-    departed = unused_definitions(state, source, sql)
+    departed = [] if verified else unused_definitions(state, source, sql)
     if departed:
         assume(render("definition_departed", language, names=", ".join(departed)))
         assumptions = [*assumptions, render("definition_departed", language, names=", ".join(departed))]
     if assumptions:
         text = f"\n\n{render('assumed', language, assumptions=assumptions)}"
+        output["answer"] += text
+        output[LOGGED_ANSWER] += text
+    if verified:
+        text = f"\n\n{verification_text(verified, language)}"
         output["answer"] += text
         output[LOGGED_ANSWER] += text
     output = with_confidence(output, confidence, threshold)
@@ -77,6 +88,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         clarifications=clarifications,
         source=without_password(state.get("source") or ""),
         forms=forms,
+        trace_id=state["audit"]["trace_id"],
     )
     definitions = applied_definitions(state, source, sql)
-    return {**output, "definitions": definitions, "turns": [*turns, turn][-services.settings.memory_size :]}
+    output |= {"definitions": definitions, "verified": verified}
+    return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}

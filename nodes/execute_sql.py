@@ -1,5 +1,6 @@
 """Node: execute the statement."""
 
+import logging
 from typing import Any
 
 from agent.answers.outputs import output_type_problem
@@ -12,7 +13,9 @@ from agent.record.step import note
 from agent.services import Services
 from agent.sql.compare import canonical_sql
 from agent.state import State
-from agent.types import Result
+from agent.types import Result, VerifiedAnswer
+
+logger = logging.getLogger("datasphinx")
 
 
 def execute_sql(state: State, services: Services) -> dict[str, Any]:
@@ -22,6 +25,9 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     do not fit the requested output type are rejected once. An empty result is a reason to validate the statement,
     unless it was validated or compared with others.
     """
+    verified = state.get("verified")
+    if verified:
+        return _execute_verified(verified, state, services)
     name = state.get("source")
     source, writer = services.source(name), services.roles.sql_writer
     execution = execute_with_repair(state, source, lambda: services.refresh(name), may_repair=writer.may_repair)
@@ -54,6 +60,44 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     if not may_generate:
         update["failure"] = failure_of(SqlNotGenerated(reason))
     return update
+
+
+def _execute_verified(verified: VerifiedAnswer, state: State, services: Services) -> dict[str, Any]:
+    """Execute a verified query; if it fails or does not fit the output type, the question goes on without it.
+
+    A failure is reported with the business knowledge of the source.
+    """
+    name = state.get("source")
+    execution = execute_with_repair(state, services.source(name), lambda: services.refresh(name), may_repair=False)
+    result, error = execution.result, execution.error
+    problem = str(error) if error else None
+    if result is not None:
+        problem = output_type_problem(state["question"], result, state.get("output_type"))
+    if problem is None:
+        return {
+            **execution.changes,
+            "sql_request_is_valid": True,
+            "result": result,
+            "sql_error_info": None,
+            "doubts": [],
+        }
+    if error:
+        services.source(name).knowledge.report_failure(verified["place"], problem)
+        logger.warning(
+            "[KNOWLEDGE] the verified query at %s failed: %s trace_id=%s",
+            verified["place"],
+            problem,
+            state["audit"]["trace_id"],
+        )
+    note(f"the verified query at {verified['place']} was not used: {problem}")
+    return {
+        **execution.changes,
+        "verified": None,
+        "skips_verified": True,
+        "sql_request": "",
+        "sql_request_is_valid": False,
+        "result": None,
+    }
 
 
 def _doubts(result: Result | None, state: State, services: Services) -> list[str]:

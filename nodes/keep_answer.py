@@ -6,18 +6,24 @@ from agent.clarify.feedback import feedback_of, keep_as_example
 from agent.conversation.format_changes import question_of
 from agent.examples.store import ExampleStore
 from agent.messages import language_of, render
+from agent.proposals import propose
 from agent.services import Services
 from agent.state import State
 from agent.types import Turn
 
 
 def keep_answer(state: State, services: Services) -> dict[str, Any]:
-    """Return the acknowledgement; if the settings say so, store the question and statement as a few-shot example."""
+    """Return the acknowledgement; propose the question and its statement as a verified query of the source.
+
+    If the settings say so, they are also stored as a few-shot example.
+    """
     feedback_of(state)
     last = state["turns"][-1]
+    turn: Turn = {**last, "question": question_of(last)}
     if services.settings.keep_accepted_examples:
-        turn: Turn = {**last, "question": question_of(last)}
         keep_as_example(turn, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
-    text = render("answer_accepted", language_of(last["question"]))
-    output = {"output_type": "string", "value": text, "sql": last["sql"], "tables": [], "charts": []}
-    return {"answer": text, **output, "confidence": None, "status": "ok", "clarification": None, "error": None}
+    is_proposed = propose(turn, state.get("source") or services.choices[0], services)
+    text = render("answer_proposed" if is_proposed else "answer_accepted", language_of(last["question"]))
+    output: dict[str, Any] = {"output_type": "string", "value": text, "sql": last["sql"], "tables": [], "charts": []}
+    output |= {"confidence": None, "status": "ok", "verified": None}
+    return {"answer": text, **output, "clarification": None, "error": None}

@@ -23,7 +23,8 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
     `relevant_tables` is left unchanged if nothing is found.
 
-    A request to describe the data needs no model: `sql_request` is then the statement of the description.
+    A request to describe the data needs no model: `sql_request` is then the statement of the description. So does a
+    question that is equivalent to a verified one, unless the user has clarified it or rejected an answer to it.
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
@@ -44,6 +45,12 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
         sql, keys = description
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "sql_request": sql, "describes_data": True, "error": None}
+    if not (state.get("skips_verified") or state.get("clarifications") or state.get("rejected_sql")):
+        verified = services.verified.find(question, source)
+        if verified:
+            tables = {key: list(source.catalog.tables[key].column_names) for key in verified.tables}
+            found = {"relevant_tables": tables, "sql_request": verified.sql, "verified": verified.mark}
+            return {**update, **found, "table_counter": attempt - 1, "error": None}
     linked = services.roles.linker.link_tables(question, source, attempt)
     keys = linked.keys
     if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):

@@ -43,7 +43,7 @@ clarify
 embedded tools
 connect
 services
-answers conversation
+answers conversation proposals
 node_runner responses routes analysis
 nodes
 graph analyst
@@ -127,6 +127,7 @@ MAY_RUN_STATEMENTS = (
     "agent/retrieval/value_store.py",
     "agent/datasets/workspace.py",
     "agent/record/migrations.py",
+    "agent/record/proposals.py",
     "agent/record/store.py",
     "agent/examples/store.py",
     "agent/conversation/postgres_threads.py",

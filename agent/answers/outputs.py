@@ -104,6 +104,7 @@ def compose_answer(
         "tables": tables,
         "charts": list(charts) or ([chart] if chart and output_type == "plot" else []),
         "definitions": [],
+        "verified": None,
         "clarification": None,
         "error": None,
     }
@@ -168,6 +169,7 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
         "confidence": None,
         "status": "error",
         "definitions": [],
+        "verified": None,
         "clarification": None,
         "error": error,
         **_reopened_clarification(state),
@@ -195,6 +197,7 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
         "confidence": None,
         "status": "clarification",
         "definitions": [],
+        "verified": None,
         "clarification": clarification,
         "error": None,
     }
@@ -230,6 +233,7 @@ def _partial_output(state: AnalystState) -> dict[str, Any]:
         "charts": [drawing["chart"] for drawing in state.get("drawn") or ()],
         "confidence": None,
         "definitions": [],
+        "verified": None,
     }
 
 

@@ -1,5 +1,6 @@
 """`datasphinx knowledge`: check, draft and show business knowledge."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,11 @@ knowledge_app = typer.Typer(
 )
 knowledge_app.add_typer(import_app, name="import")
 knowledge_app.add_typer(export_app, name="export")
+review_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Review proposals: answers that users have accepted."
+)
+knowledge_app.add_typer(review_app, name="review")
+ProposalId = Annotated[str, typer.Argument(metavar="ID", help="Id of the proposal.", show_default=False)]
 
 
 @knowledge_app.command()
@@ -161,6 +167,104 @@ def show(
         if not items and not invalid:
             echo("no entry has this name")
     raise typer.Exit(ANSWERED if items else DOMAIN)
+
+
+class Status(StrEnum):
+    """Status of a proposal."""
+
+    open = "open"
+    accepted = "accepted"
+    rejected = "rejected"
+
+
+@review_app.command("list")
+def list_proposals(
+    source: Annotated[str | None, typer.Option("--source", help="Name of a source; default: all.")] = None,
+    status: Annotated[Status, typer.Option(help="Status of the proposals.")] = Status.open,
+    as_json: AsJson = False,
+) -> None:
+    """List the proposals: id, source, day, user, and the question or the meaning of a word.
+
+    Exit codes: 0 listed, 5 the record cannot be read.
+    """
+    from agent.proposals import all_proposals
+
+    found = all_proposals(_services(), status.value, source)
+    if as_json:
+        echo(json_text({"proposals": [proposal.as_json() for proposal in found]}))
+        return
+    for each in found:
+        what = f"{each.choice['word']} = {each.choice['means']}" if each.choice else each.question
+        echo(f"{each.id}  {each.source}  {each.proposed_at[:10]}  {each.proposed_by}  {what}")
+    if not found:
+        echo(f"There is no proposal with the status {status.value}.")
+
+
+@review_app.command("show")
+def show_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
+    """Show a proposal with its statement and trace id.
+
+    Exit codes: 0 shown, 2 there is no such proposal, 5 the record cannot be read.
+    """
+    from agent.proposals import find_proposal
+
+    proposal, _ = find_proposal(_services(), proposal_id)
+    if as_json:
+        echo(json_text(proposal.as_json()))
+        return
+    facts = {
+        "source": proposal.source,
+        "question": proposal.question,
+        "clarified": "; ".join(proposal.clarifications),
+        "means": f"{proposal.choice['word']} = {proposal.choice['means']}" if proposal.choice else "",
+        "proposed": f"{proposal.proposed_at} by {proposal.proposed_by}",
+        "trace": proposal.trace_id,
+        "status": proposal.status + (f" by {proposal.reviewed_by}" if proposal.reviewed_by else ""),
+        "entry": proposal.place,
+    }
+    for name, value in facts.items():
+        if value:
+            echo(f"{name}: {value}")
+    echo(f"\n{proposal.sql}")
+
+
+@review_app.command("accept")
+def accept_proposal(
+    proposal_id: ProposalId,
+    author: Annotated[str | None, typer.Option(help="Who has verified the query; default: the current user.")] = None,
+    note: Annotated[str | None, typer.Option(help="Note of the entry.")] = None,
+    file: Annotated[
+        str, typer.Option(help="Name of a YAML file in the knowledge folder of the source.")
+    ] = "verified.yml",
+    as_json: AsJson = False,
+) -> None:
+    """Check the entry of a proposal as `knowledge check` does, and add it to a file of the knowledge folder.
+
+    The rest of the file, comments included, stays as it is.
+
+    Exit codes: 0 accepted, 2 there is no such proposal, 3 the entry is wrong or the proposal was reviewed before, 5 the
+    source is unreachable or the file cannot be written.
+    """
+    from agent.proposals import accept, user_of
+
+    if Path(file).name != file or not file.endswith((".yml", ".yaml")):
+        raise typer.BadParameter(f"{file!r} is not the name of a YAML file.", param_hint="--file")
+    services = _services()
+    accepted = accept(services, proposal_id, author or user_of(services), note, file)
+    echo(json_text(accepted.as_json()) if as_json else f"accepted: {accepted.place}")
+
+
+@review_app.command("reject")
+def reject_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
+    """Close a proposal without an entry.
+
+    Exit codes: 0 rejected, 2 there is no such proposal, 3 it was reviewed before, 5 the record cannot be written.
+    """
+    from agent.proposals import reject, user_of
+
+    services = _services()
+    rejected = reject(services, proposal_id, user_of(services))
+    echo(json_text(rejected.as_json()) if as_json else f"rejected: {rejected.id}")
 
 
 def _services() -> "Services":

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +13,7 @@ from agent.examples.example import Example, is_usable
 from agent.examples.store import ExampleStore
 from agent.record.step import note, record_event
 from agent.retrieval.semantic import Embedder
+from agent.schema.words import content_words
 from agent.sources.source import Source
 
 if TYPE_CHECKING:
@@ -45,20 +47,31 @@ class StoredExamples:
     def select(self, question: str, source: Source, shots: int | None) -> list[ShownExample]:
         """Return the most similar examples whose statements are valid for the current catalog of `source`.
 
+        The verified queries of its business knowledge are examples too, if they share a word with the question.
+
         Raises:
             ExamplesUnavailable: the file of the examples cannot be read.
             ModelUnreachable, ModelRejected: the embeddings endpoint failed.
         """
         shots = self._shots if shots is None else shots
         identity = source.database.identity
+        verified = source.knowledge.verified_queries() if shots else {}
         stored = self._store.examples(identity) if shots else []
-        if not stored:
+        wanted = content_words(question)
+        if not stored and not any(content_words(each) & wanted for each in verified):
             return []
+        known = {example.question for example in stored}
+        stored += [Example(question, "", identity) for question in verified if question not in known]
         if self._embedder is None:
             note("few-shot examples were left out: install datasphinx[semantic] or set DATASPHINX_EMBEDDINGS_MODEL")
             return []
         ranked = self._ranking(identity, stored, self._embedder).ranked(question)
-        usable = (example for example in ranked if is_usable(example.sql, source.catalog))
+        statements = (
+            example if example.sql else replace(example, sql=verified[example.question]() or "")
+            for example in ranked
+            if example.sql or content_words(example.question) & wanted
+        )
+        usable = (example for example in statements if example.sql and is_usable(example.sql, source.catalog))
         return _record([example.shown() for example in islice(usable, shots)])
 
     def _ranking(self, identity: str, stored: list[Example], embedder: Embedder) -> "SimilarExamples":

@@ -8,6 +8,7 @@ from sqlglot import exp
 from agent.errors import DatasphinxError, SourceUnreachable, StatementError
 from agent.knowledge.entries import (
     CalendarEntry,
+    ChoiceEntry,
     ColumnEntry,
     ForbiddenJoinEntry,
     InstructionEntry,
@@ -78,6 +79,8 @@ def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[]
 def shared_names(knowledge: Knowledge) -> Iterator[Problem]:
     """Yield a warning for each name that several terms or metrics have: a question with it is asked about."""
     for name, items in knowledge.shared_names():
+        if name in knowledge.choices:
+            continue
         first, *others = items
         yield Problem(
             others[0].place,
@@ -146,7 +149,9 @@ def _statements(item: Item, catalog: Catalog) -> Iterator[CheckStatement]:
 
 def _warnings(item: Item) -> Iterator[Problem]:
     entry = item.entry
-    if isinstance(entry, CalendarEntry | InstructionEntry | VerifiedEntry | JoinEntry | ForbiddenJoinEntry):
+    if isinstance(
+        entry, CalendarEntry | InstructionEntry | VerifiedEntry | JoinEntry | ForbiddenJoinEntry | ChoiceEntry
+    ):
         return
     names = [*entry.synonyms, *([item.name] if isinstance(entry, TermEntry | MetricEntry) else [])]
     for name in names:

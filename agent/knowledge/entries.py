@@ -125,6 +125,17 @@ class MetricEntry(Entry):
     additivity: Additivity = Field("additive", description="Whether values of groups and periods may be added.")
 
 
+class ChoiceEntry(Entry):
+    """The meaning of a word that several terms or metrics share; may be written as the name alone."""
+
+    means: Name = Field(description="Name of the term or metric that the word means.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"means": value} if isinstance(value, str) else value
+
+
 class CalendarEntry(Entry):
     """The calendar of the business."""
 
@@ -182,7 +193,7 @@ class VerifiedEntry(Entry):
 
 
 AnyEntry = (
-    TableEntry | ColumnEntry | JoinEntry | ForbiddenJoinEntry | TermEntry | MetricEntry | CalendarEntry
+    TableEntry | ColumnEntry | JoinEntry | ForbiddenJoinEntry | TermEntry | MetricEntry | ChoiceEntry | CalendarEntry
     | InstructionEntry | VerifiedEntry
 )  # fmt: skip
 
@@ -198,6 +209,7 @@ class KnowledgeFile(BaseModel):
     forbidden_joins: tuple[ForbiddenJoinEntry, ...] = Field((), description="Joins that must not be used.")
     terms: dict[str, TermEntry] = Field({}, description="Terms by name.")
     metrics: dict[str, MetricEntry] = Field({}, description="Metrics by name.")
+    choices: dict[str, ChoiceEntry] = Field({}, description="By word that several terms or metrics share, its meaning.")
     calendar: CalendarEntry | None = None
     instructions: tuple[InstructionEntry, ...] = Field((), description="Texts for all prompts about the source.")
     verified: tuple[VerifiedEntry, ...] = Field((), description="Questions with verified SQL.")
@@ -220,4 +232,7 @@ def json_schema() -> dict[str, Any]:
         "anyOf": [{"type": "string", "maxLength": MAX_INSTRUCTION_CHARS}, {"$ref": "#/$defs/InstructionEntry"}]
     }
     schema["properties"]["instructions"]["items"] = instruction
+    schema["properties"]["choices"]["additionalProperties"] = {
+        "anyOf": [{"type": "string"}, {"$ref": "#/$defs/ChoiceEntry"}]
+    }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -15,6 +15,7 @@ from agent.knowledge import yaml_text
 from agent.knowledge.entries import (
     MAX_INSTRUCTIONS_CHARS,
     CalendarEntry,
+    ChoiceEntry,
     ColumnEntry,
     ForbiddenJoinEntry,
     InstructionEntry,
@@ -40,6 +41,7 @@ _NAMED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
     "tables": ("table", TableEntry),
     "terms": ("term", TermEntry),
     "metrics": ("metric", MetricEntry),
+    "choices": ("choice", ChoiceEntry),
 }
 _LISTED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
     "joins": ("join", JoinEntry),
@@ -47,6 +49,8 @@ _LISTED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
     "instructions": ("instruction", InstructionEntry),
     "verified": ("verified", VerifiedEntry),
 }
+_FROM_TEXT: Mapping[type[BaseModel], str] = {InstructionEntry: "text", ChoiceEntry: "means"}
+"""Entries that may be written as the text of this field."""
 
 
 def read_folder(folder: Path, label: str) -> Knowledge:
@@ -94,16 +98,21 @@ def read_text(text: str, name: str) -> Knowledge:
     return Knowledge(tuple(reader.items), tuple(reader.problems))
 
 
+def folder_label(folder: Path) -> str:
+    """Return the name of a folder in places: as given, without its parents if it is absolute."""
+    return folder.name if folder.is_absolute() else folder.as_posix()
+
+
 class KnowledgeFolder:
     """A folder whose entries are read again when a file changes. Thread-safe."""
 
     def __init__(self, folder: Path, label: str | None = None) -> None:
         """Set the folder; `label` precedes file names in places.
 
-        By default, it is the folder as given, without its parents if it is absolute.
+        By default, it is that of `folder_label`.
         """
         self._folder = folder
-        self.label = label or (folder.name if folder.is_absolute() else folder.as_posix())
+        self.label = label or folder_label(folder)
         self._lock = threading.Lock()
         self._stamp: object = None
         self._knowledge = NO_KNOWLEDGE
@@ -224,8 +233,8 @@ class _Reader:
         place = Place(file, located.line_of(path))
         if isinstance(body, dict) and "origin" not in body:
             body = {**body, "origin": origin}
-        elif isinstance(body, str) and model is InstructionEntry:
-            body = {"text": body, "origin": origin}
+        elif isinstance(body, str) and model in _FROM_TEXT:
+            body = {_FROM_TEXT[model]: body, "origin": origin}
         try:
             entry = model.model_validate(body)
         except ValidationError as error:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeVar, cast
 from agent.knowledge.entries import (
     AnyEntry,
     CalendarEntry,
+    ChoiceEntry,
     ColumnEntry,
     ForbiddenJoinEntry,
     InstructionEntry,
@@ -21,7 +22,7 @@ from agent.knowledge.entries import (
 from agent.schema.words import is_function_word, normal_form, stem
 
 Kind = Literal[
-    "table", "column", "join", "forbidden_join", "term", "metric", "calendar", "instruction", "verified"
+    "table", "column", "join", "forbidden_join", "term", "metric", "choice", "calendar", "instruction", "verified"
 ]  # fmt: skip
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -165,6 +166,12 @@ class Knowledge:
     def forbidden_joins(self) -> list[tuple[Item, ForbiddenJoinEntry]]:
         """The used forbidden joins."""
         return [(item, cast(ForbiddenJoinEntry, item.entry)) for item in self.of_kind("forbidden_join")]
+
+    @cached_property
+    def choices(self) -> Mapping[str, str]:
+        """By words in normal form, the name in normal form of the entry that they mean."""
+        items = [(item, cast(ChoiceEntry, item.entry)) for item in self.of_kind("choice")]
+        return {normal_form(item.name): normal_form(entry.means) for item, entry in items}
 
     @property
     def changes_joins(self) -> bool:

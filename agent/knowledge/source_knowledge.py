@@ -1,17 +1,25 @@
 """The knowledge of a source: entries that fit its catalog, and those that a question refers to."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import cast
 
 from agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
-from agent.knowledge.entries import MetricEntry, TermEntry
+from agent.knowledge.entries import ChoiceEntry, MetricEntry, TermEntry, VerifiedEntry
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
 from agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
 from agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
+from agent.knowledge.verified import VerifiedIndex, VerifiedMatch
+from agent.retrieval.semantic import Embedder
+from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog
+from agent.schema.describe import one_line
 from agent.schema.words import normal_form
 from agent.sql.validation import ValueLookup
+
+_MAX_REASON_CHARS = 300
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,8 @@ class Relevant:
     """The tables of the terms, metrics and synonyms."""
     columns: tuple[tuple[str, str], ...] = ()
     """The columns that the SQL and the synonyms name."""
+    chosen: tuple[tuple[str, Item], ...] = ()
+    """Words that several entries share, and the entry that an answer of the user chose."""
 
     @property
     def phrases(self) -> tuple[str, ...]:
@@ -61,6 +71,7 @@ class SourceKnowledge:
     catalog: Catalog
     """The catalog with descriptions and declared joins."""
     _checked: dict[Item, tuple[Problem, ...]] = field(default_factory=dict, repr=False)
+    _failed: dict[Item, Problem] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, knowledge: Knowledge, catalog: Catalog) -> "SourceKnowledge":
@@ -70,12 +81,82 @@ class SourceKnowledge:
     def problems_of(self, item: Item) -> tuple[Problem, ...]:
         """Return the mistakes in an entry that need no data, checked once."""
         if item not in self._checked:
-            self._checked[item] = static_problems(item, self.catalog)
-        return self._checked[item]
+            problems = static_problems(item, self.catalog)
+            if isinstance(item.entry, VerifiedEntry):
+                problems += tuple(
+                    Problem(
+                        item.place,
+                        f"verified `{item.name}`: the question does not contain the example of the parameter `{name}`",
+                        f"Write `{item.entry.parameters[name].example}` in the question, or the value in the SQL.",
+                    )
+                    for name in self._verified.unbound(item.entry)
+                )
+            if isinstance(item.entry, ChoiceEntry):
+                problems += tuple(self._choice_problems(item, item.entry))
+            self._checked[item] = problems
+        failure = self._failed.get(item)
+        return self._checked[item] if failure is None else (*self._checked[item], failure)
+
+    def _choice_problems(self, item: Item, entry: ChoiceEntry) -> Iterator[Problem]:
+        names = [each.name for match in self.knowledge.matches(item.name) for each in match.items
+                 if each.kind in ("term", "metric")]  # fmt: skip
+        if normal_form(entry.means) not in map(normal_form, names):
+            suggestion = f"Possible: {', '.join(f'`{name}`' for name in names)}." if names else ""
+            text = f"choice `{item.name}`: no term or metric `{entry.means}` has this name"
+            yield Problem(item.place, text, suggestion)
+
+    def check_new(self, item: Item, run: Run, values: Callable[[], ValueLookup]) -> list[Problem]:
+        """Return the mistakes in an entry that is not in the files yet; warnings are left out.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        name = normal_form(item.name)
+        for existing in self.knowledge.items:
+            if existing.kind == item.kind and normal_form(existing.name) == name:
+                return [Problem(item.place, f"{item.kind} `{item.name}` is already defined at {existing.place}")]
+        problems = [problem for problem in self.problems_of(item) if not problem.is_warning]
+        return problems or [*problems_in_data(item, self.catalog, run, values)]
 
     def is_valid(self, item: Item) -> bool:
-        """Return whether an entry fits the catalog; warnings do not count."""
+        """Return whether an entry fits the catalog and its statement has not failed; warnings do not count."""
         return all(problem.is_warning for problem in self.problems_of(item))
+
+    def report_failure(self, place: str, reason: str) -> None:
+        """Report the failure of the verified query at `place`, which is not used until the source is reopened."""
+        for item in self.knowledge.of_kind("verified"):
+            if str(item.place) == place:
+                text = f"verified `{item.name}`: its statement failed: {one_line(reason, _MAX_REASON_CHARS)}"
+                self._failed[item] = Problem(item.place, text)
+
+    def find_verified(
+        self,
+        question: str,
+        values: Callable[[], ValueIndex],
+        embedder: Embedder | None,
+        is_usable: Callable[[Item], bool],
+    ) -> VerifiedMatch | None:
+        """Return the verified query whose question is equivalent to `question`. See `VerifiedIndex.find`."""
+        return self._verified.find(question, values, embedder, is_usable)
+
+    def verified_queries(self) -> Mapping[str, Callable[[], str | None]]:
+        """Return, by verified question, a function for its statement with the examples of its parameters.
+
+        The function returns None if the statement is not valid.
+        """
+        items = self.knowledge.of_kind("verified")
+        return {cast(VerifiedEntry, item.entry).question: partial(self._with_examples, item) for item in items}
+
+    def _with_examples(self, item: Item) -> str | None:
+        entry = cast(VerifiedEntry, item.entry)
+        if not self.is_valid(item):
+            return None
+        values = {name: parameter.value for name, parameter in entry.parameters.items()}
+        return VerifiedMatch(item, entry, values).statement(self.catalog.dialect)
+
+    @cached_property
+    def _verified(self) -> VerifiedIndex:
+        return VerifiedIndex(self.knowledge, self.catalog)
 
     def problems(self, budget_s: float) -> tuple[list[Problem], int]:
         """Return the mistakes found so far, and the number of entries that were not checked yet.
@@ -99,12 +180,17 @@ class SourceKnowledge:
         Raises:
             SourceUnreachable: the database does not answer.
         """
-        found = [*self.knowledge.problems, *shared_names(self.knowledge)]
+        found = [*self.knowledge.problems, *shared_names(self.knowledge), *self._verified_twice()]
         for item in self.knowledge.items:
             found += self.problems_of(item)
             if self.is_valid(item):
                 found += problems_in_data(item, self.catalog, run, values)
         return sorted(found, key=lambda problem: problem.place)
+
+    def _verified_twice(self) -> Iterator[Problem]:
+        for item, first in self._verified.equivalents():
+            text = f"verified `{item.name}`: its question is equivalent to the one at {first.place}, which is used"
+            yield Problem(item.place, text, is_warning=True)
 
     def without_hidden(self, catalog: Catalog) -> Catalog:
         """Return `catalog` without what prompts do not show."""
@@ -121,7 +207,12 @@ class SourceKnowledge:
             items = [item for item in match.items if self.is_valid(item)]
             meanings = [item for item in items if item.kind in ("term", "metric")]
             if len(meanings) > 1:
-                meanings = [item for item in meanings if normal_form(item.name) in chosen] or meanings
+                preferred = self.knowledge.choices.get(normal_form(match.phrase))
+                meanings = (
+                    [item for item in meanings if normal_form(item.name) in chosen]
+                    or [item for item in meanings if normal_form(item.name) == preferred]
+                    or meanings
+                )
             if len(meanings) > 1:
                 shared.append(SharedWord(match.phrase, tuple(meanings)))
             elif meanings:
@@ -131,6 +222,7 @@ class SourceKnowledge:
                 names.append(replace(match, names=valid))
         # An answer names its entry again.
         settled = {item for each in defined for item in [each.item]}
+        answered = [(word.phrase, item) for word in shared for item in word.items if item in settled]
         shared = [word for word in shared if settled.isdisjoint(word.items)]
         defined = list({each.item: each for each in reversed(defined)}.values())[::-1]
         tables = dict.fromkeys(
@@ -141,7 +233,12 @@ class SourceKnowledge:
             ]
         )
         return Relevant(
-            tuple(defined), tuple(shared), tuple(names), tuple(tables), tuple(self._columns(defined, names))
+            tuple(defined),
+            tuple(shared),
+            tuple(names),
+            tuple(tables),
+            tuple(self._columns(defined, names)),
+            tuple(answered),
         )
 
     def defined(self, item: Item) -> Defined:

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from agent.core.canonical import canonical, digest
 
-Kind = Literal["run", "llm", "cached", "examples", "tool", "statement", "chart", "step", "output"]
+Kind = Literal["run", "llm", "cached", "examples", "verified", "tool", "statement", "chart", "step", "output"]
 """The kind of event: a run started; a model was called; a cached verdict replaced a model call; few-shot examples were
-selected; a tool was called; a statement ran; a chart was created; a node of the graph ended; the run ended with its
-output.
+selected; a verified query was selected; a tool was called; a statement ran; a chart was created; a node of the graph
+ended; the run ended with its output.
 """
 
 BEGINNING = "0" * 64

@@ -75,7 +75,23 @@ def migration_0001_events(connection: Connection) -> None:
         connection.execute(insert(head).values(id=1, position=0, hash=BEGINNING))
 
 
-MIGRATIONS: tuple[Migration, ...] = (migration_0001_events,)
+def migration_0002_proposals(connection: Connection) -> None:
+    """Create the table of proposals for the business knowledge."""
+    metadata = MetaData()
+    Table(
+        "datasphinx_proposals",
+        metadata,
+        Column("id", String(100), primary_key=True),
+        Column("owner", String(63), nullable=False, index=True),
+        Column("source", String(500), nullable=False),
+        Column("status", String(10), nullable=False),
+        Column("proposed_at", String(40), nullable=False),
+        Column("body", Text().with_variant(LONGTEXT(), "mysql", "mariadb"), nullable=False),
+    )
+    metadata.create_all(connection)
+
+
+MIGRATIONS: tuple[Migration, ...] = (migration_0001_events, migration_0002_proposals)
 """All migrations, numbered from 1 by position. A released migration is never changed."""
 
 

@@ -130,7 +130,7 @@ class Store:
         self._commits.put(events)
 
     def _write(self, events: Sequence[Event]) -> None:
-        with self._transaction(writes=True) as connection:
+        with self.transaction(writes=True) as connection:
             # The update comes first: it locks the end of the chain until the commit.
             connection.execute(_ADVANCE_HEAD, {"count": len(events)})
             position, previous = connection.execute(_SELECT_HEAD).one()
@@ -151,7 +151,7 @@ class Store:
         """
         has_prefix = _events.c.trace_id.startswith(trace_id, autoescape=True)
         ids = select(_events.c.trace_id).where(has_prefix).distinct().order_by(_events.c.trace_id).limit(2)
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             matches = list(connection.execute(ids).scalars())
         if not trace_id or not matches:
             raise TraceUnknown(trace_id, Message("no_run"))
@@ -184,16 +184,17 @@ class Store:
 
     def head(self) -> tuple[int, str]:
         """Return the stored position and hash of the last event."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             position, last = connection.execute(_SELECT_HEAD).one()
         return int(position), str(last)
 
     def _select(self, query: Select[Any]) -> list[StoredEvent]:
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return [StoredEvent(**row) for row in connection.execute(query).mappings()]
 
     @contextmanager
-    def _transaction(self, *, writes: bool = False) -> Iterator[Connection]:
+    def transaction(self, *, writes: bool = False) -> Iterator[Connection]:
+        """Open a transaction, which is committed at the end of the block; `writes` if it changes anything."""
         try:
             with _transaction(self._engine, writes=writes) as connection:
                 yield connection
@@ -217,9 +218,9 @@ def open_store(settings: Settings) -> Store:
     return Store(url)
 
 
-def sqlite_url(folder: Path) -> str:
-    """Return the URL of the record in the data directory `folder`."""
-    return URL.create("sqlite", database=str(folder / "record.sqlite")).render_as_string()
+def sqlite_url(folder: Path, name: str = "record") -> str:
+    """Return the URL of the SQLite file with this name in `folder`, by default the record in the data directory."""
+    return URL.create("sqlite", database=str(folder / f"{name}.sqlite")).render_as_string()
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.errors import DOCUMENTED, add_handlers
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
-    from agent.server.routes import charts, files, sources, traces
+    from agent.server.routes import charts, files, proposals, sources, traces
     from agent.server.routes.events import events_routes
     from agent.server.routes.health import health_routes
     from agent.server.routes.page import add_page
@@ -77,6 +77,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         traces.router,
         charts.router,
         sources.router,
+        proposals.router,
         health_routes(server, tenants),
         metrics_routes(metrics),
     ):

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agent.errors import DatasphinxError, KeyMissing, OriginRefused, RequestTimeout, RequestTooLarge
 from agent.server.errors import problem
 from agent.server.headers import SecurityHeaders
+from agent.server.keys import hash_of
 from agent.server.loopback import foreign_sender
 from agent.server.tenants import Tenant, Tenants, set_tenant
 from agent.settings import Settings
@@ -170,9 +171,9 @@ class _Client:
 class ApiKeyAuth:
     """Sets the tenant of a request by its API key; without a valid key, only paths without data are served."""
 
-    def __init__(self, app: ASGIApp, tenants: Tenants) -> None:
+    def __init__(self, app: ASGIApp, tenants: Tenants, settings: Settings) -> None:
         """Wrap `app`."""
-        self._app, self._tenants = app, tenants
+        self._app, self._tenants, self._review_keys = app, tenants, frozenset(settings.review_keys)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -182,7 +183,7 @@ class ApiKeyAuth:
         key = _key(Headers(scope=scope))
         tenant = await run_in_threadpool(self._tenants.of_key, key) if key else None
         if tenant:
-            set_tenant(tenant)
+            set_tenant(tenant, may_review=hash_of(key) in self._review_keys)
         elif scope["path"] not in _OPEN and not scope["path"].startswith(_ASSETS):
             await problem(KeyMissing(), scope)(scope, receive, send)
             return
@@ -218,7 +219,7 @@ def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None) -> Non
     app.add_middleware(CancelOnDisconnect)
     app.add_middleware(RequestLimits, settings=settings)
     if tenants:
-        app.add_middleware(ApiKeyAuth, tenants=tenants)
+        app.add_middleware(ApiKeyAuth, tenants=tenants, settings=settings)
     else:
         app.add_middleware(SingleTenant, tenant=server)
         app.add_middleware(LoopbackOnly)
@@ -234,5 +235,5 @@ class SingleTenant:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        set_tenant(self._tenant)
+        set_tenant(self._tenant, may_review=True)
         await self._app(scope, receive, send)

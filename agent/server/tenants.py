@@ -72,6 +72,7 @@ def open_tenant(name: str, services: Services, server: "Tenant | None" = None, q
 
 
 _current: ContextVar[Tenant] = ContextVar("tenant")
+_may_review: ContextVar[bool] = ContextVar("may_review")
 
 
 def current_tenant() -> Tenant:
@@ -84,9 +85,15 @@ def has_tenant() -> bool:
     return _current.get(None) is not None
 
 
-def set_tenant(tenant: Tenant) -> None:
-    """Set the tenant of the current context."""
+def set_tenant(tenant: Tenant, *, may_review: bool) -> None:
+    """Set the tenant of the current context, and whether the request may review proposals."""
     _current.set(tenant)
+    _may_review.set(may_review)
+
+
+def may_review() -> bool:
+    """Return whether the current request may review the proposals of its tenant."""
+    return _may_review.get()
 
 
 class TenantServices(Services):

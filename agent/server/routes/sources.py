@@ -5,7 +5,7 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from agent.schema.describe import one_line
-from agent.server.tenants import current_tenant
+from agent.server.tenants import current_tenant, may_review
 from agent.services import Services
 from agent.sources.names import source_label
 
@@ -20,16 +20,19 @@ class SourceShown(TypedDict):
 
 
 class Sources(TypedDict):
-    """All sources."""
+    """All sources, and whether the key may review proposals for their business knowledge."""
 
     sources: list[SourceShown]
+    may_review: bool
 
 
 @router.get("/sources")
 def sources() -> Sources:
     """The sources that a question can name; if it names none, one of them is chosen."""
     services = current_tenant().services
-    return {"sources": [_describe(services, name) for name in services.choices]}
+    has_knowledge = any(source.knowledge for source in services.settings.sources.values())
+    shown = [_describe(services, name) for name in services.choices]
+    return {"sources": shown, "may_review": has_knowledge and may_review()}
 
 
 def _describe(services: Services, name: str) -> SourceShown:

@@ -6,6 +6,7 @@ import { byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
+import { addReview } from "./review.js";
 
 /** Those that are asked, and those that the server keeps. */
 const datasets = new Map();
@@ -33,8 +34,11 @@ export function addSources(named) {
 /** Fill the list with the server's sources and the datasets it keeps, and again with a key where it is refused. */
 async function load(named) {
   const select = byId("source");
-  const [sources, found] = await Promise.all([listed("sources", "sources"), listed("datasets", "datasets")]);
-  if (!sources || !found) onceKeyGiven(() => load(named));
+  const [answered, saved] = await Promise.all([contents("sources"), contents("datasets")]);
+  if (!answered || !saved) onceKeyGiven(() => load(named));
+  const sources = answered?.sources;
+  const found = saved?.datasets;
+  addReview(answered?.may_review ?? false);
   const before = select.value;
   for (const old of select.querySelectorAll("optgroup")) old.remove();
   if (sources?.length) select.append(group("sources_databases", sources.map(sourceItem)));
@@ -95,12 +99,12 @@ function nameOf(dataset) {
   return `${dataset.name ?? dataset.dataset_id}${sheet ? ` · ${sheet}` : ""}`;
 }
 
-/** Return what the server lists; none where it has no such list, null where it did not answer. */
-async function listed(path, name) {
+/** Return what the server answers at `path`; nothing where it has no such path, null where it did not answer. */
+async function contents(path) {
   try {
-    return (await (await request(path)).json())[name] ?? [];
+    return await (await request(path)).json();
   } catch (error) {
-    return error.status === 404 ? [] : null;
+    return error.status === 404 ? {} : null;
   }
 }
 

@@ -40,7 +40,7 @@ def test_correct_knowledge_has_no_problem(shop: Open) -> None:
             dimensions: [customers.country]
           items per order: {expression: COUNT(*) * 1.0 / COUNT(DISTINCT order_id), tables: order_items}
         verified:
-          - question: How many orders were there in 2024 in a country?
+          - question: How many orders above 10 dollars were there in Germany?
             sql: >
               SELECT COUNT(*) FROM orders JOIN customers USING (customer_id)
               WHERE country = :country AND total_amount > :n

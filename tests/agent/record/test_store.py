@@ -97,32 +97,32 @@ def test_processes_that_start_at_the_same_time_make_the_tables_once(url: str) ->
     done = verify(store)
     assert (done.events, done.findings) == (3, [])
     with tampering(store) as connection:
-        assert connection.execute(text("SELECT number FROM datasphinx_migrations")).scalars().all() == [1]
+        assert connection.execute(text("SELECT number FROM datasphinx_migrations")).scalars().all() == [1, 2]
 
 
 def test_migrations_run_in_order_each_once(url: str) -> None:
     ran: list[str] = []
 
-    def migration_0002_second(connection: Connection) -> None:
-        ran.append("second")
-
     def migration_0003_third(connection: Connection) -> None:
         ran.append("third")
+
+    def migration_0004_fourth(connection: Connection) -> None:
+        ran.append("fourth")
 
     store = Store(url)
     store.append([happened()])
     engine = store._engine
-    assert migrate(engine, [*MIGRATIONS, migration_0002_second, migration_0003_third]) == [2, 3]
-    assert migrate(engine, [*MIGRATIONS, migration_0002_second, migration_0003_third]) == []
-    assert ran == ["second", "third"]
-    with pytest.raises(RecordUnavailable, match="version 3, but this datasphinx supports up to 1"):
+    assert migrate(engine, [*MIGRATIONS, migration_0003_third, migration_0004_fourth]) == [3, 4]
+    assert migrate(engine, [*MIGRATIONS, migration_0003_third, migration_0004_fourth]) == []
+    assert ran == ["third", "fourth"]
+    with pytest.raises(RecordUnavailable, match="version 4, but this datasphinx supports up to 2"):
         Store(url).append([happened()])
     assert len(store.run("a" * 32)) == 1
 
 
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_a_migration_that_breaks_leaves_nothing(engine: str, tmp_path: Path) -> None:
-    def migration_0002_broken(connection: Connection) -> None:
+    def migration_0003_broken(connection: Connection) -> None:
         Table("halfway", MetaData(), Column("id", Integer)).create(connection)
         raise OSError("the disk is full")
 
@@ -130,7 +130,7 @@ def test_a_migration_that_breaks_leaves_nothing(engine: str, tmp_path: Path) -> 
         made = Store(url)
         made.append([happened()])
         with pytest.raises(OSError, match="disk"):
-            migrate(made._engine, [*MIGRATIONS, migration_0002_broken])
+            migrate(made._engine, [*MIGRATIONS, migration_0003_broken])
         assert not inspect(made._engine).has_table("halfway")
         assert migrate(made._engine) == []
 

@@ -1,0 +1,138 @@
+"""Writing of entries into knowledge files; everything else in a file, comments included, stays as it is."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from agent.errors import DriverMissing, KnowledgeNotWritable
+from agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
+from agent.messages import Message
+
+
+def add_entry(path: Path, part: str, entry: Mapping[str, Any]) -> int:
+    """Add an entry at the end of a part of the file at `path`, and return its line.
+
+    The file is replaced atomically. It is created if it does not exist. An `entry` of a list is a mapping; of any other
+    part, it has one key, the name.
+
+    Raises:
+        KnowledgeNotWritable: the file cannot be read or written, or its part is not written in lines of its own.
+        DriverMissing: the package `pyyaml` is not installed.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.parent):
+            text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+            changed, line = with_entry(text, part, entry)
+            _replace(path, changed)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise KnowledgeNotWritable(str(path), reason) from error
+    except (YamlError, ValueError) as error:
+        raise KnowledgeNotWritable(str(path), str(error)) from error
+    return line
+
+
+def with_entry(text: str, part: str, entry: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the text of a file with `entry` at the end of `part`, and the line of the entry.
+
+    Raises:
+        YamlError: the text is not YAML.
+        ValueError: the part cannot be extended without changing other lines.
+    """
+    before = read_yaml(text)
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    is_list = part == "verified"
+    contents = before.value if before.value is not None else {}
+    if not isinstance(contents, dict):
+        raise ValueError(Message("part_not_extensible", part=part))
+    if part in contents:
+        at, indent = _end_of(part, before, lines)
+        added = _dumped(entry, indent, is_list)
+    else:
+        at, added = len(lines), [f"{part}:\n", *_dumped(entry, "  ", is_list)]
+        if lines and lines[-1].strip():
+            added.insert(0, "\n")
+    changed = "".join([*lines[:at], *added, *lines[at:]])
+    after = read_yaml(changed)
+    _require_only_addition(part, before, after, is_list=is_list)
+    return changed, at + 1 + sum(line in ("\n", f"{part}:\n") for line in added[:2])
+
+
+def _end_of(part: str, located: LocatedValue, lines: list[str]) -> tuple[int, str]:
+    """Return the number of lines before the end of a part, and the indentation of its entries."""
+    start = located.line_of((part,))
+    following = [line for path, line in located.lines.items() if len(path) == 1 and line > start]
+    at = min(following) - 1 if following else len(lines)
+    # Comments before the next part belong to it.
+    while at > start and (not lines[at - 1].strip() or lines[at - 1].startswith("#")):
+        at -= 1
+    entries = [line for path, line in located.lines.items() if len(path) == 2 and path[0] == part]
+    first = lines[min(entries) - 1] if entries else "  "
+    return at, first[: len(first) - len(first.lstrip(" "))]
+
+
+def _dumped(entry: Mapping[str, Any], indent: str, is_list: bool) -> list[str]:
+    try:
+        import yaml
+    except ImportError as error:
+        raise DriverMissing("pyyaml", "knowledge") from error
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        """Writes texts of several lines as they are."""
+
+    def text(dumper: Any, value: str) -> Any:
+        style = "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    value = [{**entry}] if is_list else {**entry}
+    dumped = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return [f"{indent}{line}" if line.strip() else line for line in dumped.splitlines(keepends=True)]
+
+
+def _require_only_addition(part: str, before: LocatedValue, after: LocatedValue, *, is_list: bool) -> None:
+    old, new = before.value or {}, after.value
+    if not isinstance(new, dict):
+        raise ValueError(Message("part_not_extensible", part=part))
+    earlier = old.get(part)
+    kept = new[part][:-1] if is_list else dict(list(new[part].items())[:-1])
+    is_same = kept == (earlier or ([] if is_list else {})) and len(new[part]) == len(earlier or ()) + 1
+    if not is_same or {**new, part: None} != {**old, part: None}:
+        raise ValueError(Message("part_not_extensible", part=part))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing files of `folder`."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if path.exists():
+            shutil.copymode(path, name)
+        else:
+            Path(name).chmod(0o644)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise

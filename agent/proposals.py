@@ -1,0 +1,174 @@
+"""Proposals for the business knowledge: made of answers that users accept, and reviewed by authorised users."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from getpass import getuser
+from typing import Any
+
+from agent.errors import ExampleInvalid, ProposalInvalid, ProposalUnknown, StatementError
+from agent.examples.example import checked_example
+from agent.knowledge.entries import ChoiceEntry, VerifiedEntry
+from agent.knowledge.folder import folder_label
+from agent.knowledge.knowledge import Item, Place
+from agent.knowledge.writing import add_entry
+from agent.record.proposals import Proposal, ProposalStatus, ProposalStore
+from agent.record.step import note
+from agent.services import Services
+from agent.sources.source import Source
+from agent.types import Turn
+
+FILE = "verified.yml"
+"""File of the knowledge folder that accepted entries are written into."""
+
+
+def propose(turn: Turn, name: str, services: Services) -> bool:
+    """Store the answer of `turn` about the source `name` as a proposal; return whether there is anything to review.
+
+    A word of the question that several entries share, and whose meaning the user chose, is a proposal of its own.
+    Nothing is proposed for a source without a knowledge folder, for a statement with a value of a secret column, or if
+    the question already has this verified query. A replay stores nothing.
+    """
+    settings = services.settings.sources.get(name)
+    if settings is None or settings.knowledge is None:
+        return False
+    source = services.source(name)
+    try:
+        proposals = list(_proposals_of(turn, name, source, user_of(services)))
+        if not services.is_replay:
+            for proposal in proposals:
+                store = services.proposals(name)
+                note(f"proposed as {proposal.id}" if store.add(proposal) else f"proposed before as {proposal.id}")
+    except (ExampleInvalid, StatementError) as error:
+        note(f"the answer was not proposed: {error}")
+        return False
+    return bool(proposals)
+
+
+def all_proposals(
+    services: Services, status: ProposalStatus | None = None, source: str | None = None
+) -> list[Proposal]:
+    """Return the tenant's proposals with this status about this source, oldest first; None: any."""
+    found = [proposal for store in _stores(services) for proposal in store.proposals(status, source)]
+    return sorted(found, key=lambda proposal: proposal.proposed_at)
+
+
+def find_proposal(services: Services, proposal_id: str) -> tuple[Proposal, ProposalStore]:
+    """Return a proposal of the tenant, and the store that has it.
+
+    Raises:
+        ProposalUnknown: there is none with this id.
+    """
+    for store in _stores(services):
+        try:
+            return store.get(proposal_id), store
+        except ProposalUnknown:
+            continue
+    raise ProposalUnknown(proposal_id)
+
+
+def accept(services: Services, proposal_id: str, author: str, remark: str | None = None, file: str = FILE) -> Proposal:
+    """Check the entry of a proposal as `datasphinx knowledge check` does, write it into `file`; return the proposal.
+
+    `author` verifies the query, with `remark` as its note.
+
+    Raises:
+        ProposalUnknown: there is no such proposal.
+        ProposalClosed: it has been reviewed before.
+        ProposalInvalid: the entry has a mistake, or the source has no knowledge folder. The proposal stays open.
+        KnowledgeNotWritable: the file cannot be written. The proposal stays open.
+        SourceUnreachable, SourceNotFound: the source is not available.
+    """
+    proposal, store = find_proposal(services, proposal_id)
+    configured = services.settings_of(proposal.source)
+    source, folder = services.source(proposal.source), configured.knowledge
+    if folder is None:
+        raise ProposalInvalid(proposal_id, ("the source has no knowledge folder",))
+    accepted = replace(proposal, status="accepted", reviewed_by=author)
+    body = _entry_of(proposal, author, remark)
+    place = f"{folder_label(folder)}/{file}"
+    _require_valid(proposal, body, source, Place(place, 1))
+    store.change(accepted, "open")
+    try:
+        line = add_entry(folder / file, "choices" if proposal.choice else "verified", body)
+    except BaseException:
+        store.change(proposal, "accepted")
+        raise
+    accepted = replace(accepted, place=f"{place}:{line}")
+    store.change(accepted, "accepted")
+    return accepted
+
+
+def reject(services: Services, proposal_id: str, reviewer: str) -> Proposal:
+    """Close a proposal without an entry, and return it.
+
+    Raises:
+        ProposalUnknown: there is no such proposal.
+        ProposalClosed: it has been reviewed before.
+    """
+    proposal, store = find_proposal(services, proposal_id)
+    rejected = replace(proposal, status="rejected", reviewed_by=reviewer)
+    store.change(rejected, "open")
+    return rejected
+
+
+def user_of(services: Services) -> str:
+    """Return the name of the tenant; without tenants, that of the user of this process."""
+    if services.owner:
+        return services.owner
+    try:
+        return getuser()
+    except (OSError, KeyError):
+        # A container may run as a user without a name.
+        return "unknown"
+
+
+def _proposals_of(turn: Turn, name: str, source: Source, user: str) -> Iterator[Proposal]:
+    example = checked_example(turn["question"], turn["sql"], source)
+    answers = tuple(clarification["answer"] for clarification in turn["clarifications"])
+    first = Proposal(
+        source=name,
+        question=example.question,
+        sql=example.sql,
+        choice=None,
+        clarifications=answers,
+        proposed_by=user,
+        proposed_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        trace_id=turn.get("trace_id", ""),
+    )
+    match = source.knowledge.find_verified(example.question, lambda: source.values, None, source.knowledge.is_valid)
+    if match is None or match.statement(source.catalog.dialect) != example.sql:
+        yield first
+    for word, item in source.knowledge.relevant(turn["question"], answers).chosen:
+        yield replace(first, choice={"word": word, "means": item.name})
+
+
+def _stores(services: Services) -> list[ProposalStore]:
+    if services.store:
+        return [ProposalStore(services.store, services.owner)]
+    return [services.proposals(name) for name, each in services.settings.sources.items() if each.knowledge]
+
+
+def _entry_of(proposal: Proposal, author: str, remark: str | None) -> dict[str, Any]:
+    if proposal.choice:
+        return {proposal.choice["word"]: proposal.choice["means"]}
+    today = datetime.now(UTC).date()
+    body = {"question": proposal.question, "sql": proposal.sql, "author": author, "date": today}
+    return {**body, **({"note": remark} if remark else {})}
+
+
+def _require_valid(proposal: Proposal, body: dict[str, Any], source: Source, place: Place) -> None:
+    if proposal.choice:
+        (word, means), *_ = body.items()
+        item = Item("choice", word, ChoiceEntry(means=means), place)
+    else:
+        try:
+            entry = VerifiedEntry.model_validate(body)
+        except ValueError as error:
+            raise ProposalInvalid(proposal.id, (str(error),)) from None
+        item = Item("verified", proposal.question, entry, place)
+    problems = source.knowledge.check_new(
+        item, lambda sql, parameters: source.execute(sql, parameters=parameters), lambda: source.values
+    )
+    if problems:
+        raise ProposalInvalid(proposal.id, tuple(problem.message for problem in problems))

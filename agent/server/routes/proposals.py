@@ -1,0 +1,68 @@
+"""Routes: review of the proposals for the business knowledge of a tenant's sources."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent.errors import ReviewNotPermitted
+from agent.proposals import accept, all_proposals, find_proposal, reject, user_of
+from agent.record.proposals import ProposalStatus
+from agent.server.background import run_in_thread
+from agent.server.tenants import current_tenant, may_review
+
+
+def require_reviewer() -> None:
+    """Refuse a request whose key must not review proposals.
+
+    Raises:
+        ReviewNotPermitted: the key is not in the setting `review_keys`.
+    """
+    if not may_review():
+        raise ReviewNotPermitted()
+
+
+router = APIRouter(prefix="/proposals", tags=["proposals"], dependencies=[Depends(require_reviewer)])
+ProposalId = Annotated[str, Path(pattern=r"^pr_[0-9a-f]{16}$")]
+
+
+class Acceptance(BaseModel):
+    """Who accepts a proposal."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    author: str | None = Field(
+        None, min_length=1, max_length=200, description="Who has verified the query; default: the tenant."
+    )
+    note: str | None = Field(None, min_length=1, max_length=2000, description="Note of the entry.")
+
+
+@router.get("")
+async def proposals(status: ProposalStatus | None = "open", source: str | None = None) -> dict[str, Any]:
+    """The proposals with this status, oldest first."""
+    services = current_tenant().services
+    found = await run_in_thread(lambda: all_proposals(services, status, source))
+    return {"proposals": [proposal.as_json() for proposal in found]}
+
+
+@router.get("/{proposal_id}")
+async def proposal(proposal_id: ProposalId) -> dict[str, Any]:
+    """One proposal."""
+    services = current_tenant().services
+    found, _ = await run_in_thread(lambda: find_proposal(services, proposal_id))
+    return found.as_json()
+
+
+@router.post("/{proposal_id}/accept")
+async def accept_proposal(proposal_id: ProposalId, acceptance: Acceptance) -> dict[str, Any]:
+    """Check the entry of a proposal and write it into the knowledge folder of its source."""
+    services = current_tenant().services
+    author = acceptance.author or user_of(services)
+    return (await run_in_thread(lambda: accept(services, proposal_id, author, acceptance.note))).as_json()
+
+
+@router.post("/{proposal_id}/reject")
+async def reject_proposal(proposal_id: ProposalId) -> dict[str, Any]:
+    """Close a proposal without an entry."""
+    services = current_tenant().services
+    return (await run_in_thread(lambda: reject(services, proposal_id, user_of(services)))).as_json()

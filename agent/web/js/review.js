@@ -1,0 +1,64 @@
+/** Proposals for the business knowledge: a list in which each is accepted or rejected. */
+
+import { announce } from "./announce.js";
+import { postJson, request } from "./api.js";
+import { byId, make } from "./dom.js";
+import { say, text } from "./language.js";
+import { sqlView } from "./sql.js";
+
+/** Show the button that opens the list if `mayReview`. */
+export function addReview(mayReview) {
+  const button = byId("review");
+  button.hidden = !mayReview;
+  button.onclick = openReview;
+}
+
+async function openReview() {
+  const dialog = byId("review-dialog");
+  const list = make("div", { class: "proposals" });
+  const state = say(make("p", { role: "status", class: "hint" }), "working");
+  const author = say(make("input", { type: "text", maxlength: "200", autocomplete: "name", dir: "auto" }), "review_author", {}, "aria-label");
+  say(author, "review_author", {}, "placeholder");
+  const close = say(make("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }), "review_close");
+  dialog.replaceChildren(say(make("h2", { id: "review-title" }), "review"), author, state, list,
+    make("div", { class: "buttons" }, close));
+  dialog.showModal();
+  try {
+    const { proposals } = await (await request("proposals")).json();
+    list.append(...proposals.map((proposal) => proposalView(proposal, author)));
+    if (proposals.length) state.remove();
+    else say(state, "review_none");
+  } catch (error) {
+    state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
+  }
+}
+
+function proposalView(proposal, author) {
+  const { id, source, question, sql, choice, clarifications, proposed_by: by, proposed_at: at } = proposal;
+  const state = make("p", { role: "status", class: "noted", tabindex: "-1" });
+  const accept = say(make("button", { type: "button" }), "review_accept");
+  const reject = say(make("button", { type: "button", class: "quiet" }), "review_reject");
+  const buttons = make("div", { class: "buttons" }, accept, reject);
+  const decide = async (action, body) => {
+    accept.disabled = reject.disabled = true;
+    try {
+      const { place } = await (await postJson(`proposals/${id}/${action}`, body)).json();
+      say(state, `review_${action}ed`, { place });
+      buttons.remove();
+      state.focus();
+    } catch (error) {
+      state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
+      accept.disabled = reject.disabled = false;
+    }
+    announce(state.textContent);
+  };
+  accept.addEventListener("click", () => decide("accept", author.value.trim() ? { author: author.value.trim() } : {}));
+  reject.addEventListener("click", () => decide("reject", {}));
+  const what = choice ? `${choice.word} = ${choice.means}` : question;
+  return make("article", { class: "proposal" },
+    make("h3", { dir: "auto" }, what),
+    say(make("p", { class: "hint" }), "review_from", { by, at: at.slice(0, 10), source }),
+    choice ? make("p", { dir: "auto" }, question) : null,
+    ...clarifications.map((answer) => make("p", { class: "hint", dir: "auto" }, answer)),
+    sqlView(sql), state, buttons);
+}
