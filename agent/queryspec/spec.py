@@ -401,6 +401,14 @@ class QuerySpec(_Part):
         """True if each row of the result stands for a group of rows."""
         return bool(self.group_by or self.aggregations)
 
+    @property
+    def without_fill(self) -> "QuerySpec":
+        """The same spec without the periods that `fill` adds."""
+        groups = [
+            each.model_copy(update={"fill": False}) if isinstance(each, Bucket) else each for each in self.group_by
+        ]
+        return self.model_copy(update={"group_by": groups})
+
 
 def output_name(group: str | Bucket) -> str:
     """Return the name of a group in the result."""
