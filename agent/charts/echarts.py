@@ -222,6 +222,7 @@ def _box(figure: Figure) -> Option:
 _WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
 
 
+_LANGUAGES: tuple[Language, ...] = get_args(Language)
 _FORMATS: dict[str, YFormat] = {"{value}%": "percent", "{value} ¤": "currency"}
 
 
@@ -255,10 +256,10 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
     data = _READERS.get(chart_type, _read_lines)(option, tuple(along.get("data", ())))
     data = data._replace(axis=along.get("type", "category"))
     texts = tuple(notes.split("\n")) if notes else ()
-    title, language = option["title"]["text"], option.get("language")
+    title = option["title"]["text"]
     # Options of earlier versions have no language.
-    known = language if language in get_args(Language) else language_of(title)
-    return Figure(spec, title, x_name, y_name, data, texts, known, series_name)
+    language: Language = next((known for known in _LANGUAGES if known == option.get("language")), language_of(title))
+    return Figure(spec, title, x_name, y_name, data, texts, language, series_name)
 
 
 def _read_lines(option: Option, categories: tuple[str, ...]) -> ChartData:
