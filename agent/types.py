@@ -41,7 +41,8 @@ class QueryCondition(TypedDict):
 
     column: str
     operator: str
-    """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `contains`, `starts`, `ends`, `missing` or `present`.
+    """`= ≠ < ≤ > ≥`, `between`, `during` (first and last day), `contains`, `lacks` (does not
+    contain), `starts`, `ends`, `missing` or `present`.
 
     `=` with several values means one of them, and `≠` none of them."""
     values: list[Any]

@@ -41,7 +41,7 @@ def _words(condition: QueryCondition, language: Language) -> str:
     shown = [_value(value, column, language) for value in values]
     if operator == "between":
         return render("filter_range", language, column=column, first=shown[0], last=shown[1])
-    if operator in {"contains", "starts", "ends"}:
+    if operator in {"contains", "lacks", "starts", "ends"}:
         return render(f"filter_{operator}", language, column=column, value=shown[0])
     if len(shown) > _MAX_VALUES:
         return f"{column} {operator} {joined(shown, language, _MAX_VALUES)}"

@@ -52,7 +52,7 @@ def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: 
         y_name = render("axis_count_rows", language)
     series_name = axis_title(spec.series, language) if spec.series is not None else ""
     texts = (*map(clean, notes), *own.texts(result))
-    return Figure(spec, clean(spec.title), x_name, y_name, data, texts, series_name)
+    return Figure(spec, clean(spec.title), x_name, y_name, data, texts, language, series_name)
 
 
 class Notes:
@@ -183,12 +183,12 @@ def _by_measure(result: Result, spec: PlotSpec, scale: Scale | None, notes: Note
     cells = column(result, spec.x)
     series = [Series(axis_title(name, notes.language), tuple(notes.numbers(result, spec, name))) for name in spec.y]
     keys = sort_keys(cells, type_of_column(result, spec.x))
-    return _Grid(labels_of(result, spec.x), keys, series, list(scale.ordinals) if scale else [])
+    return _Grid(labels_of(result, spec.x, notes.language), keys, series, list(scale.ordinals) if scale else [])
 
 
 def _by_series(result: Result, spec: PlotSpec, scale: Scale | None, notes: Notes) -> _Grid:
     cells, split = column(result, spec.x), column(result, spec.series or "")
-    labels, names = labels_of(result, spec.x), labels_of(result, spec.series or "")
+    labels, names = (labels_of(result, name, notes.language) for name in (spec.x, spec.series or ""))
     first = {text: at for at, text in reversed(list(enumerate(labels)))}
     places = sorted(first, key=first.__getitem__)
     keys = sort_keys(cells, type_of_column(result, spec.x))
@@ -344,7 +344,7 @@ def _scatter_series(result: Result, spec: PlotSpec, places: list[Number | None],
         ]
     values = notes.numbers(result, spec, spec.y[0])
     groups: dict[str, list[int]] = {}
-    for row, name in enumerate(labels_of(result, spec.series)):
+    for row, name in enumerate(labels_of(result, spec.series, notes.language)):
         groups.setdefault(name, []).append(row)
     return [
         _series_of_pairs(name, [places[row] for row in rows], [values[row] for row in rows])
@@ -402,7 +402,7 @@ def box_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
 
 
 def _groups(result: Result, spec: PlotSpec, notes: Notes) -> dict[str, list[Number]]:
-    labels, values = labels_of(result, spec.x), notes.numbers(result, spec, spec.y[0])
+    labels, values = labels_of(result, spec.x, notes.language), notes.numbers(result, spec, spec.y[0])
     groups: dict[str, list[Number]] = {}
     for row in order_of(column(result, spec.x), type_of_column(result, spec.x)):
         value, group = values[row], groups.setdefault(labels[row], [])

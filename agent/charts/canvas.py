@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from threading import Lock
 from typing import Any
@@ -20,7 +20,6 @@ from matplotlib.ticker import FuncFormatter
 from agent.charts.cells import Number, number_text
 from agent.charts.figure import COLOURS, Figure, Series, shares
 from agent.charts.scale import time_format
-from agent.messages import language_of
 from agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
@@ -207,7 +206,7 @@ def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     (parts,) = figure.data.series
     values = [value or 0 for value in parts.values]
     wedges, *_ = axes.pie(_numbers(values), startangle=90, counterclock=False)
-    point = "," if language_of(figure.title) == "ru" else "."
+    point = "," if figure.language == "ru" else "."
     labels = [
         f"{lettering.wrapped(name, _PIE_COLUMNS)}: {share.replace('.', point)}"
         for name, share in zip(figure.names, shares(values), strict=True)
@@ -302,8 +301,7 @@ def _marker(count: int) -> dict[str, Any]:
 
 
 def _formatter(figure: Figure) -> FuncFormatter:
-    language = language_of(figure.title)
-    return FuncFormatter(lambda value, _: f"{number_text(value, language)}{figure.unit}")
+    return FuncFormatter(lambda value, _: f"{number_text(value, figure.language)}{figure.unit}")
 
 
 def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
@@ -315,8 +313,8 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))  # type: ignore[no-untyped-call]
     else:
-        language = language_of(figure.title)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value, language, may_be_year=True)))
+        form = partial(number_text, language=figure.language, may_be_year=True)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
     getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
     names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
     axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})

@@ -6,9 +6,11 @@ the data is reduced beforehand, and the defaults of ECharts fit otherwise.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import Any, get_args
 
 from agent.charts.build import figure_of
+from agent.charts.cells import Number
 from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
 from agent.charts.plot_spec import PlotSpec, YFormat
 from agent.charts.scale import time_format
@@ -55,12 +57,19 @@ def chart_of(result: Result, title: str, wording: str = "", keys: Collection[int
 def option_of(figure: Figure) -> Option:
     """Return a figure as an ECharts option (versions 5 and 6).
 
+    ECharts ignores `language`, in which `agent.charts.png` and the page write numbers.
     Names and cells are plain text, never part of a template. Tooltips are rich text, since ECharts' default is HTML.
     """
     title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}
     # Periods have no time zone; without this, ECharts shows them in that of the reader.
     clock = {"useUTC": True} if figure.data.axis == "time" else {}
-    option = {"title": title, "color": list(COLOURS), **clock, **_WRITERS.get(figure.spec.chart_type, _lines)(figure)}
+    option = {
+        "title": title,
+        "language": figure.language,
+        "color": list(COLOURS),
+        **clock,
+        **_WRITERS.get(figure.spec.chart_type, _lines)(figure),
+    }
     if "xAxis" in option:
         # The defaults of ECharts cut long names off: at the right end of x, and centred above y.
         option["xAxis"] |= {"nameLocation": "middle", "nameGap": 30}
@@ -108,6 +117,7 @@ def _grid(figure: Figure) -> Option:
 
 
 _ZOOMED_BARS = 60
+_MAX_DECIMALS = 4
 
 
 def _lines(figure: Figure) -> Option:
@@ -174,7 +184,10 @@ def _heatmap(figure: Figure) -> Option:
     data = figure.data
     values = [value for series in data.series for value in series.values if value is not None]
     cells = [[x, y, value] for y, series in enumerate(data.series) for x, value in enumerate(series.values)]
-    scale: Option = {"type": "continuous", "min": min(values, default=0), "max": max(values, default=0)}
+    low, high = min(values, default=0), max(values, default=0)
+    scale: Option = {"type": "continuous", "min": low, "max": high}
+    decimals = max(_decimals(low), _decimals(high))
+    scale |= {"precision": decimals} if decimals else {}
     shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
     unit = {"formatter": f"{{value}}{figure.unit}"} if figure.unit else {}
     rows = _categories(figure.series_name, tuple(figure.names))
@@ -184,6 +197,12 @@ def _heatmap(figure: Figure) -> Option:
         "visualMap": {**scale, **shape, **unit},
         "series": [{"name": figure.y_name, "type": "heatmap", "data": cells}],
     }  # fmt: skip
+
+
+def _decimals(value: Number) -> int:
+    """Return how many decimals of a value the scale of a heatmap shows; ECharts would show none."""
+    exponent = Decimal(repr(value)).normalize().as_tuple().exponent
+    return min(_MAX_DECIMALS, max(0, -int(exponent)))
 
 
 def _box(figure: Figure) -> Option:
@@ -203,6 +222,7 @@ def _box(figure: Figure) -> Option:
 _WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
 
 
+_LANGUAGES: tuple[Language, ...] = get_args(Language)
 _FORMATS: dict[str, YFormat] = {"{value}%": "percent", "{value} ¤": "currency"}
 
 
@@ -236,7 +256,10 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
     data = _READERS.get(chart_type, _read_lines)(option, tuple(along.get("data", ())))
     data = data._replace(axis=along.get("type", "category"))
     texts = tuple(notes.split("\n")) if notes else ()
-    return Figure(spec, option["title"]["text"], x_name, y_name, data, texts, series_name)
+    title = option["title"]["text"]
+    # Options of earlier versions have no language.
+    language: Language = next((known for known in _LANGUAGES if known == option.get("language")), language_of(title))
+    return Figure(spec, title, x_name, y_name, data, texts, language, series_name)
 
 
 def _read_lines(option: Option, categories: tuple[str, ...]) -> ChartData:

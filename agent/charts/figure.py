@@ -8,6 +8,7 @@ from typing import NamedTuple
 from agent.charts.cells import Number
 from agent.charts.plot_spec import PlotSpec, YFormat
 from agent.charts.scale import AxisKind
+from agent.messages import Language
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Figure:
     y_name: str
     data: ChartData
     notes: tuple[str, ...]
+    language: Language
+    """The language in which numbers are written."""
     series_name: str = ""
 
     @property

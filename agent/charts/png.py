@@ -26,7 +26,7 @@ def draw_png(result: Result, spec: PlotSpec, language: Language = "en") -> Pictu
         PlotSpecInvalid: the spec does not fit the result.
         DriverMissing: the extra `charts` is not installed.
     """
-    return _picture_of(figure_of(result, spec, language), language)
+    return _picture_of(figure_of(result, spec, language))
 
 
 def png_of_option(chart_type: str, option: Option) -> bytes:
@@ -39,11 +39,11 @@ def png_of_option(chart_type: str, option: Option) -> bytes:
     return _picture_of(figure_of_option(chart_type, option)).png
 
 
-def _picture_of(figure: Figure, language: Language = "en") -> Picture:
+def _picture_of(figure: Figure) -> Picture:
     try:
         from agent.charts.canvas import png_of
     except ModuleNotFoundError as error:
         raise DriverMissing(error.name or "matplotlib", "charts") from error
     png, missing = png_of(figure)
-    note = (render("chart_glyphs_missing", language, count=missing),) if missing else ()
+    note = (render("chart_glyphs_missing", figure.language, count=missing),) if missing else ()
     return Picture(png, (*figure.notes, *note))

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from agent.charts.cells import NUMERIC, Number, column, label, number, type_of_column
+from agent.messages import Language
 from agent.types import Result
 
 AxisKind = Literal["category", "value", "time"]
@@ -213,10 +214,15 @@ def time_format(positions: Sequence[Number]) -> str:
     return "%Y-%m" if days > 400 else "%Y-%m-%d" if days > 2 else "%m-%d %H:%M"
 
 
-def labels_of(result: Result, name: str) -> list[str]:
-    """Return the text of each cell of a column as the chart shows it: periods in their shortest form."""
+def labels_of(result: Result, name: str, language: Language = "en") -> list[str]:
+    """Return the text of each cell of a column as the chart shows it: periods in their shortest form.
+
+    Numbers have the decimal separator of `language`, without grouping, since they may be codes.
+    """
     scale = scale_of(result, name)
     cells = column(result, name)
     if scale is None or not scale.is_calendar:
-        return [label(cell) for cell in cells]
+        texts = [label(cell) for cell in cells]
+        is_number = type_of_column(result, name) in NUMERIC
+        return [text.replace(".", ",") for text in texts] if is_number and language == "ru" else texts
     return [scale.label(ordinal) for ordinal in scale.ordinals]

@@ -101,7 +101,7 @@ _NOT_CHARTS = _pattern(
     r"\bcharts? of (?:each|every|all) (?:dashboards?|reports?|patients?)\b",
     r"\b(?:prize|lucky|lottery|goalless|scoreless)\s+draws?\b",
     r"\bdraws?\s+(?:dates?|numbers?|ids?|results?|times?|conclusions?|a conclusion|attention|lots?|comparisons?|"
-    r"inferences?|up\b|from\b|on\b|\d+\b|(?:a |the )?(?:random|sample|winners?|cards?|tables?|lists?))",
+    r"inferences?|up\b|down\b|from\b|on\b|\d+\b|(?:a |the )?(?:random|sample|winners?|cards?|tables?|lists?))",
     # Russian: schedules
     r"график\w*\s+(?:работ|отпуск|плат[её]ж|дежурств|поставок|погашени|смен|движени|заняти|трениров|при[её]м|выплат|"
     r"обслуживани|обучени|отгрузок|ремонт|уборк|публикаци|выход|релиз|мероприяти)\w*",
@@ -140,6 +140,7 @@ _FORMS: dict[Kind, tuple[re.Pattern[str], ...]] = {
             r"(?!\s+(?:of|items?|code))",
             rf"{_START}(?:plot|graph|chart)\s+(?:{_OBJECT}|(?!of\b|is\b|are\b|has\b)(?:[\w'’%$€-]+\s+){{1,6}}?{_SPLIT}\b|[\w'’-]+\s*[.!]?$)",
             rf"{_START}(?:draw|sketch)\s+\w",
+            r"^(?:an?\s+)?(?:scatter|(?:stacked|grouped|horizontal|vertical)\s+(?:bars?|columns?|areas?))\s+(?:of|by|for|with)\b",
             r"\bvisuali[sz]e\b|\b(?:a|as|data|some|the)\s+visuali[sz]ation\b|^visuali[sz]ation\b",
             r"^(?!(?:how|which|what|who|whose|where|when|why|list|count|find|is|are|do|does|did)\b)(?:[\w'’-]+\s+){0,6}?"
             r"(?:chart|graph|diagram|plot)\s+(?:of|for|showing|comparing|by|with|over)\b",

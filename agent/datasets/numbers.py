@@ -57,7 +57,7 @@ def layers(cells: Cells, *, with_units: bool = False) -> tuple[Layer, ...]:
     unscaled = f"rtrim(left({amount}, length({amount}) - coalesce(length({cells('scale')}), 0)))"
     if with_units:
         unscaled = rf"regexp_replace(regexp_replace({unscaled}, '^[^\d.,()+-]+', ''), '[^\d.,()%-]+$', '')"
-    signed = rf"regexp_replace(regexp_replace({unscaled}, '^\((.*)\)$', '-\1'), '^([^-+].*\d)\s*-$', '-\1')"
+    signed = rf"regexp_replace(regexp_replace({unscaled}, '^\((.*)\)$', '-\1'), '^((?:[^-+].*)?\d)\s*-$', '-\1')"
     stripped = f"rtrim({signed}, '% ')"
     return (
         *cells.base,

@@ -104,6 +104,7 @@ TEXTS = {
     "filter_or": "{values} or {last}",
     "filter_range": "{column} = {first} – {last}",
     "filter_contains": "{column} contains {value}",
+    "filter_lacks": "{column} does not contain {value}",
     "filter_starts": "{column} starts with {value}",
     "filter_ends": "{column} ends with {value}",
     "filter_missing": "{column} is empty",

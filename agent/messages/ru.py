@@ -104,6 +104,7 @@ TEXTS = {
     "filter_or": "{values} или {last}",
     "filter_range": "{column} = {first} – {last}",
     "filter_contains": "{column} содержит {value}",
+    "filter_lacks": "{column} не содержит {value}",
     "filter_starts": "{column} начинается с {value}",
     "filter_ends": "{column} заканчивается на {value}",
     "filter_missing": "{column}: нет значения",

@@ -104,6 +104,7 @@ TEXTS = {
     "filter_or": "{values}或{last}",
     "filter_range": "{column} = {first} – {last}",
     "filter_contains": "{column} 包含 {value}",
+    "filter_lacks": "{column} 不包含 {value}",
     "filter_starts": "{column} 以 {value} 开头",
     "filter_ends": "{column} 以 {value} 结尾",
     "filter_missing": "{column} 为空",

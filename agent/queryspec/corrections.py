@@ -6,6 +6,7 @@ first one that is valid in place of the part is shown.
 
 import json
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -20,6 +21,8 @@ Path = list[str | int]
 FindProblems = Callable[[Json], Sequence[SpecProblem]]
 """Returns the problems of a spec, without corrections."""
 
+UNKNOWN_FIELD = "there is no such field"
+"""The reason of a problem whose path is a field that does not exist."""
 _MAX_PROBLEMS = 5
 _MAX_CANDIDATES = 12
 _MAX_LENGTH = 600
@@ -27,6 +30,8 @@ _STEPS = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _ISO_DATE = re.compile(r"(\d{4})[-/.年](\d{1,2})(?:[-/.月](\d{1,2}))?")
 _DAY_FIRST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _YEAR = re.compile(r"\d{4}")
+_PERIOD = re.compile(r"([12]\d{3})(?:[-/.年](\d{1,2})月?)?")
+_MONTHS = 12
 _EXAMPLE_DATE = "2024-03-31"
 _MAX_EXAMPLE = 1e15
 _COLUMN = "column"
@@ -58,6 +63,10 @@ def _corrected(problem: SpecProblem, spec: Json, find: FindProblems, columns: Ma
     path = _path(problem.path)
     if not path:
         return ""
+    if len(path) == 1 and problem.reason == UNKNOWN_FIELD:
+        rest = {name: value for name, value in spec.items() if name in _FIELDS}
+        text = json.dumps(rest, ensure_ascii=False, default=str)
+        return text if len(text) <= _MAX_LENGTH and not find(rest) else ""
     place = path[:2] if len(path) > 1 and isinstance(path[1], int) else path[:1]
     tried: list[str] = []
     for candidate in _candidates(problem, path, place, spec, columns):
@@ -115,6 +124,11 @@ def _filter_examples(part: Json, problem: SpecProblem, columns: Mapping[str, Typ
         if not isinstance(col, str) or columns and col not in columns:
             continue
         for fitting in (op, "=") if isinstance(op, str) else ("=",):
+            span = _span(str(value)) if columns.get(col) in {"date", "datetime"} else None
+            if span and fitting == "=":
+                yield {"col": col, "op": "between", "value": list(span)}
+            elif span and fitting in {">", ">=", "<", "<="}:
+                yield {"col": col, "op": fitting, "value": span[fitting in {">", "<="}]}
             converted = _converted(value, columns.get(col, "other"))
             values = list(converted) if isinstance(converted, list) else [converted]
             values = sorted(values, key=str) if fitting == "between" and len(values) > 1 else values
@@ -150,6 +164,15 @@ def _converted(value: Any, kind: TypeClass) -> Any:
     return "".join(character for character in text if character.isprintable())[:100] or "text"
 
 
+def _span(text: str) -> tuple[str, str] | None:
+    """Return the first and the last day of a year or month, such as `2024` or `2024-03`."""
+    match = _PERIOD.fullmatch(text.strip())
+    if not match or match[2] and not 1 <= int(match[2]) <= _MONTHS:
+        return None
+    year, month = int(match[1]), int(match[2] or _MONTHS)
+    return date(year, int(match[2] or 1), 1).isoformat(), date(year, month, monthrange(year, month)[1]).isoformat()
+
+
 def _date(text: str) -> str:
     if match := _ISO_DATE.search(text):
         numbers = int(match[1]), int(match[2]), int(match[3] or 1)
@@ -177,6 +200,10 @@ def _aggregation_examples(part: Json, problem: SpecProblem, columns: Mapping[str
     name = re.sub(r"\s+", " ", str(part.get("as", ""))).strip()[:60]
     name = "".join(character for character in name if character.isprintable()) or "n"
     yield {**part, "as": f"{name[:50]}_2"}
+    if part.get("agg") in ("first", "last") and "order_by" not in part and columns:
+        yield {**part, "order_by": min(columns, key=lambda name: columns[name] not in {"date", "datetime"})}
+    if part.get("agg") == "percentile":
+        yield {**part, "p": 0.5}
     for agg in (part.get("agg"), "sum", "nunique", "count"):
         for col in (part.get("col"), *problem.nearest, *_of_type(columns, "number")):
             yield {**part, "as": name, "agg": agg, "col": col}
@@ -241,6 +268,10 @@ _EXAMPLES: dict[str, Callable[[Json, SpecProblem, Mapping[str, TypeClass]], Iter
     "limit_per_group": _per_group_examples,
     "from": _source_examples,
 }
+
+
+_FIELDS = {*_EXAMPLES, "limit"}
+"""The fields of a spec."""
 
 
 def _of_type(columns: Mapping[str, TypeClass], kind: TypeClass) -> Iterable[str]:

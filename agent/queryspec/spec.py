@@ -51,7 +51,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.queryspec.corrections import with_corrections
+from agent.queryspec.corrections import UNKNOWN_FIELD, with_corrections
 from agent.queryspec.variants import standard_form
 from agent.schema import spelling
 
@@ -401,6 +401,14 @@ class QuerySpec(_Part):
         """True if each row of the result stands for a group of rows."""
         return bool(self.group_by or self.aggregations)
 
+    @property
+    def without_fill(self) -> "QuerySpec":
+        """The same spec without the periods that `fill` adds."""
+        groups = [
+            each.model_copy(update={"fill": False}) if isinstance(each, Bucket) else each for each in self.group_by
+        ]
+        return self.model_copy(update={"group_by": groups})
+
 
 def output_name(group: str | Bucket) -> str:
     """Return the name of a group in the result."""
@@ -457,7 +465,7 @@ def _problem(error: ErrorDetails) -> SpecProblem:
         return SpecProblem(path_of(location[:2]), "any and all are nested too deeply")
     if kind == "extra_forbidden":
         fields = _fields_at(location)
-        return SpecProblem(path_of(location), "there is no such field", nearest(str(location[-1]), fields))
+        return SpecProblem(path_of(location), UNKNOWN_FIELD, nearest(str(location[-1]), fields))
     return SpecProblem(path_of(location), error["msg"].removeprefix("Value error, "))
 
 
@@ -474,7 +482,7 @@ def path_of(location: Iterable[int | str]) -> str:
 
 def _fields_at(location: tuple[int | str, ...]) -> list[str]:
     if len(location) == 1:
-        return list(QuerySpec.model_fields)
+        return [field.alias or name for name, field in QuerySpec.model_fields.items()]
     kinds = _PARTS.get(str(location[0]), ())
     names = [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
     return list(dict.fromkeys(names))

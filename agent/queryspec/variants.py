@@ -60,8 +60,14 @@ _OPERATORS = {
     "le": "<=", "≤": "<=", "=<": "<=", "at_most": "<=", "isin": "in", "one_of": "in", "any_of": "in",
     "range": "between", "icontains": "contains", "includes": "contains", "isnull": "is_null", "is_empty": "is_null",
     "missing": "is_null", "null": "is_null", "nin": "not_in", "notin": "not_in", "none_of": "not_in",
-    "notcontains": "not_contains", "does_not_contain": "not_contains",
+    "notcontains": "not_contains", "does_not_contain": "not_contains", "startswith": "starts_with",
+    "begins_with": "starts_with", "endswith": "ends_with", "regex": "matches", "regexp": "matches", "rlike": "matches",
+    "~": "matches",
 }  # fmt: skip
+_NEGATED = {
+    "=": "!=", "!=": "=", "in": "not_in", "not_in": "in", "contains": "not_contains", "not_contains": "contains",
+}  # fmt: skip
+"""Operators whose negation is another: `!=`, `not_in` and `not_contains` keep empty cells, as the others leave them."""
 _NOT_NULL = {"is_not_null", "not_null", "notnull", "isnotnull", "not_empty", "exists", "not_missing"}
 _FUNCTIONS = {
     "mean": "avg", "average": "avg", "total": "sum", "minimum": "min", "maximum": "max", "count_distinct": "nunique",
@@ -80,8 +86,10 @@ _CALL = re.compile(r"(\w+)\s*\(\s*(distinct\s+)?(.*?)\s*\)(?:\s+as\s+(.+))?", re
 _NAMED_EXPRESSION = re.compile(r"(.+)\s+as\s+([^()]+)", re.IGNORECASE)
 _ASSIGNMENT = re.compile(r"([^=()+*/<>]+?)\s*=\s*(.+)")
 _COMPARISON = re.compile(r"(.+?)\s*(>=|<=|==|!=|<>|=|>|<)\s*(.+)")
-_SORT_TEXT = re.compile(r"(.+?)\s+(asc|desc|ascending|descending)", re.IGNORECASE)
-_LIKE = re.compile(r"%([^%_]+)%|([^%_]+)")
+_SORT_TEXT = re.compile(r"(.+?)\s+(asc|desc|ascending|descending)(?:\s+nulls\s+last)?", re.IGNORECASE)
+_LIKE = re.compile(r"(%?)([^%_]+)(%?)")
+_PERCENT = 100
+_PERCENTILE = re.compile(r"(?:p|perc|percentile|quantile)_?\(?(\d{1,2})\)?")
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 
@@ -105,6 +113,10 @@ def _standard_form(spec: Any) -> Any:
     spec = _renamed(_without_null(spec), _NAMES)
     if "union" in spec and "from" not in spec:
         spec["from"] = {"union": spec.pop("union")}
+    columns = next((name for name in ("columns", "select", "fields") if isinstance(spec.get(name), list)), None)
+    if columns and spec.get("distinct") is True and not {"group_by", "aggregations"} & set(spec):
+        spec["group_by"] = spec.pop(columns)
+        del spec["distinct"]
     if "having" in spec:
         spec["filters"] = [*_filters(spec.get("filters", [])), *_filters(spec.pop("having"))]
     for name, read in _READERS.items():
@@ -193,8 +205,9 @@ def _filter(item: Any) -> Any:
     if not isinstance(item, Mapping):
         return item
     nested = {key: value for key, value in item.items() if _word(key) in _GROUPS and not isinstance(value, str)}
-    if nested:
-        return {**item, **{key: _filters(value) for key, value in nested.items()}}
+    if len(item) == 1 and nested:
+        ((key, value),) = nested.items()
+        return _group_of_filters(_word(key), _filters(value))
     part = _renamed(item, _FILTER_NAMES)
     op = _word(part.get("op"))
     if not isinstance(op, str):
@@ -203,6 +216,16 @@ def _filter(item: Any) -> Any:
     if op in _NOT_NULL:
         part |= {"op": "is_null", "value": part.get("value") is False}
     return _with_fitting_operator(part)
+
+
+def _group_of_filters(word: str, filters: list[Any]) -> Any:
+    """Return the group of `filters` that `word`, one of `_GROUPS`, names."""
+    if word != "not":
+        return {{"or": "any", "and": "all"}.get(word, word): filters}
+    op = filters[0].get("op") if len(filters) == 1 and isinstance(filters[0], dict) else None
+    if op == "is_null":
+        return {**filters[0], "value": filters[0].get("value", True) is False}
+    return {**filters[0], "op": _NEGATED[op]} if isinstance(op, str) and op in _NEGATED else {"not": filters}
 
 
 def _with_fitting_operator(part: Json) -> Json:
@@ -220,7 +243,11 @@ def _with_fitting_operator(part: Json) -> Json:
     if op == "between" and isinstance(value, Mapping) and len(value) == 2:
         return {**part, "value": list(value.values())}
     if op in {"like", "ilike", "not_like"} and isinstance(value, str) and (match := _LIKE.fullmatch(value)):
-        return {**part, "op": "not_contains" if op == "not_like" else "contains", "value": match[1] or match[2]}
+        is_whole = bool(match[1]) == bool(match[3])
+        if op == "not_like":
+            return {**part, "op": "not_contains", "value": match[2]} if is_whole else part
+        place = "contains" if is_whole else "ends_with" if match[1] else "starts_with"
+        return {**part, "op": place, "value": match[2]}
     return part
 
 
@@ -283,7 +310,21 @@ def _aggregation(item: Any) -> Any:
         part["col"] = "*"
     if "where" in part:
         part["where"] = _filters(part["where"])
-    return _with_name(part)
+    return _with_name(_with_fitting_function(part))
+
+
+def _with_fitting_function(part: Json) -> Json:
+    """Return an aggregation with the arguments of its function: `p` from 0 to 1, and two columns for `corr`."""
+    agg, p = part.get("agg"), part.get("p")
+    if isinstance(agg, str) and (percentile := _PERCENTILE.fullmatch(agg)):
+        return {**part, "agg": "percentile", "p": int(percentile[1]) / _PERCENT}
+    if agg == "percentile" and isinstance(p, int | float) and 1 < p <= _PERCENT:
+        return {**part, "p": p / _PERCENT}
+    other = next((name for name in ("with", "other", "col2", "y") if isinstance(part.get(name), str)), None)
+    if agg == "corr" and isinstance(part.get("col"), str) and other:
+        rest = {name: value for name, value in part.items() if name != other}
+        return {**rest, "col": [part["col"], part[other]]}
+    return part
 
 
 def _aggregation_of_text(text: str) -> Any:

@@ -28,7 +28,10 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "≠", exp.LT: "<", exp.LTE: "≤", exp.GT: ">", exp.GTE: "≥",
 }  # fmt: skip
 _SWAPPED = {"=": "=", "≠": "≠", "<": ">", "≤": "≥", ">": "<", "≥": "≤"}
-_NEGATED = {"=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">", "missing": "present", "present": "missing"}
+_NEGATED = {
+    "=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">", "missing": "present", "present": "missing",
+    "contains": "lacks",
+}  # fmt: skip
 _WRAPPERS = (
     exp.Paren, exp.Cast, exp.TryCast, exp.Lower, exp.Upper, exp.Trim, exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
 )  # fmt: skip
@@ -111,7 +114,7 @@ class _Reader:
                 self.has_more = self.has_more or source.args.get("limit") is not None
                 self.read(source, depth + 1)
             elif isinstance(source, exp.Expr):
-                self.has_more = self.has_more or source.find(exp.Where, exp.Having) is not None
+                self.has_more = self.has_more or self._has_conditions(source, depth)
         for join in select.args.get("joins") or ():
             is_outer = bool(join.side or join.kind in {"SEMI", "ANTI"})
             for part in _conjuncts(join.args.get("on")):
@@ -121,6 +124,13 @@ class _Reader:
             node = select.args.get(clause)
             for part in _conjuncts(node.this if node else None):
                 self._add(part, select)
+
+    def _has_conditions(self, query: exp.Expr, depth: int) -> bool:
+        """Return whether `query`, or a CTE that it reads, has conditions."""
+        if depth > _MAX_DEPTH or query.find(exp.Where, exp.Having):
+            return True
+        ctes = [self.ctes.get(table.name.lower()) for table in query.find_all(exp.Table) if not table.db]
+        return any(self._has_conditions(cte, depth + 1) for cte in ctes if cte)
 
     def _add(self, node: exp.Expr, select: exp.Select, *, is_wordless: bool = False) -> None:
         if _joins_columns(node):
@@ -145,14 +155,19 @@ class _Reader:
             is_null = isinstance(node.expression, exp.Null)
             values = [] if is_null else [_value(node.expression)]
             return self._on_column(node.this, select, "missing" if is_null else "=", values)
-        if isinstance(node, exp.Like | exp.ILike):
-            return self._like(node, select)
+        escape = node.expression.name if isinstance(node, exp.Escape) else ""
+        like = node.this if isinstance(node, exp.Escape) else node
+        if isinstance(like, exp.Like | exp.ILike):
+            return self._like(like, escape, select)
         return self._comparison(node, select)
 
     def _alternatives(self, node: exp.Or, select: exp.Select) -> QueryCondition | None:
-        """Return a condition for several values of one column, or for other values than these with missing ones."""
+        """Return a condition for several values of one column, or a negated one that also holds of missing values."""
         parts = [self._condition(part, select) for part in node.flatten()]
-        if len(parts) == 2 and {part and part["operator"] for part in parts} == {"≠", "missing"}:
+        if len(parts) == 2 and {part and part["operator"] for part in parts} in (
+            {"≠", "missing"},
+            {"lacks", "missing"},
+        ):
             differing, missing = sorted(filter(None, parts), key=lambda part: part["operator"] == "missing")
             return differing if differing["column"] == missing["column"] else None
         conditions = [part for part in parts if part and part["operator"] == "="]
@@ -175,14 +190,18 @@ class _Reader:
             left, right, operator = right, left, _SWAPPED[operator]
         return self._on_column(left, select, operator, [_value(right)])
 
-    def _like(self, node: exp.Like | exp.ILike, select: exp.Select) -> QueryCondition | None:
+    def _like(self, node: exp.Like | exp.ILike, escape: str, select: exp.Select) -> QueryCondition | None:
+        """Return a condition for a pattern with `%` at its ends only; `escape` is the escape character, if any."""
         pattern = _value(node.expression)
         if not isinstance(pattern, str):
             return None
-        text = pattern.strip("%")
-        if not text or re.search(r"[%_\\]", text):
+        # Each character is either escaped, hence literal, or itself.
+        parts = re.findall(rf"{re.escape(escape)}.|." if escape else ".", pattern, re.DOTALL)
+        begins, ends = parts[:1] == ["%"], parts[-1:] == ["%"]
+        inner = parts[begins : len(parts) - ends]
+        if not inner or {"%", "_", "\\"} & set(inner):
             return None
-        begins, ends = pattern.startswith("%"), pattern.endswith("%")
+        text = "".join(part[-1] for part in inner)
         period = _PERIOD_PREFIX.fullmatch(text) if ends and not begins else None
         if period:
             return self._on_column(node.this, select, "during", _bounds(period[1], period[2]))

@@ -1,6 +1,7 @@
 """Tool: run a query spec. The only source of figures in an answer."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -13,10 +14,10 @@ from agent.queryspec.compile import compile_spec, find_fan_out, run
 from agent.queryspec.dialect import spec_dialect
 from agent.queryspec.keys import converted_keys
 from agent.queryspec.spec import QuerySpec, read_spec
-from agent.schema.catalog import Table
+from agent.schema.catalog import Catalog, Table
 from agent.sql.summary import summarize_query
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
-from agent.types import KeptResult, Result, masked
+from agent.types import KeptResult, QuerySummary, Result, masked
 
 SHOWN_ROWS = 50
 """Rows of a result that the model sees; all rows are kept."""
@@ -59,14 +60,13 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     result = run(spec, datasets, source, cancellation)
     repeated_columns = sorted(() if spec.is_grouped else find_fan_out(spec, datasets, source, cancellation))
     compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
-    summary = summarize_query(compiled.sql, source.catalog, compiled.parameters)
     result_id = bench.next_result_id
     query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     kept = KeptResult(
         dataset_id=main_name(spec, datasets),
         sql=compiled.sql,
         result=result,
-        summary=summary,
+        summary=_summarize(spec, datasets, source.catalog),
         query=query,
         repeated=repeated_columns,
     )
@@ -101,6 +101,19 @@ def _with_source(arguments: RunQuery, bench: Workbench) -> QuerySpec:
     if arguments.dataset_id not in {**bench.earlier_results, **bench.results}:
         check_known(TOOL.name, "dataset_id", arguments.dataset_id, bench.dataset_ids)
     return arguments.query.model_copy(update={"source": arguments.dataset_id})
+
+
+def _summarize(spec: QuerySpec, datasets: Datasets, catalog: Catalog) -> QuerySummary:
+    """Return the summary of the query, from its SQL for DuckDB without `fill`, which has the same conditions.
+
+    The SQL of other engines and of filled periods surrounds them with more queries and functions.
+    """
+    results = {name: result.without_fill for name, result in datasets.results.items()}
+    compiled = compile_spec(spec.without_fill, replace(datasets, results=results), "duckdb")
+    summary = summarize_query(compiled.sql, replace(catalog, dialect="duckdb"), compiled.parameters)
+    read = [spec, *(datasets.results[name] for name in results_read(spec, datasets))]
+    has_where = any(aggregation.where for each in read for aggregation in each.aggregations)
+    return {**summary, "more_conditions": summary["more_conditions"] or has_where}
 
 
 def _datasets_read(spec: QuerySpec, results: Mapping[str, QuerySpec], bench: Workbench) -> list[str]:

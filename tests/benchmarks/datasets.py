@@ -1,20 +1,23 @@
-"""Loading files, and grouped queries on them beside pandas: seconds, peak memory, medians of five.
+"""Loading files, and grouped queries on them beside pandas: seconds, peak memory, progress, cancellation, medians.
 
     python -m tests.benchmarks.datasets
     python -m tests.benchmarks.datasets --megabytes 100 --millions 1
     python -m tests.benchmarks.datasets --rows 500000 --columns 40 --megabytes 2000 --millions 0
 
 Files are made in a temporary folder, by DuckDB, with no two rows alike. Each is loaded in a process of its own, so that
-its peak is its own; so are the reader of workbooks and what runs the queries.
+its peak is its own; so are the reader of workbooks and what runs the queries. Before it is loaded, a load of it is
+cancelled while it is read.
 """
 
 import argparse
+import contextlib
 import os
 import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -23,9 +26,11 @@ from typing import Any
 import duckdb
 import openpyxl
 
+from agent.core.cancellation import Cancellation
 from agent.datasets.limits import LoadLimits
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
+from agent.errors import StatementCancelled
 from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
@@ -33,7 +38,7 @@ from agent.types import Limits
 
 MEMORY_MB = 1024
 RUNS = 5
-ROW_BYTES = 74
+ROW_BYTES = 77
 BATCH = 10_000
 
 ROWS = """
@@ -89,15 +94,44 @@ def load(path: Path, data_dir: Path) -> None:
     started = time.perf_counter()
     file_id = registry.add_file(path)
     kept = time.perf_counter()
-    dataset = registry.create(file_id, progress=show)
+    times = [kept]
+
+    def progress(stage: str, share: float) -> None:
+        times.append(time.perf_counter())
+        show(stage, share)
+
+    dataset = registry.create(file_id, progress=progress)
     took = time.perf_counter() - kept
+    silence = max(after - before for before, after in pairwise([*times, kept + took]))
     own, child = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     size, made_size = (each.stat().st_size / 1e6 for each in (path, registry.path_of(dataset.dataset_id)))
     cpu = sum(who.ru_utime + who.ru_stime for who in (own, child))
     print(f"\r{path.name}: {size:.1f} MB, {dataset.row_count:,} rows: {took:.1f} s, and {kept - started:.1f} s to keep "
           f"the file; {cpu:.1f} s of processors in all; peak {own.ru_maxrss / 1024:.0f} MB, its reader "
-          f"{child.ru_maxrss / 1024:.0f} MB; the dataset has {made_size:.0f} MB")  # fmt: skip
+          f"{child.ru_maxrss / 1024:.0f} MB; the dataset has {made_size:.0f} MB; progress {len(times) - 1} times, at "
+          f"least every {silence:.1f} s")  # fmt: skip
     print("  " + ", ".join(f"{column.name} {column.type}" for column in dataset.schema))
+
+
+def cancel(path: Path, data_dir: Path) -> None:
+    registry = Registry(data_dir, LoadLimits(memory_mb=MEMORY_MB))
+    file_id = registry.add_file(path)
+    before = files_in(data_dir)
+    stop, times = Cancellation(), list[float]()
+
+    def progress(stage: str, share: float) -> None:
+        if share >= 0.5 and not times:
+            times.append(time.perf_counter())
+            stop.cancel()
+
+    with contextlib.suppress(StatementCancelled):
+        registry.create(file_id, progress=progress, cancellation=stop)
+    took = time.perf_counter() - times[0]
+    print(f"{path.name}: cancelled in the middle, ended after {took:.1f} s, left {files_in(data_dir) - before} files")
+
+
+def files_in(folder: Path) -> int:
+    return sum(each.is_file() for each in folder.rglob("*"))
 
 
 def show(stage: str, share: float) -> None:
@@ -163,8 +197,10 @@ def main() -> None:
         names = ("book.xlsx", "big.csv", "small.parquet", "large.parquet")
         book, text, small, large = (Path(folder, name) for name in names)
         write_workbook(book, options.rows, options.columns)
+        apart(cancel, book)
         apart(load, book)
         write_csv(text, options.megabytes)
+        apart(cancel, text)
         apart(load, text)
         if not options.millions:
             return

@@ -43,11 +43,22 @@ function library() {
   return import("../vendor/echarts/echarts.esm.min.mjs");
 }
 
-/** Return an option whose numbers are written as the language does, at the axes and in tooltips. */
+/** Return an option whose numbers are written as the language does: at axes and scales, in the labels of pies and in tooltips. */
 export function inLanguage(option) {
   const axes = ["xAxis", "yAxis"].filter((name) => option[name]?.type === "value");
   const written = Object.fromEntries(axes.map((name) => [name, withNumbers(option[name])]));
-  return { ...option, ...written, ...(option.tooltip && { tooltip: { ...option.tooltip, valueFormatter: cellsText } }) };
+  if (option.visualMap) written.visualMap = { ...option.visualMap, formatter: scaleText(option.visualMap) };
+  if (option.tooltip) written.tooltip = { ...option.tooltip, valueFormatter: cellsText };
+  const series = option.series?.map((each) => (each.type === "pie" ? { ...each, label: { ...each.label, formatter: shareText } } : each));
+  return { ...option, ...written, ...(series && { series }) };
+}
+
+function scaleText({ formatter = "{value}", precision = 0 }) {
+  return (value) => formatter.replace("{value}", () => numberText(Number(value.toFixed(precision))));
+}
+
+function shareText({ name, percent }) {
+  return `${name}: ${numberText(percent)}%`;
 }
 
 function withNumbers(axis) {

@@ -10,7 +10,8 @@ const SILENCE_MS = 45_000;
 const STAGES = { read: 0, examine: 1 / 3, write: 2 / 3 };
 
 /**
- * Yield `{event, data}` for each ended step, for the pieces of the text that the model writes, and at last the output of a run.
+ * Yield `{event, data}` for each ended step, for what the run waits for, for the progress of a file that it reads, for the
+ * pieces of the text that the model writes, and at last the output of a run.
  * A server without events is asked for the output alone. Throws a Problem, or what the signal's abort throws.
  */
 export async function* run(graph, input, signal) {
@@ -26,9 +27,14 @@ export async function* run(graph, input, signal) {
 /** Call `showShare` with the share of a load that is done, and return its output. Throws as `run` does. */
 export async function loaded(response, showShare) {
   for await (const { event, data } of events(response)) {
-    if (event === "progress") showShare(STAGES[data.stage] + data.share / 3);
+    if (event === "progress") showShare(shareDone(data));
     if (event === "output") return data;
   }
+}
+
+/** Return the share of a load that is done at an event of its progress. */
+export function shareDone({ stage, share }) {
+  return STAGES[stage] + share / 3;
 }
 
 async function* events(response) {

@@ -1,12 +1,16 @@
 /** A run that has not ended: its steps, its time, and a way to stop it. */
 
+import { announce } from "./announce.js";
 import { make } from "./dom.js";
-import { say } from "./language.js";
+import { say, text } from "./language.js";
 import { secondsText } from "./numbers.js";
 
 const TICK_MS = 100;
 
-/** Return the view of a run: `element`, `wait`, which takes what it waits for, and `end`, which stops the clock. */
+/**
+ * Return the view of a run: `element`, `wait`, which takes what it waits for, `load`, which takes the share of a file that
+ * is read, and `end`, which stops the clock. Screen readers are told what it waits for, the beginning of a load and its half.
+ */
 export function progressView(steps, stop) {
   const clock = make("span", { class: "time" });
   const began = performance.now();
@@ -16,11 +20,28 @@ export function progressView(steps, stop) {
   const timer = setInterval(tick, TICK_MS);
   tick();
   const words = say(make("span"), "working");
+  const bar = make("progress", { max: 1 });
+  say(bar, "loading_file", {}, "aria-label");
+  let share = 1;
   const state = make("p", { class: "working" }, make("span", { class: "dot", "aria-hidden": "true" }), words, clock,
     say(make("button", { type: "button", class: "quiet", on: { click: stop } }), "stop"));
+  const element = make("div", { class: "progress" }, steps, state);
   return {
-    element: make("div", { class: "progress" }, steps, state),
-    wait: (what) => say(words, what),
+    element,
+    wait(what) {
+      bar.remove();
+      share = 1;
+      say(words, what);
+      if (what !== "working") announce(text(what));
+    },
+    load(done) {
+      if (done < share) announce(text("loading_file"));
+      else if (share < 0.5 && done >= 0.5) announce(text("loading_share", { percent: 50 }));
+      share = done;
+      say(words, "loading_share", { percent: Math.floor(100 * done) });
+      bar.setAttribute("value", String(done));
+      if (!bar.isConnected) state.after(bar);
+    },
     end: () => clearInterval(timer),
   };
 }

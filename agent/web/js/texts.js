@@ -72,6 +72,8 @@ export const TEXTS = {
   files_unsupported: { en: "This server takes no files.", ru: "Этот сервер не принимает файлы.", zh: "此服务器不接收文件。" },
   you: { en: "You", ru: "Вы", zh: "您" },
   working: { en: "Working", ru: "Выполняется", zh: "处理中" },
+  loading_file: { en: "Reading the file", ru: "Чтение файла", zh: "正在读取文件" },
+  loading_share: { en: "Reading the file: {percent}%", ru: "Чтение файла: {percent} %", zh: "正在读取文件：{percent}%" },
   loading_model: { en: "Loading the model", ru: "Загружается модель", zh: "正在加载模型" },
   waiting_for_model: {
     en: "Waiting for the model, which answers another question",

@@ -4,7 +4,7 @@ import { announce } from "./announce.js";
 import { wordsOf } from "./answer.js";
 import { byId, make } from "./dom.js";
 import { draftView } from "./draft.js";
-import { run } from "./events.js";
+import { run, shareDone } from "./events.js";
 import { say, text } from "./language.js";
 import { progressView } from "./progress.js";
 import { stepList } from "./steps.js";
@@ -55,6 +55,7 @@ export class Turn {
         progress.wait("working");
       }
       if (event === "waiting") progress.wait(data.for);
+      if (event === "progress") progress.load(shareDone(data));
       if (event === "text") draft.add(data);
       if (event === "output") output = data;
     }

@@ -9,14 +9,16 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 from matplotlib.image import imread
 
 from agent.charts import canvas
 from agent.charts.build import figure_of
 from agent.charts.canvas import Lettering, canvas_of, families_for
-from agent.charts.echarts import draw, option_of
+from agent.charts.echarts import draw, figure_of_option, option_of
 from agent.charts.png import draw_png, png_of_option
 from agent.errors import DriverMissing, PlotSpecInvalid
+from agent.messages import Language
 from agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, plot_spec, result, spec
 
@@ -182,19 +184,27 @@ def test_axis_says_its_unit(y_format: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "thousands", "half"),
-    [("Sales", "12,500.5", "0.5"), ("Продажи", "12\u00a0500,5", "0,5"), ("销售额", "12,500.5", "0.5")],
+    ("language", "thousands", "half"),
+    [("en", "12,500.5", "0.5"), ("ru", "12\u00a0500,5", "0,5"), ("zh", "12,500.5", "0.5")],
 )
-def test_numbers_are_written_as_in_the_language_of_the_title(title: str, thousands: str, half: str) -> None:
+def test_numbers_are_written_as_in_the_language_of_the_chart(language: Language, thousands: str, half: str) -> None:
+    def drawn(rows: Result, chart_type: str, **more: Any) -> Canvas:
+        chart = draw(rows, plot_spec(spec(chart_type, "x", "n", title="KPI", **more), rows), language)
+        return canvas_of(figure_of_option(chart_type, chart.option), Lettering(set()))
+
     rows = result({"x": "float", "n": "float"}, *((at + 0.5, 12_000.5 * at) for at in range(1, 40)))
     for chart_type in ("line", "scatter"):
-        figure = figure_of(rows, plot_spec(spec(chart_type, "x", "n", title=title), rows))
-        axes = canvas_of(figure, Lettering(set())).axes[0]
+        axes = drawn(rows, chart_type).axes[0]
         assert axes.yaxis.get_major_formatter()(12500.5, 0) == thousands
     assert axes.xaxis.get_major_formatter()(0.5, 0) == half
     parts = result({"x": "string", "n": "integer"}, ("a", 1), ("b", 199))
-    pie = canvas_of(figure_of(parts, plot_spec(spec("pie", "x", "n", title=title), parts)), Lettering(set()))
-    assert f"a: {half}%" in {text.get_text() for text in pie.axes[0].texts}
+    assert f"a: {half}%" in {text.get_text() for text in drawn(parts, "pie").axes[0].texts}
+    sizes = result({"x": "decimal", "n": "integer"}, ("0.5", 1), ("12500.5", 2))
+    ticks = [text.get_text() for text in drawn(sizes, "bar").axes[0].get_xticklabels()]
+    assert ticks == [half, "12500,5" if language == "ru" else "12500.5"]
+    cells = result({"x": "string", "s": "string", "n": "float"}, ("a", "b", 0.5), ("c", "b", 12_500.5))
+    scale = drawn(cells, "heatmap", series="s").axes[1]
+    assert scale.yaxis.get_major_formatter()(12500.5, 0) == thousands
 
 
 def test_bounds_of_bins_are_grouped_unless_they_may_be_years() -> None:

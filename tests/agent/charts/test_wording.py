@@ -8,6 +8,8 @@ CHARTS = """
 Plot the orders by status
 Show a chart of orders by status
 histogram of prices
+scatter of price vs quantity
+stacked bars by region and product
 draw a line of monthly revenue
 Draw a line chart for sales
 draw sales per region

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from agent import errors
 from tests.agent.analysis.conftest import BY_ACCOUNT
+from tests.agent.datasets.documented import documented_examples
 from tests.agent.tools.conftest import RETURNS, SALES
 from tests.commands import Run
 from tests.fake_openai import FakeOpenAI
@@ -239,6 +241,18 @@ def test_files_are_read_with_the_options(model: FakeOpenAI, run: Run, tmp_path: 
     _, out, _ = run("ask", "List the rows.", str(tmp_path / "months.xlsx"), *options, "--json")
     rows = json.loads(out)["value"]["rows"]
     assert sorted(rows) == [["Total", "2", "Feb", 1], ["x", "1", "Jan", 1], ["y", "2", "Feb", 1]]
+
+
+@pytest.mark.heavy
+def test_the_documented_flags_are_the_documented_options(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    for example in documented_examples():
+        path = tmp_path / example.name
+        path.write_bytes(example.content)
+        _, out, _ = run("ask", "Describe the data.", str(path), *shlex.split(example.flags), "--json")
+        steps = json.loads(out)["audit"]["steps"]
+        (arguments,) = [step["arguments"] for step in steps if step.get("tool") == "create_dataset"]
+        arguments.pop("file_id")
+        assert arguments == example.options, example.flags
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,10 @@ AUTOMATIC = {
         [["a", 1000.0, "CHF"], ["b", 1234.5, "EUR"], ["c", 7.0, "USD"], ["d", 1500.0, "RUB"]], {"currencies"},
     ),
     "trailing minus and scales": Case(
-        sheet(["item", "sum"], ["a", "100-"], ["b", "1.5k"], ["c", "2 млн"], ["d", "3万"], ["e", "-0.5M"]),
-        ["item", "sum"], [["a", -100.0], ["b", 1500.0], ["c", 2e6], ["d", 30000.0], ["e", -5e5]], {"scaled"},
+        sheet(["item", "sum"], ["a", "100-"], ["b", "1.5k"], ["c", "2 млн"], ["d", "3万"], ["e", "-0.5M"],
+              ["f", "5-"]),
+        ["item", "sum"], [["a", -100.0], ["b", 1500.0], ["c", 2e6], ["d", 30000.0], ["e", -5e5], ["f", -5.0]],
+        {"scaled"},
     ),
     "totals and subtotals": Case(
         sheet(["region", "item", "sold"], ["North", "tea", 2], ["North", "milk", 3], ["North Total", None, 5],

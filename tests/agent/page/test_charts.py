@@ -1,11 +1,13 @@
 """Every kind of chart is drawn in the browser, and every text can be read."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.agent.charts.results import option, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.agent.server.serving import LANGSERVE_WARNING
@@ -46,6 +48,33 @@ FAINT = """() => {
     .filter((each) => ratio(each) < 4.5)
     .map((each) => `${each.textContent}: ${ratio(each).toFixed(2)}`);
 }"""
+DRAWN = """async ([option, language]) => {
+  document.querySelector("#language").value = language;
+  document.querySelector("#language").dispatchEvent(new Event("change"));
+  const { chartView } = await import("./static/js/chart.js");
+  const echarts = await import("./static/vendor/echarts/echarts.esm.min.mjs");
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  const texts = new Set();
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    texts.add(text);
+    return draw.call(this, text, ...place);
+  };
+  document.body.classList.add("talking");
+  document.getElementById("turns").replaceChildren(chartView({ type: "chart", option }));
+  const frames = async (count, test) => { while (count-- && !test()) await new Promise(requestAnimationFrame); };
+  const chart = () => echarts.getInstanceByDom(document.querySelector(".chart"));
+  await frames(600, () => chart() && texts.size);
+  for (let at = 0; at < 2; at += 1) {
+    const before = texts.size;
+    chart().dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: at });
+    chart().getZr().flush();
+    await frames(30, () => texts.size > before);
+  }
+  chart().dispose();
+  CanvasRenderingContext2D.prototype.fillText = draw;
+  return [...texts];
+}"""
+"""Return the texts of a chart and of the tooltips of its first two points."""
 Visit = Callable[..., Site]
 
 
@@ -57,6 +86,32 @@ def test_every_chart_is_drawn(visit: Visit) -> None:
         expect(site.page.locator("canvas").first).to_be_visible()
         site.picture(f"chart-{path.stem}")
         assert site.page.evaluate(COLOURS) > 5, path.stem
+
+
+@pytest.mark.heavy
+def test_every_number_is_written_as_in_the_language_of_the_page(visit: Visit) -> None:
+    rows = result({"k": "string", "s": "string", "v": "float"}, ("a", "p", 12500.5), ("b", "p", 1787.25))
+    points = result({"x": "float", "v": "float"}, (0.25, 12500.5), (12500.5, 1787.25), (0.75, 0.5))
+    values = result({"k": "string", "v": "float"}, *(("a", 12500.5 + at) for at in range(5)), ("b", 1787.25))
+    options = {
+        "bar": option(rows, "bar", "k", "v"),
+        "horizontal": option(rows, "bar", "k", "v", horizontal=True, y_format="currency"),
+        "line": option(rows, "line", "k", "v"),
+        "scatter": option(points, "scatter", "x", "v"),
+        "pie": option(rows, "pie", "k", "v"),
+        "heatmap": option(rows, "heatmap", "k", "v", series="s"),
+        "box": option(values, "box", "k", "v"),
+    }
+    # 1787.25 of 14287.75 is 12.5 %.
+    options["pie"]["series"][0]["percentPrecision"] = 1
+    page = visit().page
+    for language, grouped in (("en", "12,500.5"), ("ru", "12\u00a0500,5"), ("zh", "12,500.5")):
+        wrong = re.compile(r"\d\.\d|\d,\d{3}\b" if language == "ru" else r"\d\u00a0\d|\d,\d\d?\b|\d{4}")
+        for name, chart in options.items():
+            texts = page.evaluate(DRAWN, [chart, language])
+            assert [text for text in texts if wrong.search(text)] == [], (language, name)
+            assert any(grouped in text for text in texts), (language, name, texts)
+        assert f"b: 12{',' if language == 'ru' else '.'}5%" in page.evaluate(DRAWN, [options["pie"], language])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -76,7 +76,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"group_by": [7]}, "group_by[0]", "string"),
     ({"group_by": ["status"] * 9}, "group_by", "at most 8"),
     (aggregated("weighted", "id"), "aggregations[0].agg", "'nunique'"),
-    (aggregated("percentile", "id", p=90), "aggregations[0].p", "less than or equal to 1"),
+    (aggregated("percentile", "id", p=900), "aggregations[0].p", "less than or equal to 1"),
     (aggregated("corr", ["id"]), "aggregations[0].col", "at least 2"),
     (
         {"aggregations": [{"as": " n", "agg": "sum", "col": "id"}]},

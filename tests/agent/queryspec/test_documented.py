@@ -11,7 +11,7 @@ import pytest
 from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import run
 from agent.queryspec.expressions import FUNCTIONS
-from agent.queryspec.spec import Aggregation, QuerySpec, read_spec
+from agent.queryspec.spec import QuerySpec, read_spec
 from agent.sources.source import Source
 from agent.types import Limits
 from tests.agent.queryspec.tables import engine
@@ -28,7 +28,7 @@ def tables() -> dict[str, list[list[str]]]:
     found: dict[str, list[list[str]]] = {}
     for block in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
         rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.splitlines()]
-        found[rows[0][0]] = rows[2:]
+        found.setdefault(rows[0][0], []).extend(rows[2:])
     return found
 
 
@@ -81,20 +81,36 @@ def test_the_examples_give_what_the_page_shows(orders: Source) -> None:
     assert wrong == []
 
 
+def fields(data: Any) -> Iterator[tuple[str, str]]:
+    """Yield each field in `data` with its value, if that is a text, else with an empty text."""
+    if isinstance(data, list):
+        for each in data:
+            yield from fields(each)
+    elif isinstance(data, dict):
+        for name, value in data.items():
+            yield name, value if isinstance(value, str) else ""
+            yield from fields(value)
+
+
 def test_there_is_an_example_of_everything() -> None:
     found = tables()
-    filters = " ".join(row[0] for row in found["filter"])
-    aggregations = " ".join(row[0] for row in found["aggregation"])
     expressions = " ".join(row[0] for row in found["expression"])
-    operators = ("= != > < >= <= in not_in between contains not_contains starts_with ends_with matches is_null").split()
+    texts = [text for text, _ in EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))]
+    texts += [row[0].strip("`") for kind in ("filter", "aggregation", "spec") for row in found[kind]]
+    shown = set(fields(list(map(json.loads, texts))))
+    schema = QuerySpec.model_json_schema()
+    parts = [schema, *schema["$defs"].values()]
+    wanted = {(name, value) for part in parts for name, each in part["properties"].items() for value in values(each)}
 
-    assert [op for op in operators if f'"op": "{op}"' not in filters] == []
-    assert [name for name in ("any", "all", "other") if f'"{name}"' not in filters] == []
-    names = [*Aggregation.model_json_schema()["properties"]["agg"]["enum"]]
-    assert [name for name in names if f'"agg": "{name}"' not in aggregations] == []
-    assert [name for name in ("where", "p", "order_by") if f'"{name}"' not in aggregations] == []
+    assert [name for name, _ in wanted if name not in {each for each, _ in shown}] == []
+    assert sorted(wanted - shown - {(name, "") for name, _ in wanted} - {("how", "inner")}) == []
     words = ["and", "or", "not", "in", "between", "is null", "case when", "within:", "order_by:", "over ("]
     assert [name for name in (*(f"{name}(" for name in FUNCTIONS), *words) if name not in expressions] == []
+
+
+def values(field: dict[str, Any]) -> list[str]:
+    """Return the texts that a field of a JSON schema allows, or an empty text if it allows others."""
+    return field.get("enum") or [field.get("const", "")]
 
 
 def test_examples_of_sources_return_their_rows(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent.answers.filters import filters_text
 from tests.agent.tools.conftest import Bench
 
 ORDERS = "id,customer,day,amount\n1,007,2024-01-05,10\n2,007,2024-01-09,20\n3,8,2024-03-01,5\n4,9,2024-03-02,7\n"
@@ -125,3 +126,56 @@ def test_unknown_results_are_told_with_the_known_ones(bench: Bench, ids: Ids) ->
         assert problem["path"] == path
         assert {"r1", *ids.values()} <= set(problem["nearest"])
     assert bench.fail("run_query", query={})["problems"][0]["path"] == "dataset_id"
+
+
+def test_the_filters_of_every_kind_of_query_are_told(bench: Bench, ids: Ids) -> None:
+    month = {"col": "day", "by": "month"}
+    source = {"from": ids["orders"], "filters": [{"col": "customer", "op": "!=", "value": "8"}]}
+    ask(bench, {**source, "group_by": [{**month, "fill": True}], "aggregations": [TOTAL]})
+    queries = (
+        {**source, "group_by": [{**month, "fill": True}], "aggregations": [TOTAL]},
+        {
+            **source, "group_by": [{**month, "fill": True}, "customer"], "aggregations": [TOTAL, COUNT],
+            "derived": [{"as": "so_far", "expr": "cumulative(total)"}],
+        },
+        {"from": "r1", "aggregations": [{"as": "average", "agg": "avg", "col": "total"}]},
+        {**source, "group_by": ["part"], "aggregations": [TOTAL], "derived": [{"as": "part", "expr": "weekday(day)"}]},
+        {**source, "aggregations": [{"as": "m", "agg": "mode", "col": "customer"}]},
+        {**source, "aggregations": [{"as": "m", "agg": "median", "col": "amount"}]},
+        {**source, "aggregations": [{"as": "f", "agg": "first", "col": "amount", "order_by": "day"}]},
+        {**source, "joins": [{"dataset": ids["customers"], "on": {"customer": "number"}, "how": "left"}]},
+        {**source, "sort": [{"by": "amount"}], "limit_per_group": {"n": 1, "by": ["customer"]}},
+    )  # fmt: skip
+    for query in queries:
+        summary = bench.call("run_query", query=query).kept["summary"]
+        assert filters_text(summary, "en").startswith("Filters" if summary["more_conditions"] else "Filter:"), query
+        assert summary["conditions"] == [{"column": "customer", "operator": "≠", "values": ["8"]}], query
+        assert summary["aggregated"] is ("aggregations" in query), query
+
+
+def test_the_filters_of_every_operator_are_told(bench: Bench, ids: Ids) -> None:
+    words: tuple[tuple[str, Any, str], ...] = (
+        ("=", "007", "= 007"),
+        ("!=", "8", "≠ 8"),
+        ("in", ["007", "8"], "= 007 or 8"),
+        ("not_in", ["8", "9"], "≠ 8, 9"),
+        ("contains", "0", "contains 0"),
+        ("contains", "50%!_", "contains 50%!_"),
+        ("not_contains", "0", "does not contain 0"),
+        ("starts_with", "00", "starts with 00"),
+        ("ends_with", "7", "ends with 7"),
+        ("is_null", True, "is empty"),
+        ("is_null", False, "is not empty"),
+    )
+    for op, value, text in words:
+        query = {"from": ids["orders"], "filters": [{"col": "customer", "op": op, "value": value}]}
+        summary = bench.call("run_query", query=query).kept["summary"]
+        assert filters_text(summary, "en") == f"Filter: customer {text}."
+    amount = {"as": "n", "agg": "count", "col": "*", "where": [{"col": "amount", "op": ">", "value": 6}]}
+    parts = [{"from": ids["orders"], "filters": [{"col": "id", "op": "=", "value": value}]} for value in (1, 2)]
+    for part in parts:
+        ask(bench, part)
+    number = len(words)
+    union = {"union": [{"from": f"r{number + 1}"}, {"from": f"r{number + 2}"}]}
+    for query in ({"from": ids["orders"], "aggregations": [amount]}, {"from": union}):
+        assert bench.call("run_query", query=query).kept["summary"]["more_conditions"], query

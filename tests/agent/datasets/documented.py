@@ -1,0 +1,34 @@
+"""The examples of options in docs/analyst.md."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.agent.datasets.files import Cells, book, text
+
+PAGE = Path(__file__).parents[3] / "docs/analyst.md"
+HEADER = "| command line | options | file | dataset |\n|---|---|---|---|\n"
+
+
+class Example(NamedTuple):
+    """The flags of the command line, the options as JSON, the cells of the file, and the columns and rows it gives."""
+
+    flags: str
+    options: dict[str, Any]
+    cells: Cells | dict[str, Cells]
+    rows: list[list[Any]]
+
+    @property
+    def name(self) -> str:
+        return "book.xlsx" if isinstance(self.cells, dict) else "table.csv"
+
+    @property
+    def content(self) -> bytes:
+        return book(**self.cells) if isinstance(self.cells, dict) else text(*self.cells)
+
+
+def documented_examples() -> list[Example]:
+    """Return the examples, in the order of the page."""
+    table = PAGE.read_text(encoding="utf-8").partition(HEADER)[2].partition("\n\n")[0]
+    cells = ([cell.strip("`") for cell in line.strip("| ").split(" | ")] for line in table.splitlines())
+    return [Example(flags, *map(json.loads, rest)) for flags, *rest in cells]

@@ -1,0 +1,87 @@
+"""What a running question shows of the load of a file within it, and of what it waits for."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.server.serving import LANGSERVE_WARNING
+
+pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+
+Visit = Callable[..., Site]
+HOLD = """() => {
+  const sent = window.fetch;
+  window.announcements = [];
+  new MutationObserver(() => window.announcements.push(document.getElementById("announced").textContent))
+    .observe(document.getElementById("announced"), { childList: true });
+  window.fetch = (path, options) => {
+    if (!String(path).endsWith("/events")) return sent(path, options);
+    const body = new ReadableStream({ start: (controller) => { window.stream = controller; } });
+    return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
+  };
+}"""
+"""Let the test send the events of a run."""
+
+
+def send(page: Page, event: str, data: Any) -> None:
+    page.wait_for_function("() => window.stream")
+    block = f"event: {event}\ndata: {json.dumps(data)}\n\n"
+    page.evaluate("block => window.stream.enqueue(new TextEncoder().encode(block))", block)
+
+
+def progress(page: Page, stage: str, share: float) -> None:
+    send(page, "progress", {"stage": stage, "share": share})
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int]) -> None:
+    site = visit(viewport={"width": size[0], "height": size[1]})
+    page, bar = site.page, site.page.locator(".turn progress")
+    page.evaluate(HOLD)
+    site.ask("How much was sold on each sheet?")
+    progress(page, "read", 0.0)
+    expect(bar).to_have_attribute("value", "0")
+    expect(bar).to_have_attribute("aria-label", "Reading the file")
+    for share in range(10, 100, 10):
+        progress(page, "read", share / 100)
+    progress(page, "examine", 0.8)
+    expect(page.locator(".working")).to_contain_text("Reading the file: 60%")
+    expect(bar).to_have_attribute("value", "0.6")
+    width, turn = bar.evaluate("bar => [bar.offsetWidth, bar.parentElement.clientWidth]")
+    assert turn / 2 < width <= turn
+    site.picture(f"progress-{size[0]}")
+    progress(page, "write", 1.0)
+    expect(bar).to_have_attribute("value", "1")
+
+    step = {"node": "run_tool", "line": "✓ create_dataset 2.0 s  sales.xlsx, 300 rows", "latency_ms": 2000}
+    send(page, "step", step)
+    expect(bar).to_have_count(0)
+    expect(page.locator(".working")).to_contain_text("Working")
+    # A second file begins anew.
+    progress(page, "read", 0.1)
+    expect(bar).to_have_count(1)
+    send(page, "waiting", {"for": "waiting_for_model"})
+    expect(bar).to_have_count(0)
+    expect(page.locator(".working")).to_contain_text("Waiting for the model")
+    told = page.evaluate("() => window.announcements")
+    assert told == [
+        "Reading the file",
+        "Reading the file: 50%",
+        "Read the file",
+        "Reading the file",
+        "Waiting for the model, which answers another question",
+    ]
+
+
+def test_the_share_is_told_in_the_language_of_the_page(visit: Visit) -> None:
+    site = visit()
+    site.page.evaluate(HOLD)
+    site.ask("Сколько продано?")
+    progress(site.page, "read", 0.3)
+    for language, words in (("Русский", "Чтение файла: 10 %"), ("中文", "正在读取文件：10%")):
+        site.page.locator("#language").select_option(language)
+        expect(site.page.locator(".working")).to_contain_text(words)
