@@ -13,6 +13,7 @@ import prompts
 from agent.embedded.compact import column_of, join_condition, keys_of, quoted
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.ddl import create_statements
 from agent.schema.describe import one_line
 
 _VALUE_CHARS = 16
@@ -77,8 +78,9 @@ def statement_messages(
     *,
     today: str | None = None,
     failed: tuple[str, str] | None = None,
+    is_trained: bool = True,
 ) -> list[BaseMessage]:
-    """Return the messages that ask the embedded model for a compact statement.
+    """Return the messages that ask the embedded model for a compact statement, or for SQL without `is_trained`.
 
     Args:
         catalog: the source.
@@ -86,14 +88,16 @@ def statement_messages(
         question: the question of the user.
         values: stored values that the question refers to.
         today: the date (ISO 8601), shown if the question depends on it.
-        failed: the previous compact statement and its error.
+        failed: the previous statement of the model and its error.
+        is_trained: whether the model is trained for these prompts, in contrast to a published model.
     """
     date = today if depends_on_date(question) else None
     links = [_condition(catalog, link) for link in values if link.table in catalog.tables]
+    schema = describe_briefly(catalog, selection) if is_trained else create_statements(catalog, selection, quoted)
     return prompts.render(
         "generate_sql",
-        "embedded",
-        schema=describe_briefly(catalog, selection),
+        "embedded" if is_trained else "untrained",
+        schema=schema,
         question=" ".join(question.split()),
         context="".join(f"\n{line}" for line in _context(links, date, failed)),
     )

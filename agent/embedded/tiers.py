@@ -23,7 +23,7 @@ class Tier:
     adapter: Path
     """The file in the package for the adapter (LoRA, Hu et al. 2021) trained for these weights."""
     is_trained: bool = False
-    """Whether the package contains the adapter; otherwise the tier works without one, with the same grammar."""
+    """Whether the package contains the adapter. Without one, the model gets prompts of its own and writes SQL."""
 
     @property
     def model(self) -> str:
