@@ -11,7 +11,7 @@ from itertools import combinations, islice, permutations
 from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of, quoted
 from agent.embedded.grammar.columns import NULLABLE, OWN
 from agent.embedded.grammar.gbnf import choice, literal
-from agent.embedded.grammar.scope import KEY_KIND, SUBQUERY_DEPTH
+from agent.embedded.grammar.scope import KEY_KIND, SELECT_FIRST_DEPTH, SUBQUERY_DEPTH
 from agent.schema.catalog import Catalog
 
 Tables = frozenset[int]
@@ -263,11 +263,11 @@ def select_first_rules(
     without a table or an alias before them, and tables are joined by columns that are keys. The database rejects
     statements whose columns and tables do not fit.
     """
-    for query, body in (_QUERIES | (_CHAINED if chains else {})).items():
-        yield f'{query} ::= "SELECT " {ANY_TABLE}{body}' + (' ";"?' if query == "root" else "")
+    queries = _QUERIES | (_CHAINED if chains else {})
     for kind in filter(KEY_KIND.fullmatch, sorted(frozenset[str]().union(*kinds))):
-        for depth in range(1, SUBQUERY_DEPTH + 1):
-            yield f'sub{kind}at{depth} ::= "SELECT " {ANY_TABLE}body{kind}at{depth}'
+        queries |= {f"sub{kind}at{depth}": f"body{kind}at{depth}" for depth in range(1, SELECT_FIRST_DEPTH + 1)}
+    for query, body in queries.items():
+        yield f'{query} ::= "SELECT " {ANY_TABLE}{body}' + (' ";"?' if query == "root" else "")
     joins = {name: f'alias? " ON " on{at}' for at, name in enumerate(names)}
     yield f'{ANY_TABLE}from ::= " FROM " ({choice(names)}) alias? join{{0,{_MAX_JOINS}}}'
     yield f'join ::= " " ("LEFT " | "INNER ")? "JOIN " ({choice(joins)})'

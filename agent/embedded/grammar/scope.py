@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-SUBQUERY_DEPTH = 2
-"""Maximum nesting depth of subqueries."""
+SUBQUERY_DEPTH, SELECT_FIRST_DEPTH = 2, 1
+"""Maximum nesting depth of subqueries in compact statements and in the order of SQL."""
 
 KEY_KIND = re.compile(r"k\d+")
 """The names of the kinds of key columns."""
@@ -159,7 +159,6 @@ _NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
 _EXTERNAL_NAMES = frozenset({
     "op", "limit", "number", "year", "string", "strings", "numbers", "literal", "literals", "pattern",
     "right", "subright", "last",
-    *(f"sub{depth}" for depth in range(1, SUBQUERY_DEPTH + 1)),
     *re.findall(r"^([a-z]+) ::=", _GLOBAL + _SELECT_FIRST_GLOBAL, re.M),
 })  # fmt: skip
 
@@ -198,8 +197,9 @@ def _template(kinds: frozenset[str], windows: bool, chains: bool, select_first: 
     excluded = (() if windows else _WINDOW_RULES) + (() if chains else _CHAIN_RULES)
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if name not in excluded}
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
-    external = {*_EXTERNAL_NAMES, *(f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1))}
-    external |= {f"@{kind}" for kind in kinds} | ({"@from"} if select_first else set())
+    depths = range(1, (SELECT_FIRST_DEPTH if select_first else SUBQUERY_DEPTH) + 1)
+    external = {*_EXTERNAL_NAMES, *(f"@{kind}" for kind in kinds), *(["@from"] if select_first else [])}
+    external |= {f"sub{part}" for depth in depths for part in (depth, *(f"{kind}at{depth}" for kind in keys))}
     while True:
         defined = external.union(rules)
         usable_rules = {name: [part for part in parts if _names(part) <= defined] for name, parts in rules.items()}

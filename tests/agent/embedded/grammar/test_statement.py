@@ -378,6 +378,7 @@ SELECT SUM(name) FROM customer
 SELECT load_extension('oslo') FROM customer
 SELECT name FROM customer; DELETE FROM customer
 SELECT name FROM customer -- oslo
+SELECT name FROM customer WHERE id IN (SELECT id FROM customer WHERE id IN (SELECT id FROM customer))
 """
 
 
