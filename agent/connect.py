@@ -92,14 +92,15 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     from agent.embedded.tiers import TIERS
 
     options = generator.embedded or EmbeddedOptions()
+    is_trained = options.adapter and TIERS[settings.embedded_model].is_trained
     roles = replace(
         standard,
         linker=IndexLinker(),
-        sql_writer=EmbeddedSqlWriter(generator, options),
-        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options),
+        sql_writer=EmbeddedSqlWriter(generator, options, is_trained),
+        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options, is_trained),
         calls_tools=False,
     )
-    if not (options.adapter and TIERS[settings.embedded_model].is_trained):
+    if not is_trained:
         return roles
     # The calibrations are those of the model with the adapter.
     statement, spec = shipped_calibration("statement"), shipped_calibration("query_spec")

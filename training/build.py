@@ -16,14 +16,12 @@ from agent.types import Limits
 from training.business import business_schemas, written_questions
 from training.dataset import GoldQuestion, groups_of
 from training.groups import Group, write_groups
-from training.output_types import output_types
 from training.query_specs import query_specs
 from training.repairs import repairs
 from training.rows import fill
 from training.spider import HeldOut, TrainingQuestion, normalised
 from training.spider import SpiderSchema as Schema
 from training.synthesis import synthesise
-from training.table_choice import table_choices
 
 VALIDATION = frozenset({
     *("college_2", "flight_1", "hr_1", "music_1", "store_1"),
@@ -32,7 +30,7 @@ VALIDATION = frozenset({
 """Databases reserved for choosing the best checkpoint, from Spider's training part and the business schemas."""
 
 _GROUP_SIZE = 14
-_TASKS = ((repairs, 12), (table_choices, 4), (output_types, 4), (query_specs, 4))
+_TASKS = ((repairs, 12), (query_specs, 4))
 """The other tasks of the model, with the number of examples per database, for every fifth database of Spider."""
 _TASKS_EVERY = 5
 _SYNTHETIC_SPIDER, _SYNTHETIC_BUSINESS = 8, 12

@@ -9,6 +9,7 @@ from agent.core.failure import failure_of
 from agent.embedded.candidates import sample_texts
 from agent.embedded.constraints import constraints_of
 from agent.embedded.evidence import evidence_of
+from agent.embedded.expand import without_rounding
 from agent.embedded.narrowed_schema import narrowed_schema
 from agent.embedded.prompts import query_spec_messages
 from agent.embedded.shape import shape_of
@@ -67,9 +68,11 @@ def _generate_query(
     table = source.catalog.tables[dataset_id]
     values = linked_values(question, source.values, {table.key: table.column_names})
     messages = query_spec_messages(source.catalog, table.key, question, values, today=today.isoformat())
-    shape, constraints = shape_of(question, table), constraints_of(question, [value.value for value in values])
+    stored = [value.value for value in values]
+    shape, constraints = shape_of(question, table), constraints_of(without_rounding(question), stored)
     figures = [figure for figure in constraints.figures if figure != str(shape.limit)]
-    schema = ("QuerySpec", narrowed_schema(table, shape, filters=bool(constraints.values or figures)))
+    narrowed = narrowed_schema(table, shape, filters=bool(stored or figures), values=bool(stored))
+    schema = ("QuerySpec", narrowed)
     count = model.embedded.candidates if model.embedded else 1
     texts = sample_texts(partial(model.write, messages, schema=schema), count)
     context = SpecContext(dataset_id, source, constraints, shape.bounds)

@@ -132,6 +132,7 @@ def list_tiers(as_json: AsJson = False) -> None:
                 "bytes": tier.weights.size,
                 "memory_mb": tier.memory_mb,
                 "trained": tier.is_trained,
+                "shop_right": tier.shop_right,
                 "downloaded": downloaded[name],
                 "in_use": name == used,
             }
@@ -139,13 +140,15 @@ def list_tiers(as_json: AsJson = False) -> None:
         ]
         echo(json_text({"models": models}))
         return
-    rows = [("", "NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "DOWNLOADED")]
+    rows = [("", "NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "RIGHT", "DOWNLOADED")]
     for name, tier in TIERS.items():
         size, memory = _megabytes(tier.weights.size), f"{tier.memory_mb} MB"
-        words = _WORDS[tier.is_trained], _WORDS[downloaded[name]]
+        right = "unknown" if tier.shop_right is None else f"{tier.shop_right} of 60"
+        words = _WORDS[tier.is_trained], right, _WORDS[downloaded[name]]
         rows.append(("*" if name == used else "", name, tier.title, size, memory, *words))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     echo("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))
+    echo("RIGHT: questions on the sample shop. A size that is not trained for datasphinx is slower and no better.")
     if not settings.uses_embedded_model:
         echo("An endpoint is configured, so none of them is used.")
 

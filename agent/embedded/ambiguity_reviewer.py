@@ -24,6 +24,8 @@ class EmbeddedAmbiguityReviewer:
 
     model: ModelClient
     options: EmbeddedOptions
+    is_trained: bool = True
+    """See `EmbeddedSqlWriter`."""
 
     def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
         """Return a review of the first ambiguous value or column of a type that was not settled.
@@ -60,8 +62,9 @@ class EmbeddedAmbiguityReviewer:
         reading_state = cast(State, {**state, "question": question, "clarifications": []})
         try:
             options = replace(self.options, candidates=1)
-            statement = write_statement(reading_state, source, self.model, options, today).candidate
+            written = write_statement(reading_state, source, self.model, options, today, is_trained=self.is_trained)
         except ModelAnswerUnreadable:
             return None
+        statement = written.candidate
         label = f"{name} ({column_key if value else table})"
         return ReadingOption(label=label, reading=question, sql=statement.sql) if statement.sql else None

@@ -18,10 +18,11 @@ _MAX_AGGREGATIONS = 60
 _SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
 
 
-def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Json:
+def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False, values: bool = False) -> Json:
     """Return the schema of the specs over `table` that agree with `shape` and that the model is trained to write.
 
-    Parts that `shape` does not determine are not constrained. With `filters`, at least one filter is required.
+    Parts that `shape` does not determine are not constrained. With `filters`, at least one filter is required. With
+    `values`, the question refers to stored values, with which filters compare for equality besides other comparisons.
 
     llama.cpp writes optional parts last, but the model is trained on one order of parts. Therefore the schema has one
     alternative for each combination of the first parts.
@@ -31,7 +32,8 @@ def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False) -> Jso
     definitions, parts = schema["$defs"], schema.pop("properties")
     del parts["derived"]
     if filters and shape.bounds:
-        definitions["Compared"]["properties"]["op"] = {"enum": list(shape.bounds), "type": "string"}
+        operators = [*shape.bounds, *(("=", "!=") if values else ())]
+        definitions["Compared"]["properties"]["op"] = {"enum": operators, "type": "string"}
     if shape.group_by:
         parts["group_by"] = {"type": "array", "prefixItems": [_group(group) for group in shape.group_by]}
     definitions["Aggregation"] = _aggregation_schema(table, shape, definitions["Aggregation"])

@@ -1,10 +1,6 @@
 """Prompts of the embedded model, shared by training and inference.
 
-Besides SQL, the model answers with a single line:
-
-- tables: the names of the needed tables, in the order shown, separated by `, `;
-- output type: one word, a value of `agent.types.OutputType`;
-- query spec: JSON as defined in `training.query_specs`.
+Besides statements, the model writes query specs: JSON in one line, as defined in `training.query_specs`.
 """
 
 import re
@@ -14,9 +10,10 @@ from langchain_core.messages import BaseMessage
 from sqlglot import exp
 
 import prompts
-from agent.embedded.compact import column_of, join_condition, keys_of, quoted, table_of
+from agent.embedded.compact import column_of, join_condition, keys_of, quoted
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, Table
+from agent.schema.ddl import create_statements
 from agent.schema.describe import one_line
 
 _VALUE_CHARS = 16
@@ -34,9 +31,6 @@ _RELATIVE_DATE = re.compile(
     r"(?:今|本|这|去|上|前|明|下)(?:个)?(?:年|月|周|季度|星期|季)|(?:过去|近)[\d一二三四五六七八九十两几]+(?:个)?(?:天|年|月|周)",
     re.IGNORECASE,
 )
-MAX_CANDIDATE_TABLES = 12
-"""Maximum number of tables in the prompt for a choice of tables."""
-_MAX_COLUMNS = 16
 
 
 def describe_briefly(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> str:
@@ -84,8 +78,9 @@ def statement_messages(
     *,
     today: str | None = None,
     failed: tuple[str, str] | None = None,
+    is_trained: bool = True,
 ) -> list[BaseMessage]:
-    """Return the messages that ask the embedded model for a compact statement.
+    """Return the messages that ask the embedded model for a compact statement, or for SQL without `is_trained`.
 
     Args:
         catalog: the source.
@@ -93,14 +88,16 @@ def statement_messages(
         question: the question of the user.
         values: stored values that the question refers to.
         today: the date (ISO 8601), shown if the question depends on it.
-        failed: the previous compact statement and its error.
+        failed: the previous statement of the model and its error.
+        is_trained: whether the model is trained for these prompts, in contrast to a published model.
     """
     date = today if depends_on_date(question) else None
     links = [_condition(catalog, link) for link in values if link.table in catalog.tables]
+    schema = describe_briefly(catalog, selection) if is_trained else create_statements(catalog, selection, quoted)
     return prompts.render(
         "generate_sql",
-        "embedded",
-        schema=describe_briefly(catalog, selection),
+        "embedded" if is_trained else "untrained",
+        schema=schema,
         question=" ".join(question.split()),
         context="".join(f"\n{line}" for line in _context(links, date, failed)),
     )
@@ -126,31 +123,6 @@ def _condition(catalog: Catalog, link: LinkedValue) -> str:
     is_number = column is not None and column.type_class == "number"
     value = exp.Literal.number(link.value) if is_number else exp.Literal.string(" ".join(link.value.split()))
     return exp.EQ(this=column_of(catalog, link.table, link.column, qualified=True), expression=value).sql()
-
-
-def table_choice_messages(catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str) -> list[BaseMessage]:
-    """Return the messages that ask which tables of `selection`, in the catalog's order, `question` needs."""
-    return prompts.render(
-        "select_tables",
-        "embedded",
-        tables="\n".join(table_lines(catalog, selection)),
-        question=" ".join(question.split()),
-    )
-
-
-def table_lines(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return one line for each table of `selection`: its name and its first column names."""
-    lines = []
-    for key, columns in selection.items():
-        names = [quoted(name) for name in columns[:_MAX_COLUMNS]]
-        ellipsis = ["..."] if len(columns) > _MAX_COLUMNS else []
-        lines.append(f"{table_of(catalog, key).sql()}({', '.join([*names, *ellipsis])})")
-    return lines
-
-
-def output_type_messages(question: str) -> list[BaseMessage]:
-    """Return the messages that ask for the output type of the answer to `question`."""
-    return prompts.render("choose_output", "embedded", question=" ".join(question.split()))
 
 
 def query_spec_messages(

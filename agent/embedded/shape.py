@@ -83,8 +83,8 @@ ASCENDING = _words(
     r"\b(?<!at )(?:least|fewest|lowest|smallest|shortest|minimum|min)\b|меньше всего|наименьш\w+|"
     r"сам\w+ (?:мал|низк|коротк)\w+|минимальн\w+|最(?:少|低|小|短)"
 )
-MOST_ROWS = _words(r"\b(?:most|least|fewest)\b|(?:боль|мень)ше всего|最[多少]")
-"""A superlative of quantity; other superlatives may refer to single rows."""
+MOST = _words(r"\b(?:most|least|fewest)\b|(?:боль|мень)ше всего|最[多少]")
+"""A superlative of quantity, of a total or of a single row; others may also refer to an average."""
 
 FIRST = _words(
     rf"\btop[ -](?P<en>{_NUMBER})\b|"
@@ -131,6 +131,8 @@ DIFFERENT = _words(
 )
 KINDS = _words(r"^\s*(?:total )?(?:different|distinct|unique|kinds|types|разн|различн|уникальн|不同)")
 HOW_MANY = _words(r"\bhow many\s*|\bсколько\s*|多少[条个行次人项]|几[条个次]|记录数")
+ROWS = _words(r"^\s*(?:rows?|records?|entries|lines)\b|^\s*(?:запис|строк)|^(?:多少|几)[条行]|^记录数")
+"""Words for the rows themselves, from "how many" on or after it."""
 NUMBER_OF = _words(r"\b(?:number|count|percentage|share) of\b|\b(?:число|доля)\b|占比")
 """These may count rows or refer to a column with counts."""
 GROUPING = _words(
@@ -292,21 +294,29 @@ def _aggregation(context: _Question, *, is_grouped: bool, ranks: bool) -> tuple[
     if count_match and any(context.question[count_match.end() : start].strip() == "" for start in starts):
         return ("sum",), columns
     if count_match and not (columns and is_grouped):
-        return _count(context.question[count_match.end() :], context.table)
-    if columns:
-        return _numeric_aggregations(
-            context, rest, is_grouped=is_grouped, ranks=ranks, is_summed=bool(total_match)
-        ), columns
-    return (_COUNT, ("*",)) if count_match or (context.is_ranking and MOST_ROWS.search(rest)) else ((), ())
+        counted = context.question[count_match.end() :]
+        if ROWS.search(counted) or ROWS.search(count_match[0]):
+            return _COUNT, ("*",)
+        return _count(counted, context.table)
+    if not columns:
+        return (), ()
+    return _numeric_aggregations(
+        context, rest, is_grouped=is_grouped, ranks=ranks, is_summed=bool(total_match)
+    ), columns
 
 
 def _count(noun: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a count of rows; if `noun` resembles a column, also a count of its distinct values."""
+    """Return a count of rows or, if there is such a column, of the distinct values of `noun`, or the sum of a quantity.
+
+    The wording does not tell whether rows are counted: "how many people" may be a column with numbers of visitors.
+    """
     noun_words = spelt_words(noun)[:2]
     if KINDS.match(noun):
         return ("nunique",), ()
     is_named = any(stem(word) in words(name) for word in noun_words for name in table.column_names)
-    return (("count", "nunique"), ()) if is_named else (_COUNT, ("*",))
+    has_quantity = any(column.type_class == "number" and not ID.search(column.name) for column in table.columns)
+    others = (("nunique",) if is_named else ()) + (("sum",) if has_quantity else ())
+    return ((*_COUNT, *others), ()) if others else (_COUNT, ("*",))
 
 
 def _numeric_aggregations(
@@ -317,8 +327,10 @@ def _numeric_aggregations(
         return ()
     if ranks and not context.is_ranking:
         return _extreme(context)
-    if is_summed or (context.is_ranking and MOST_ROWS.search(rest)):
+    if is_summed:
         return ("sum",)
+    if context.is_ranking and MOST.search(rest):
+        return ("sum", "max" if _direction(context.question) else "min")
     return _OF_NUMBERS if is_grouped else ()
 
 

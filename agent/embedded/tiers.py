@@ -22,8 +22,10 @@ class Tier:
     """Memory of the process with the model after some questions, measured on Linux."""
     adapter: Path
     """The file in the package for the adapter (LoRA, Hu et al. 2021) trained for these weights."""
+    shop_right: int | None = None
+    """The number of the 60 questions on the sample shop that are answered correctly with one candidate, if measured."""
     is_trained: bool = False
-    """Whether the package contains the adapter; otherwise the tier works without one, with the same grammar."""
+    """Whether the package contains the adapter. Without one, the model gets prompts of its own and writes SQL."""
 
     @property
     def model(self) -> str:
@@ -72,14 +74,16 @@ _LARGE = Weights(
 )
 
 TIERS: dict[EmbeddedModel, Tier] = {
-    "small": Tier("small", "SmolLM2-135M-Instruct", _SMALL, 500, _ADAPTERS / "datasphinx-sql.gguf", is_trained=True),
-    "base": Tier("base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 650, _ADAPTERS / "datasphinx-sql-base.gguf"),
+    "small": Tier(
+        "small", "SmolLM2-135M-Instruct", _SMALL, 500, _ADAPTERS / "datasphinx-sql.gguf", 44, is_trained=True
+    ),
+    "base": Tier("base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 650, _ADAPTERS / "datasphinx-sql-base.gguf", 22),
     "large": Tier("large", "Qwen2.5-Coder-1.5B-Instruct", _LARGE, 1900, _ADAPTERS / "datasphinx-sql-large.gguf"),
 }
 """The tiers by name, smallest first. All models are under Apache-2.0."""
 
 OTHER_TIERS = (
-    "Larger embedded models: `datasphinx model use base` (491 MB) or `large` (1.1 GB); they are slower, and not "
-    "trained for datasphinx yet. `datasphinx model list` compares them."
+    "There are larger embedded models (`datasphinx model list`), which are slower and not trained for datasphinx: none "
+    "is known to answer more questions correctly."
 )
 """Printed at the download of `small`, the default."""

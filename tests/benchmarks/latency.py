@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def per_question(cache: Path) -> dict[str, float]:
-    """Return medians over the five demo questions, validation on, in milliseconds."""
+    """Return medians over the demo questions, validation on, in milliseconds."""
     model = ScriptedModel({"GeneratedSQL": [_sql_for], "SQLValidation": [_VALID]}, repeat_last=True)
     settings = load_settings(cache_dir=cache, data_dir=cache, enable_sql_validation=True)
     graph = build_graph(Services(settings, model=model))

@@ -30,7 +30,7 @@ VARIABLES = {
 }
 """What the nodes give. The embedded model's own templates may leave some of it out."""
 
-EMBEDDED_VARIABLES = {"choose_output": {"question"}, "query_spec": {"schema", "question", "context"}}
+EMBEDDED_VARIABLES = {"query_spec": {"schema", "question", "context"}}
 """What the jobs give that only the embedded model has."""
 
 HOSTILE = [

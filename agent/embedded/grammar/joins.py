@@ -1,16 +1,17 @@
 """Rules of FROM clauses: the tables that may be joined, and the scope of each combination.
 
-The continuation of a FROM clause depends on the set of its tables, not on their order, so these sets are the states of
-the grammar. Sets beyond the limit share one scope, `z`, in which any column of any table is allowed.
+In compact statements, the continuation of a FROM clause depends on the set of its tables, not on their order, so these
+sets are the states of the grammar. Sets beyond the limit share one scope, `z`, in which any column of any table is
+allowed. Statements in the order of SQL have this scope only.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
-from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of
+from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of, quoted
 from agent.embedded.grammar.columns import NULLABLE, OWN
 from agent.embedded.grammar.gbnf import choice, literal
-from agent.embedded.grammar.scope import KEY_KIND, SUBQUERY_DEPTH
+from agent.embedded.grammar.scope import KEY_KIND, SELECT_FIRST_DEPTH, SUBQUERY_DEPTH
 from agent.schema.catalog import Catalog
 
 Tables = frozenset[int]
@@ -23,8 +24,7 @@ _LARGEST_SET = 4
 _LARGEST_SUBQUERY = 3
 """Maximum number of tables in a subquery over keys."""
 
-_SHARED = "z-"
-_MAX_SHARED_JOINS = 4
+_MAXANY_TABLE_JOINS = 4
 _QUERIES = {"root": "body0", "right": "bodyr", "sub1": "body1", "subright": "bodys", "sub2": "body2"}
 """The body of each kind of query."""
 _CHAINED = {"last": "bodyl"}
@@ -35,6 +35,12 @@ _QUERY, _BODY = "\x00", "\x01"
 
 _COMPARABLE = ("nk", "ts", "d", "b", "ou")
 """Groups of column kinds that may be compared for equality."""
+
+ANY_TABLE = "z-"
+"""The prefix of the only scope of statements in the order of SQL."""
+
+_MAX_JOINS = 4
+_OWNER = "owner?"
 
 
 class Joins:
@@ -69,7 +75,7 @@ class Joins:
             if len(tables) > 1:
                 yield _scope(tables), self._columns(tables)
         if len(self._keys) > 2:
-            yield _SHARED, self._columns(frozenset(range(len(self._keys))))
+            yield ANY_TABLE, self._columns(frozenset(range(len(self._keys))))
 
     def root(self, start: str) -> str | None:
         """Return the root rule of the statements whose FROM clause begins with `start`; None if there is none.
@@ -182,7 +188,7 @@ class Joins:
     def _step(self, tables: Tables, new: int) -> str:
         """Return the continuation after joining `new` to `tables`: its condition, if needed, and the next state."""
         joined_tables = tables | {new}
-        state = f"{_scope(joined_tables) if joined_tables in self._sets else f'{_SHARED}0'}{_QUERY}"
+        state = f"{_scope(joined_tables) if joined_tables in self._sets else f'{ANY_TABLE}0'}{_QUERY}"
         pairs = conditions_between(
             self._catalog, self._keys[new], [self._keys[at] for at in tables & self._neighbours[new]]
         )
@@ -202,13 +208,13 @@ class Joins:
         def condition(new: int) -> str:
             return f'(" ON " {_on(None, new)})? ' if not self._neighbours[new] else ""
 
-        for joins in range(_MAX_SHARED_JOINS):
+        for joins in range(_MAXANY_TABLE_JOINS):
             after = {
-                name: f"{condition(at)}{_SHARED}{joins + 1}{_QUERY}"
+                name: f"{condition(at)}{ANY_TABLE}{joins + 1}{_QUERY}"
                 for at, name in enumerate(self._names)
-                if self._pairs(None, at) and joins < _MAX_SHARED_JOINS - 1
+                if self._pairs(None, at) and joins < _MAXANY_TABLE_JOINS - 1
             }
-            yield f'{_SHARED}{joins}{_QUERY} ::= " SELECT " {_SHARED}{_BODY}{_join(after)}'
+            yield f'{ANY_TABLE}{joins}{_QUERY} ::= " SELECT " {ANY_TABLE}{_BODY}{_join(after)}'
 
     def _conditions(self) -> Iterator[str]:
         """Yield the rules of join conditions that no key implies."""
@@ -227,7 +233,7 @@ class Joins:
         """Return the equalities of columns of the same group between `left` (None: any table) and `new`."""
         new_kinds = self._kinds[new]
         left_kinds = frozenset[str]().union(*self._kinds) if left is None else self._kinds[left]
-        prefix = _SHARED if left is None else f"q{left}-"
+        prefix = ANY_TABLE if left is None else f"q{left}-"
         pairs = [(a, b) for kinds in _COMPARABLE for a in kinds if a in left_kinds for b in kinds if b in new_kinds]
         return [
             equality
@@ -246,3 +252,58 @@ def _on(left: int | None, new: int) -> str:
 
 def _join(after: Mapping[str, str]) -> str:
     return f' | " " "LEFT "? "JOIN " ({choice(after)})' if after else ""
+
+
+def select_first_rules(
+    catalog: Catalog, keys: Sequence[str], names: Sequence[str], kinds: Sequence[frozenset[str]], *, chains: bool
+) -> Iterator[str]:
+    """Yield the rules of queries in the order of SQL over the tables `keys`, see `Joins` for the parameters.
+
+    The tables of a query are unknown when its columns are written. So all columns are allowed in one scope, with or
+    without a table or an alias before them, and tables are joined by columns that are keys. The database rejects
+    statements whose columns and tables do not fit.
+    """
+    queries = _QUERIES | (_CHAINED if chains else {})
+    for kind in filter(KEY_KIND.fullmatch, sorted(frozenset[str]().union(*kinds))):
+        queries |= {f"sub{kind}at{depth}": f"body{kind}at{depth}" for depth in range(1, SELECT_FIRST_DEPTH + 1)}
+    for query, body in queries.items():
+        yield f'{query} ::= "SELECT " {ANY_TABLE}{body}' + (' ";"?' if query == "root" else "")
+    joins = {name: f'alias? " ON " on{at}' for at, name in enumerate(names)}
+    yield f'{ANY_TABLE}from ::= " FROM " ({choice(names)}) alias? join{{0,{_MAX_JOINS}}}'
+    yield f'join ::= " " ("LEFT " | "INNER ")? "JOIN " ({choice(joins)})'
+    yield r'alias ::= " AS"? " " [a-zA-Z] [a-z]{0,2} [0-9]?'
+    yield f'owner ::= ([a-zA-Z] [a-z]{{0,2}} [0-9]? | {choice(names)}) "."'
+    for at, key in enumerate(keys):
+        pairs = conditions_between(catalog, key, keys)
+        conditions = [_unqualified(pair) for pair in pairs] or [
+            f'{ANY_TABLE}{a} " = " {ANY_TABLE}{b}'
+            for group in _COMPARABLE
+            for a in group
+            for b in group
+            if a in kinds[at] and any(b in other for other in kinds)
+        ]
+        yield f"on{at} ::= {' | '.join(dict.fromkeys(conditions))}"
+
+
+def select_first_columns(kinds: Sequence[frozenset[str]]) -> dict[str, str]:
+    """Return the rules of the columns of all tables by kind, for statements in the order of SQL."""
+    return {
+        kind: f"{_OWNER} ({' | '.join(f'k{at}-{kind}' for at, own in enumerate(kinds) if kind in own)})"
+        for kind in sorted(frozenset[str]().union(*kinds))
+    }
+
+
+def _unqualified(pair: KeyPair) -> str:
+    """Return a rule for the condition of `pair`, in either direction."""
+
+    def conjunction(left: Sequence[str], right: Sequence[str]) -> str:
+        return ' " AND " '.join(
+            f"{_OWNER} {literal(f'{quoted(one)} = ')} {_OWNER} {literal(quoted(other))}"
+            for one, other in zip(left, right, strict=True)
+        )
+
+    forward, backward = (
+        conjunction(pair.left_columns, pair.right_columns),
+        conjunction(pair.right_columns, pair.left_columns),
+    )
+    return forward if forward == backward else f"{forward} | {backward}"

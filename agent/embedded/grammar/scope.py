@@ -5,16 +5,16 @@ Alternatives share their prefix and branch after it, because many open alternati
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-SUBQUERY_DEPTH = 2
-"""Maximum nesting depth of subqueries."""
+SUBQUERY_DEPTH, SELECT_FIRST_DEPTH = 2, 1
+"""Maximum nesting depth of subqueries in compact statements and in the order of SQL."""
 
 KEY_KIND = re.compile(r"k\d+")
 """The names of the kinds of key columns."""
 
-GLOBAL_RULES = r"""
+_GLOBAL = r"""
 compare ::= ("=" | "!=" | "<" "="? | ">" "="?) " "
 bool ::= " AND " | " OR "
 set ::= " UNION " "ALL "? | " INTERSECT " | " EXCEPT "
@@ -128,6 +128,30 @@ _KEY_RULES = r"""
 """
 """The rules for one kind of key columns, `~`."""
 
+_SELECT_FIRST_GLOBAL = r"""
+compare ::= ("=" | "!=" | "<" [=>]? | ">" "="?) " "
+count ::= "COUNT" | "count"
+total ::= "SUM" | "sum" | "AVG" | "avg"
+extreme ::= "MIN" | "min" | "MAX" | "max"
+as ::= " AS " [a-zA-Z] [a-z0-9_]{0,30}
+name ::= [a-z] [a-z0-9_]{2,30}
+"""
+_SELECT_FIRST_SCOPE = r"""
+@agg ::= count "(" ("*" | ("DISTINCT " | "distinct ")? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
+@part ::= ("YEAR(" | "MONTH(") @moment ")"
+@date ::= @quarter | "strftime('" format "', " @moment ")" | @part
+@within ::= @quarter | "strftime('" formats "', " @moment ")" | @part
+@output ::= @item as?
+@core ::= "DISTINCT "? @output (", " @output){0,7} @from (" WHERE " @where0)? (@groups (" HAVING " @having0)?)?
+@sort ::= (@item | name) (" DESC" | " ASC")?
+@order ::= " ORDER BY " @sort (", " @sort){0,2}
+@inner# ::= "DISTINCT "? @aval @from (" WHERE " @where#)? (@groups (" HAVING " @having#)?)?
+"""  # noqa: E501 - a rule is one line
+_SELECT_FIRST_KEY = r"""
+@body~at# ::= "DISTINCT "? @~ @from (" WHERE " @where#)? (@groups (" HAVING " @having#)?)? (" " @sorted)? limit?
+"""
+"""Rules that statements in the order of SQL have instead, or in addition: their forms are those of published models."""
+
 _WINDOW_RULES = ("@over", "@window")
 _CHAIN_RULES = ("@chained", "@bodyl")
 
@@ -136,43 +160,56 @@ _NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
 _EXTERNAL_NAMES = frozenset({
     "op", "limit", "number", "year", "string", "strings", "numbers", "literal", "literals", "pattern",
     "right", "subright", "last",
-    *(f"sub{depth}" for depth in range(1, SUBQUERY_DEPTH + 1)),
-    *re.findall(r"^([a-z]+) ::=", GLOBAL_RULES, re.M),
+    *re.findall(r"^([a-z]+) ::=", _GLOBAL + _SELECT_FIRST_GLOBAL, re.M),
 })  # fmt: skip
 
 
-def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool, chains: bool) -> str:
+def scope_rules(
+    scope: str, columns: Mapping[str, str], *, windows: bool, chains: bool, select_first: bool = False
+) -> str:
     """Return the rules of one scope, with `scope` as the prefix of their names.
 
     `columns` contains the rules of its columns by kind. Without `windows`, window functions are excluded, and without
     `chains`, set operations of three queries. The bodies of queries are `body0`, `bodyr` for the right side of a set
-    operation, `bodyl` for the third query of a chain, and `body1`, `body2` by depth.
+    operation, `bodyl` for the third query of a chain, and `body1`, `body2` by depth. With `select_first`, they contain
+    the FROM clause, for which a rule `from` is needed.
     """
     column_rules = "\n".join(f"{scope}{kind} ::= {rule}" for kind, rule in columns.items())
-    return f"{column_rules}\n{_template(frozenset(columns), windows, chains).replace('@', scope)}"
+    template = _template(frozenset(columns), windows, chains, select_first)
+    return f"{column_rules}\n{template.replace('@', scope)}"
+
+
+def global_rules(*, select_first: bool = False) -> str:
+    """Return the rules that all scopes share."""
+    rules = _read(line for line in (_GLOBAL + (_SELECT_FIRST_GLOBAL if select_first else "")).splitlines() if line)
+    return _written(rules)
 
 
 @cache
-def _template(kinds: frozenset[str], windows: bool, chains: bool) -> str:
+def _template(kinds: frozenset[str], windows: bool, chains: bool, select_first: bool) -> str:
     """Return the rules without the alternatives that need a column kind outside `kinds`, or what is excluded."""
     keys = sorted(kind for kind in kinds if KEY_KIND.fullmatch(kind))
     key_predicates = " | ".join(f'@{kind} " " @{kind}rest#' for kind in keys)
     key_rules = (f"@keyed# ::= {key_predicates}\n" if keys else "") + "".join(
         _KEY_RULES.replace("~", kind) for kind in keys
     )
+    if select_first:
+        key_rules += _SELECT_FIRST_SCOPE + "".join(_SELECT_FIRST_KEY.replace("~", kind) for kind in keys)
     excluded = (() if windows else _WINDOW_RULES) + (() if chains else _CHAIN_RULES)
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if name not in excluded}
     if "m" in kinds:
         # The question names a metric, whose own columns are not summed instead.
         rules["@agg"] = [part for part in rules["@agg"] if not part.startswith("total ")]
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
-    subqueries = {f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1)}
+    depths = range(1, (SELECT_FIRST_DEPTH if select_first else SUBQUERY_DEPTH) + 1)
+    external = {*_EXTERNAL_NAMES, *(f"@{kind}" for kind in kinds), *(["@from"] if select_first else [])}
+    external |= {f"sub{part}" for depth in depths for part in (depth, *(f"{kind}at{depth}" for kind in keys))}
     while True:
-        defined = {*_EXTERNAL_NAMES, *subqueries, *rules, *(f"@{kind}" for kind in kinds)}
+        defined = external.union(rules)
         usable_rules = {name: [part for part in parts if _names(part) <= defined] for name, parts in rules.items()}
         usable_rules = {name: parts for name, parts in usable_rules.items() if parts}
         if usable_rules == rules:
-            return "\n".join(f"{name} ::= {' | '.join(parts)}" for name, parts in rules.items())
+            return _written(rules)
         rules = usable_rules
 
 
@@ -182,6 +219,10 @@ def _names(part: str) -> set[str]:
 
 def _read(lines: Iterable[str]) -> dict[str, list[str]]:
     return {name: _alternatives(rule) for name, _, rule in (line.partition(" ::= ") for line in lines)}
+
+
+def _written(rules: Mapping[str, Sequence[str]]) -> str:
+    return "\n".join(f"{name} ::= {' | '.join(parts)}" for name, parts in rules.items())
 
 
 def _alternatives(rule: str) -> list[str]:

@@ -1,18 +1,20 @@
-"""A grammar in GBNF, the notation of llama.cpp, that restricts the model to compact statements over given tables.
+"""A grammar in GBNF, the notation of llama.cpp, that restricts the model to statements over given tables.
 
 A context-free grammar cannot resolve names, so each scope has its own rules: one scope for every table, and one for
-every set of tables linked by foreign keys. FROM comes first, so the scope is known before the first column. Every
-repetition is bounded, so decoding always ends. The grammar helps a small model; it is not a security check, and the
-guard checks the statement like any other.
+every set of tables linked by foreign keys. In compact statements FROM comes first, so the scope is known before the
+first column. A model that is not trained on those writes the order of SQL, in which all tables share one scope: names,
+literals and types of columns are restricted there, but not to the tables of a query. Every repetition is bounded, so
+decoding always ends. The grammar helps a small model; it is not a security check, and the guard checks the statement
+like any other.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.embedded.grammar.columns import example_rules, table_name, table_rules
-from agent.embedded.grammar.joins import Joins
+from agent.embedded.grammar.joins import ANY_TABLE, Joins, select_first_columns, select_first_rules
 from agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
-from agent.embedded.grammar.scope import GLOBAL_RULES, scope_rules
+from agent.embedded.grammar.scope import global_rules, scope_rules
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, ColumnKey, Table
 from agent.schema.words import words
@@ -42,10 +44,11 @@ def key_kinds(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]
 
 @dataclass(frozen=True)
 class StatementGrammar:
-    """A GBNF grammar of compact statements."""
+    """A GBNF grammar of statements."""
 
     text: str
-    joins: Joins
+    joins: Joins | None
+    """The FROM clauses that compact statements begin with; None for statements in the order of SQL."""
 
     def with_root(self, root: str) -> str:
         """Return the grammar with another root rule, see `Joins.root`."""
@@ -58,8 +61,10 @@ def statement_grammar(
     question: str,
     values: Sequence[LinkedValue],
     metrics: Collection[ColumnKey] = (),
+    *,
+    select_first: bool = False,
 ) -> StatementGrammar:
-    """Return the grammar of the compact statements over the tables and columns of `selection`.
+    """Return the grammar of the statements over the tables and columns of `selection`.
 
     Literals are limited to those of `question`, `values`, and the catalog's examples that the question may mention.
 
@@ -69,6 +74,7 @@ def statement_grammar(
         question: the question of the user.
         values: stored values that the question refers to.
         metrics: columns that stand for metrics, which only SUM and AVG may read.
+        select_first: whether statements have the order of SQL instead of the compact form.
 
     Raises:
         ValueError: there is no table with a column.
@@ -94,22 +100,28 @@ def statement_grammar(
         for number, (key, table) in enumerate(tables.items())
     ]
     names = [table_name(table) for table in tables.values()]
-    chains = may_need_chains(question)
-    joins = Joins(catalog, list(tables), names, [frozenset(rules) for rules in columns], chains=chains)
+    kinds = [frozenset(rules) for rules in columns]
+    chains, windows = may_need_chains(question), may_need_windows(question)
+    scopes: list[tuple[str, Mapping[str, str]]] = [(f"k{number}-", rules) for number, rules in enumerate(columns)]
+    if select_first:
+        joins = None
+        queries = list(select_first_rules(catalog, list(tables), names, kinds, chains=chains))
+        queries += [f"{scope}{kind} ::= {rule}" for scope, rules in scopes for kind, rule in rules.items()]
+        scopes = [(ANY_TABLE, select_first_columns(kinds))]
+    else:
+        joins = Joins(catalog, list(tables), names, kinds, chains=chains)
+        queries = list(joins.rules())
+        scopes += joins.scopes()
     # Units times price is money, so multiplication is excluded if the question asks for units.
     operators = f'op ::= " " {"[-+/]" if asks_for_units(question) else "[-+*/]"} " "'
-    parts: list[Iterable[str]] = [
-        joins.rules(),
-        (operators, GLOBAL_RULES, string_rules(question, values, _words(tables, selection))),
-    ]
+    literals = string_rules(question, values, _words(tables, selection))
+    parts: list[Iterable[str]] = [queries, (operators, global_rules(select_first=select_first), literals)]
     parts += [
         example_rules(f"k{number}-", catalog, table, selection[key], question)
         for number, (key, table) in enumerate(tables.items())
     ]
-    scopes = [(f"k{number}-", rules) for number, rules in enumerate(columns)]
-    windows = may_need_windows(question)
     parts.append(
-        scope_rules(scope, rules, windows=windows, chains=chains) for scope, rules in (*scopes, *joins.scopes())
+        scope_rules(scope, rules, windows=windows, chains=chains, select_first=select_first) for scope, rules in scopes
     )
     lines = (line for part in parts for text in part for line in text.splitlines() if line)
     return StatementGrammar("\n".join(lines) + "\n", joins)

@@ -132,11 +132,13 @@ def test_list_has_every_size_and_marks_the_one_in_use(folder: Path, run: Run, mo
     weights.parent.mkdir(parents=True)
     weights.write_bytes(b"GGUF")
     code, out, err = run("model", "list")
-    head, *lines = out.splitlines()
+    head, *lines, note = out.splitlines()
     rows = [line.split() for line in lines]
     assert (code, err) == (errors.ANSWERED, "")
-    assert head.split() == ["NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "DOWNLOADED"]
-    assert [row[-8] if row[0] != "*" else row[1] for row in rows] == list(TIERS)
+    assert head.split() == ["NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "RIGHT", "DOWNLOADED"]
+    assert [row[1] if row[0] == "*" else row[0] for row in rows] == list(TIERS)
+    assert ["44 of 60" in line for line in lines] == [True, False, False]
+    assert "no better" in note
     assert [row[0] == "*" for row in rows] == [False, True, False]
     assert [row[-1] for row in rows] == ["yes", "no", "no"]
     assert "491 MB" in lines[1]

@@ -15,8 +15,8 @@ RANKING = {"group_by": ["City"], "aggregations": [SUM], "sort": [{"by": "sum_sal
 TOP = "Top 3 cities by total salary"
 
 
-def allows(question: str, spec: dict[str, Any], *, filters: bool = False) -> bool:
-    schema = narrowed_schema(STAFF, shape_of(question, STAFF), filters=filters)
+def allows(question: str, spec: dict[str, Any], *, filters: bool = False, values: bool = False) -> bool:
+    schema = narrowed_schema(STAFF, shape_of(question, STAFF), filters=filters, values=values)
     return fits(spec, schema, schema["$defs"])
 
 
@@ -63,6 +63,21 @@ def test_a_number_in_the_question_needs_a_filter_and_a_comparison_its_bound() ->
     assert allows(question, {"filters": more, "aggregations": [COUNT]}, filters=True)
     assert not allows(question, {"filters": equal, "aggregations": [COUNT]}, filters=True)
     assert not allows(question, {"aggregations": [COUNT]}, filters=True)
+
+
+def test_a_stored_value_is_compared_for_equality_beside_a_bound() -> None:
+    question = "How many people of the team A earn more than 3000?"
+    filters = [{"col": "Team", "op": "=", "value": "A"}, {"col": "Salary", "op": ">", "value": 3000}]
+    spec = {"filters": filters, "aggregations": [COUNT]}
+    assert allows(question, spec, filters=True, values=True)
+    assert not allows(question, spec, filters=True)
+
+
+def test_an_open_ranking_is_decided_by_the_model() -> None:
+    by_salary = {"group_by": ["Team"], "aggregations": [SUM], "sort": [{"by": "sum_salary", "desc": True}], "limit": 1}
+    by_rows = {**by_salary, "aggregations": [COUNT], "sort": [{"by": "count", "desc": True}]}
+    assert allows("Which team earned the most?", by_salary)
+    assert allows("Which team earned the most?", by_rows)
 
 
 @pytest.mark.parametrize("spec", [{"group_by": ["Name"]}, {"aggregations": [COUNT]}, {"sort": [{"by": "Name"}]}])

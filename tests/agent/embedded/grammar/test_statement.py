@@ -355,6 +355,49 @@ def test_a_value_is_written_as_it_is_stored() -> None:
     assert not grammar.accepts("FROM customer SELECT name WHERE city = 'Oslo'")
 
 
+SELECT_FIRST_ADMITTED = r"""
+SELECT name FROM customer
+SELECT COUNT(*) FROM customer;
+SELECT count(DISTINCT city) AS cities FROM customer WHERE name LIKE '%York%'
+SELECT c.name, SUM(o.total) AS sum FROM customer AS c JOIN "order" o ON c.id = o.customer_id GROUP BY c.name LIMIT 3
+SELECT city, COUNT(*) AS number FROM customer GROUP BY city ORDER BY number DESC
+SELECT T1.name FROM customer AS T1 INNER JOIN "order" AS T2 ON T2.customer_id = T1.id WHERE T2.total <> 10
+SELECT customer.name FROM transfer JOIN customer ON transfer.from_id = customer.id ORDER BY customer.name ASC
+SELECT name FROM customer WHERE id NOT IN (SELECT customer_id FROM "order" WHERE YEAR(ordered) = 2021)
+SELECT id FROM "order" WHERE total > (SELECT AVG(total) FROM "order") AND strftime('%Y', paid) = '2021'
+SELECT name FROM customer WHERE city = 'Bergen' UNION SELECT title FROM product
+"""
+SELECT_FIRST_REFUSED = r"""
+FROM customer SELECT name
+SELECT password FROM customer
+SELECT name FROM secret
+SELECT name FROM customer WHERE city = 'Paris'
+SELECT name FROM customer c JOIN item i
+SELECT name FROM customer c JOIN item i ON c.name = i.product_id
+SELECT SUM(name) FROM customer
+SELECT load_extension('oslo') FROM customer
+SELECT name FROM customer; DELETE FROM customer
+SELECT name FROM customer -- oslo
+SELECT name FROM customer WHERE id IN (SELECT id FROM customer WHERE id IN (SELECT id FROM customer))
+"""
+
+
+@pytest.mark.parametrize("given", [SHOP, catalog(CUSTOMER)])
+def test_statements_in_the_order_of_sql(given: Catalog) -> None:
+    grammar = Gbnf(statement_grammar(given, given.selection(), FREE, VALUES, select_first=True).text)
+    grammar.check()
+    for text in SELECT_FIRST_ADMITTED.strip().splitlines() if given is SHOP else ["SELECT name FROM customer c"]:
+        assert grammar.accepts(text), f"read up to {text[: grammar.reads_up_to(text)]}"
+    assert not [text for text in SELECT_FIRST_REFUSED.strip().splitlines() if grammar.accepts(text)]
+    for text in draws(grammar, 60):
+        tree = sqlglot.parse_one(text, read="sqlite")
+        assert {table.name for table in tree.find_all(exp.Table)} <= set(given.tables), text
+        columns = {name for table in given.tables.values() for name in table.column_names}
+        aliases = {alias.alias for alias in tree.find_all(exp.Alias)}
+        sorted_by = {column.name for order in tree.find_all(exp.Ordered) for column in order.find_all(exp.Column)}
+        assert {column.name for column in tree.find_all(exp.Column)} <= columns | aliases | sorted_by, text
+
+
 def draws(grammar: Gbnf, count: int, seed: int = 0) -> list[str]:
     rng = random.Random(seed)
     return [grammar.draw(rng) for _ in range(count)]
@@ -500,6 +543,7 @@ GIVEN = {"shop": SHOP, "one": catalog(CUSTOMER), "odd": ODD, "30 tables": chain(
 )
 def test_llama_cpp_reads_the_grammar_and_keeps_to_it(endpoint, name):
     assert_kept(endpoint, GIVEN[name])
+    assert_kept(endpoint, GIVEN[name], select_first=True)
 
 
 @pytest.mark.heavy
@@ -510,11 +554,11 @@ def test_llama_cpp_keeps_to_the_grammar_of_the_sample_shop(endpoint, settings):
     assert_kept(endpoint, given)
 
 
-def assert_kept(endpoint: Endpoint, given: Catalog) -> None:
-    text = statement_grammar(given, given.selection(), QUESTION, VALUES).text
+def assert_kept(endpoint: Endpoint, given: Catalog, *, select_first: bool = False) -> None:
+    text = statement_grammar(given, given.selection(), QUESTION, VALUES, select_first=select_first).text
     model = ChatOpenAI(model="embedded", base_url=endpoint.url, api_key=endpoint.key, timeout=120, max_tokens=120)
     answer = model.invoke("Count the rows.\nSQL:", extra_body={"grammar": text})
     finished = answer.response_metadata["finish_reason"] == "stop"
     said = answer.content if finished else answer.content.rstrip("\N{REPLACEMENT CHARACTER}")
-    assert said.startswith("FROM ")
+    assert said.startswith("SELECT " if select_first else "FROM ")
     assert Gbnf(text).accepts(said) if finished else Gbnf(text).reads_up_to(said) == len(said)

@@ -1,0 +1,67 @@
+"""The standard path (JSON, validation, tools) with a real model: `large` as published, behind its endpoint.
+
+It shows whether prompts and parsing suit a small model, not how well it answers. The nightly workflow runs it;
+elsewhere it is skipped unless `datasphinx model pull large` has fetched the weights.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.analyst import build_analyst
+from agent.embedded.server import embedded_endpoint
+from agent.embedded.tiers import TIERS
+from agent.embedded.weights import weights_path
+from agent.errors import CannotAnswer, ModelAnswerUnreadable
+from agent.graph import build_graph
+from agent.sample.spreadsheets import STORES
+from agent.services import Services
+from agent.settings import load_settings
+from agent.sources.names import SAMPLE
+
+pytestmark = [pytest.mark.heavy, pytest.mark.embedded]
+
+COUNTS = {
+    "How many customers are there?": "SELECT COUNT(*) FROM customers",
+    "How many orders have the status cancelled?": "SELECT COUNT(*) FROM orders WHERE status = 'cancelled'",
+}
+
+
+@pytest.fixture(scope="module")
+def services(user_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    tier = TIERS["large"]
+    if not weights_path(user_cache, tier.weights).is_file():
+        pytest.skip("the weights of `large` are not in the cache folder: `datasphinx model pull large` fetches them")
+    endpoint = embedded_endpoint(user_cache, tier.name, adapter=False)
+    settings = load_settings(
+        llm_base_url=endpoint.url,
+        llm_api_key=endpoint.key,
+        llm_model=tier.model,
+        llm_profile="standard",
+        enable_sql_validation=True,
+        llm_timeout_s=600,
+        max_question_s=1200,
+        cache_dir=tmp_path_factory.mktemp("cache"),
+    )
+    services = Services(settings)
+    yield services
+    services.model.chat.root_client.close()
+
+
+def test_questions_about_a_database_are_answered_with_json_and_validation(services: Services) -> None:
+    graph, source = build_graph(services), services.source(SAMPLE)
+    for question, reference in COUNTS.items():
+        output = graph.invoke({"question": question, "source": SAMPLE, "clarify": "never"})
+        calls = [call["schema"] for step in output["audit"]["steps"] for call in step["calls"]]
+        assert output["error"] is None, output["error"]
+        assert {"GeneratedSQL", "SQLValidation"} <= set(calls)
+        assert output["value"] == source.execute(reference)["rows"][0][0], output["sql"]
+
+
+def test_a_question_about_a_file_is_answered_with_tools(services: Services) -> None:
+    question = "What is the total revenue of all rows?"
+    output = build_analyst(services).invoke({"question": question, "files": [str(STORES)], "clarify": "never"})
+    assert [step["tool"] for step in output["audit"]["steps"] if "tool" in step], output["answer"]
+    assert output["error"] is None or output["error"]["code"] != ModelAnswerUnreadable.code, output["error"]
+    assert output["tables"] or output["error"]["code"] == CannotAnswer.code, output
