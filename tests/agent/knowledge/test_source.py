@@ -199,6 +199,6 @@ def test_folder_is_relative_to_the_working_directory(tmp_path: Path, undeclared:
 def test_the_sample_shop_has_correct_knowledge(cache_dir: Path) -> None:
     source = Services(load_settings(cache_dir=cache_dir)).source("sample")
 
-    assert {item.kind for item in source.knowledge.knowledge.items} == {"table", "column", "metric", "term", "verified"}
+    assert {item.kind for item in source.knowledge.knowledge.items} == {"column", "metric", "term", "verified"}
     assert check_knowledge(source) == []
     assert str(source.knowledge.knowledge.items[0].place).startswith("knowledge/shop/")
