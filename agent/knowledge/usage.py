@@ -79,6 +79,8 @@ class StatementForms:
             condition.sql(dialect=self._catalog.dialect)
             for condition in conditions
             if not self._holds(condition, root, reader)
+            # Rows to which a term does not apply are found with its definition too.
+            and not (definition.expression is None and self._negates(condition, root, reader))
         ]
         groups: tuple[str, ...] = ()
         is_added = False
@@ -164,6 +166,11 @@ class StatementForms:
         return excluded is not None and any(
             column == excluded[0] and values and values.isdisjoint(excluded[1]) for column, values in self._equalities
         )
+
+    def _negates(self, condition: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
+        negative = _negated(condition)
+        form = f"Not({reader.form(condition, scope)})" if negative is None else reader.form(negative, scope)
+        return form in self._conditions
 
     @cached_property
     def _expressions(self) -> set[str]:

@@ -100,6 +100,12 @@ def test_aggregates_of_an_expression_may_be_apart(shop: Open) -> None:
             "(SELECT o.customer_id FROM orders o WHERE o.status = 'pending')",
             False,
         ),
+        (
+            "buyer",
+            "SELECT name FROM customers AS c WHERE NOT (c.customer_id IN "
+            "(SELECT o.customer_id FROM orders o WHERE o.status = 'shipped'))",
+            True,
+        ),
     ],
 )
 def test_conditions_of_terms(shop: Open, name: str, sql: str, is_complete: bool) -> None:
