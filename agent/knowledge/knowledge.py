@@ -260,6 +260,16 @@ def _key(words: Sequence[str]) -> _Key:
 
 
 def _same_words(first: Sequence[str], second: Sequence[str]) -> bool:
+    if len(first) != len(second):
+        return False
     if any(_HAN.match(word) for word in first):
         return list(first) == list(second)
-    return sorted(map(stem, first)) == sorted(map(stem, second))
+    rest = [(word, stem(word)) for word in second]
+    for word in first:
+        forms = {word, stem(word)}
+        # The stemmer shortens "канал" to "кана", but "каналам" to "канал".
+        match = next((other for other in rest if not forms.isdisjoint(other)), None)
+        if match is None:
+            return False
+        rest.remove(match)
+    return True

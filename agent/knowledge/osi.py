@@ -58,6 +58,11 @@ def read_osi(document: Any, name: str, catalog: Catalog) -> Imported:
     if not isinstance(models, list) or not all(isinstance(model, Mapping) for model in models):
         raise Unresolved("it has no list `semantic_model`")
     imported = Imported("osi", name)
+    imported.left_out += [
+        LeftOut(name, f"`{key}` of a document has no counterpart")
+        for key in document
+        if key not in ("semantic_model", "version")
+    ]
     for model in models:
         _ModelReader(imported, catalog, str(model.get("name"))).read(model)
     return imported
