@@ -106,7 +106,7 @@ def write_statement(
         failed=_failed_attempt(state, source),
     )
     grammar = (
-        statement_grammar(defined.catalog, defined.selection, defined.question, values, list(defined.metrics))
+        statement_grammar(defined.catalog, defined.selection, defined.question, values, defined.metric_kinds)
         if options.grammar
         else None
     )

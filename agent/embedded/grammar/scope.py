@@ -56,7 +56,7 @@ _SCOPE = r"""
 @amount ::= hundred? @g (op @g){0,3}
 @any ::= @amount | @x | @text | @labels | @date
 @agg ::= "COUNT(" ("*" | "DISTINCT "? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
-@metric ::= total "(" @m ")"
+@metric ::= total "(" @m ")" | "COUNT(" @c ")"
 @a ::= @leaf | @agg
 @acall ::= ("ABS(" @afew | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @afew ", " number) ")"
 @afew ::= @a (op @a){0,2}
@@ -162,9 +162,10 @@ def _template(kinds: frozenset[str], windows: bool, chains: bool) -> str:
     )
     excluded = (() if windows else _WINDOW_RULES) + (() if chains else _CHAIN_RULES)
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if name not in excluded}
-    if "m" in kinds:
-        # The question names a metric, whose own columns are not summed instead.
-        rules["@agg"] = [part for part in rules["@agg"] if not part.startswith("total ")]
+    for kind, function in (("m", "total "), ("c", '"COUNT(')):
+        if kind in kinds:
+            # The question names a metric; its own columns are not summed, or other things counted, instead.
+            rules["@agg"] = [part for part in rules["@agg"] if not part.startswith(function)]
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
     subqueries = {f"sub{kind}at{depth}" for kind in keys for depth in range(1, SUBQUERY_DEPTH + 1)}
     while True:
