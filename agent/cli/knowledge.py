@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 knowledge_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Check and draft business knowledge: terms, metrics, joins and facts about columns in YAML files.",
+    help="Check, draft, import and export business knowledge: terms, metrics, joins and facts about columns in YAML "
+    "files.",
 )
 knowledge_app.add_typer(import_app, name="import")
 knowledge_app.add_typer(export_app, name="export")

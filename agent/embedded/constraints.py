@@ -38,6 +38,8 @@ class QuestionConstraints:
     """Whether the question contains a negation."""
     texts: str = ""
     """Names and stored texts in lower case, in which every text of the statement must occur; empty: no constraint."""
+    metrics: Collection[str] = ()
+    """The columns that stand for metrics of the question."""
 
     def count_violations(self, statement: str) -> int:
         """Return the number of constraints that a compact statement violates, including unsupported texts."""
@@ -47,9 +49,8 @@ class QuestionConstraints:
         unsupported_texts = sum(
             not _ALWAYS_ALLOWED.fullmatch(text) and text not in self.texts for text in texts if self.texts
         )
-        return (
-            lacks_value + lacks_negation + unsupported_texts + sum(figure not in statement for figure in self.figures)
-        )
+        missing = sum(text not in statement for text in (*self.figures, *self.metrics))
+        return lacks_value + lacks_negation + unsupported_texts + missing
 
 
 def constraints_of(question: str, values: Collection[str], stored_texts: Iterable[str] = ()) -> QuestionConstraints:

@@ -1,8 +1,8 @@
 """Terms and metrics of a question for the embedded model: columns that stand for their SQL.
 
 The model is not trained to copy expressions. A condition is shown to it as a column with one stored value, as in
-`customers(..., term 'active customer')`, and a metric as a column of numbers, which only SUM and AVG may read. The
-statement that it writes is then rewritten with the expressions.
+`customers(..., term 'active customer')`, and a metric as a column of numbers, which only SUM and AVG may read or, if it
+counts, COUNT. The statement that it writes is then rewritten with the expressions.
 """
 
 import re
@@ -13,6 +13,7 @@ from itertools import count
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from agent.embedded.grammar.columns import Kind
 from agent.knowledge.entries import MetricEntry
 from agent.knowledge.overlay import ChangedTables
 from agent.knowledge.source_knowledge import Defined, Relevant
@@ -39,6 +40,14 @@ class DefinedColumns:
     """The terms, as values of the columns that stand for them."""
     metrics: Mapping[ColumnKey, Defined] = field(default_factory=dict)
     terms: Mapping[ColumnKey, Sequence[Defined]] = field(default_factory=dict)
+
+    @property
+    def metric_kinds(self) -> dict[ColumnKey, Kind]:
+        """The kinds of the columns of metrics in a grammar."""
+        return {
+            key: "c" if each.definition and isinstance(each.definition.expression, exp.Count) else "m"
+            for key, each in self.metrics.items()
+        }
 
     def resolved(self, sql: str) -> str:
         """Return `sql`, a statement of `catalog`, with the SQL of the terms and metrics instead of their columns.
@@ -93,7 +102,9 @@ class DefinedColumns:
         filters_rows = len(used) == 1 and not calls
         for column in columns:
             call, each = column.parent, metrics[column.name.lower()]
-            if not isinstance(call, exp.Sum | exp.Avg) or call.find_ancestor(exp.Where, exp.Group, exp.Join):
+            if not isinstance(call, exp.Sum | exp.Avg | exp.Count) or call.find_ancestor(
+                exp.Where, exp.Group, exp.Join
+            ):
                 raise ValueError(f"the metric {each.item.name} is used outside of its aggregate function")
             assert each.definition is not None and each.definition.expression is not None, "a metric has SQL"
             conditions = each.definition.conditions

@@ -1,7 +1,7 @@
 """Statements of the embedded model: prompt, candidates, selection."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 
@@ -122,7 +122,7 @@ def write_statement(
             defined.selection,
             defined.question,
             values,
-            list(defined.metrics),
+            defined.metric_kinds,
             select_first=not is_trained,
         )
         if options.grammar
@@ -133,6 +133,7 @@ def write_statement(
         read_candidate(text, source, may_repair=options.repair, question=question, defined=defined) for text in texts
     )
     constraints = constraints_of(question, [value.value for value in values], _examples(source, selection))
+    constraints = replace(constraints, metrics=[name for _, name in defined.metrics])
     if options.candidates == 1:
         candidate = next(candidates)
         return WrittenStatement(candidate, evidence=_evidence(candidate, constraints, values, None, source))

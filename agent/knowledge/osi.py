@@ -20,7 +20,7 @@ from agent.knowledge.references import Definition, Unresolved, definition_of, fi
 from agent.knowledge.source_knowledge import SourceKnowledge
 from agent.knowledge.translation import column_node, filtered, read_expression, sql_of, with_tables
 from agent.knowledge.yaml_text import dump_yaml
-from agent.schema.catalog import Catalog, Table
+from agent.schema.catalog import Catalog, ColumnKey, Table
 
 _ANSI = ""
 """sqlglot's name of standard SQL."""
@@ -58,6 +58,11 @@ def read_osi(document: Any, name: str, catalog: Catalog) -> Imported:
     if not isinstance(models, list) or not all(isinstance(model, Mapping) for model in models):
         raise Unresolved("it has no list `semantic_model`")
     imported = Imported("osi", name)
+    imported.left_out += [
+        LeftOut(name, f"`{key}` of a document has no counterpart")
+        for key in document
+        if key not in ("semantic_model", "version")
+    ]
     for model in models:
         _ModelReader(imported, catalog, str(model.get("name"))).read(model)
     return imported
@@ -457,29 +462,47 @@ class _ModelWriter:
         self.fields.setdefault(definition.tables[0], []).append(_without_empty(body))
 
     def _relationships(self) -> Iterator[dict[str, Any]]:
+        """Yield the declared joins, and the foreign keys of the database between the same tables."""
+        known = set()
         for item in self.items:
             entry = item.entry
             if not isinstance(entry, JoinEntry):
                 continue
+            ends = [[find_column(name, self.catalog) for name in names] for names in (entry.source, entry.target)]
+            known.add(frozenset(column for columns in ends for column in columns))
             if entry.cardinality == "many-to-many":
                 self._only_extension(item)
                 continue
-            ends = [[find_column(name, self.catalog) for name in names] for names in (entry.source, entry.target)]
             if entry.cardinality == "one-to-many":
                 ends.reverse()
-            (first, *_), (second, *_) = ends
             extension = {key: value for key, value in _dumped(item).items() if key in ("from", "to", "cardinality")}
-            yield _without_empty(
-                {
-                    "name": "_to_".join(_dataset_name(table) for table, _ in (first, second)) + f"_by_{first[1]}",
-                    "from": _dataset_name(first[0]),
-                    "to": _dataset_name(second[0]),
-                    "from_columns": [column for _, column in ends[0]],
-                    "to_columns": [column for _, column in ends[1]],
-                    "ai_context": entry.description,
-                    "custom_extensions": _extensions(extension if entry.cardinality != "many-to-one" else {}),
-                }
-            )
+            if entry.cardinality == "many-to-one":
+                extension = {}
+            yield _relationship(ends[0], ends[1], entry.description, extension)
+        tables = self._tables()
+        for key in tables:
+            for foreign in self.catalog.tables[key].foreign_keys:
+                source = [(key, column) for column in foreign.columns]
+                target = [(foreign.target, column) for column in foreign.target_columns]
+                if not foreign.inferred and foreign.target in tables and frozenset([*source, *target]) not in known:
+                    yield _relationship(source, target, None, {})
+
+
+def _relationship(
+    source: list[ColumnKey], target: list[ColumnKey], description: str | None, extension: Mapping[str, Any]
+) -> dict[str, Any]:
+    tables = [_dataset_name(columns[0][0]) for columns in (source, target)]
+    return _without_empty(
+        {
+            "name": "_".join([tables[0], "to", tables[1], "by", *(column for _, column in source)]),
+            "from": tables[0],
+            "to": tables[1],
+            "from_columns": [column for _, column in source],
+            "to_columns": [column for _, column in target],
+            "ai_context": description,
+            "custom_extensions": _extensions(extension),
+        }
+    )
 
 
 def _dumped(item: Item) -> dict[str, Any]:

@@ -82,6 +82,8 @@ class StatementForms:
             condition.sql(dialect=self._catalog.dialect)
             for condition in conditions
             if not self._holds(condition, root, reader)
+            # Rows to which a term does not apply are found with its definition too.
+            and not (definition.expression is None and self._negates(condition, root, reader))
         ]
         groups: tuple[str, ...] = ()
         is_added = False
@@ -188,6 +190,11 @@ class StatementForms:
         clauses = filter(None, (select.args.get("where"), select.args.get("having")))
         parts = [part for clause in clauses for part in _conjuncts(clause.this) if not _is_join(part)]
         return bool(parts) and all(self._holds(part, scope, reader) for part in parts)
+
+    def _negates(self, condition: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
+        negative = _negated(condition)
+        form = f"Not({reader.form(condition, scope)})" if negative is None else reader.form(negative, scope)
+        return form in self._conditions
 
     @cached_property
     def _expressions(self) -> set[str]:

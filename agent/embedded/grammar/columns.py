@@ -1,7 +1,7 @@
 """Rules of column names, by the operations that their values allow."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from agent.embedded.compact import quoted
@@ -10,10 +10,13 @@ from agent.embedded.grammar.literals import may_mention, quotable
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.words import stem, words
 
-Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u", "m"]
-"""Number, numeric key, text, text with dates, date, boolean, unknown that may be a date, other unknown, metric."""
+Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u", "m", "c"]
+"""Number, numeric key, text, text with dates, date, boolean, unknown that may be a date, other unknown; and columns
+that stand for metrics: those of a sum or other expression, and those that count."""
 
-KINDS: tuple[Kind, ...] = ("n", "k", "t", "s", "d", "b", "o", "u", "m")
+KINDS: tuple[Kind, ...] = ("n", "k", "t", "s", "d", "b", "o", "u", "m", "c")
+METRIC_KINDS: tuple[Kind, ...] = ("m", "c")
+"""The kinds of columns that stand for metrics."""
 OWN = "own"
 """The kind of the rules that compare a column with its own example values."""
 
@@ -57,18 +60,18 @@ def table_rules(
     names: Sequence[str],
     question: str,
     keys: Mapping[str, str],
-    metrics: Collection[str] = (),
+    metrics: Mapping[str, Kind] | None = None,
 ) -> dict[str, str]:
     """Return the rules of the columns `names` of `table` by kind; rule names have the prefix `scope`.
 
-    `keys` maps the names of key columns to their kinds, and `metrics` are the columns that stand for metrics.
+    `keys` maps the names of key columns to their kinds, and `metrics` those of columns that stand for metrics.
     """
     columns = _relevant_columns(table, names, question)
     names_of: dict[Kind, list[str]] = {}
     for column in columns:
         # Numeric keys have their own kind, because sums of them are meaningless.
         kind = "k" if kind_of(column) == "n" and column.name in table.key_columns else kind_of(column)
-        kind = "m" if column.name in metrics else kind
+        kind = (metrics or {}).get(column.name, kind)
         names_of.setdefault(kind, []).append(quoted(column.name))
     rules: dict[str, str] = {kind: choice(names_of[kind]) for kind in KINDS if kind in names_of}
     for column in columns:

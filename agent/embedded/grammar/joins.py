@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
 from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of, quoted
-from agent.embedded.grammar.columns import NULLABLE, OWN
+from agent.embedded.grammar.columns import METRIC_KINDS, NULLABLE, OWN
 from agent.embedded.grammar.gbnf import choice, literal
 from agent.embedded.grammar.scope import KEY_KIND, SELECT_FIRST_DEPTH, SUBQUERY_DEPTH
 from agent.schema.catalog import Catalog
@@ -61,6 +61,9 @@ class Joins:
         self._catalog, self._keys, self._names, self._kinds = catalog, keys, names, kinds
         self._queries = _QUERIES | (_CHAINED if chains else {})
         self._all_kinds = sorted(frozenset[str]().union(*kinds))
+        # The statement begins with the table of a metric that the question names.
+        measured = [at for at, own in enumerate(kinds) if not own.isdisjoint(METRIC_KINDS)]
+        self._starts = measured or list(range(len(keys)))
         numbers = {key: number for number, key in enumerate(keys)}
         self._neighbours: list[set[int]] = [set() for _ in keys]
         for number, key in enumerate(keys):
@@ -104,7 +107,8 @@ class Joins:
 
     def _next_table(self, before: str, tables: Tables, name: str) -> str | None:
         """Return a rule for `before` and a further table whose name begins with `name`, or the first table."""
-        others = [at for at, other in enumerate(self._names) if at not in tables and other.startswith(name)]
+        candidates = range(len(self._names)) if tables else self._starts
+        others = [at for at in candidates if at not in tables and self._names[at].startswith(name)]
         after = {
             self._names[at]: step
             for at in others
@@ -115,10 +119,12 @@ class Joins:
     def rules(self) -> Iterator[str]:
         """Yield the rules of all FROM clauses."""
         first = {name: f"{_scope(frozenset({at}))}{_QUERY}" for at, name in enumerate(self._names)}
-        rules = [f'{_QUERY} ::= "FROM " ({choice(first)})', *map(self._state, self._sets)]
+        rules = list(map(self._state, self._sets))
         template = "\n".join([*rules, *self._shared()] if len(self._keys) > 2 else rules)
         for query, body in self._queries.items():
-            yield template.replace(_QUERY, query).replace(_BODY, body)
+            names = [self._names[at] for at in self._starts] if query == "root" else self._names
+            start = f'{_QUERY} ::= "FROM " ({choice({name: first[name] for name in names})})'
+            yield f"{start}\n{template}".replace(_QUERY, query).replace(_BODY, body)
         for kind in self._all_kinds:
             if KEY_KIND.fullmatch(kind):
                 yield from self._key_subqueries(kind)

@@ -55,8 +55,8 @@ _SCOPE = r"""
 @g ::= @p2 | @case
 @amount ::= hundred? @g (op @g){0,3}
 @any ::= @amount | @x | @text | @labels | @date
-@agg ::= "COUNT(" ("*" | "DISTINCT "? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")" | @metric
-@metric ::= total "(" @m ")"
+@agg ::= "COUNT(" ("*" | "DISTINCT "? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
+@metric ::= total "(" @m ")" | "COUNT(" @c ")"
 @a ::= @leaf | @agg
 @acall ::= ("ABS(" @afew | "LENGTH(" @letters | ("COALESCE(" | "NULLIF(") @afew ", " number) ")"
 @afew ::= @a (op @a){0,2}
@@ -64,7 +64,7 @@ _SCOPE = r"""
 @a1 ::= @a0 | "(" @a0 (op @a0){1,3} ")"
 @a2 ::= @a0 | "(" @a1 (op @a1){1,3} ")"
 @anum ::= @a2 (op @a2){0,3} | "ROUND(" @a2 (op @a2){0,3} (", " [0-9])? ")"
-@aval ::= @anum | @x | @text | @date
+@aval ::= @anum | @x | @text | @date | @metric
 @by ::= @aval " DESC"?
 @sorted ::= "ORDER BY " @by (", " @by){0,2}
 @parts ::= "PARTITION BY " @any (", " @any){0,2}
@@ -79,7 +79,7 @@ _SCOPE = r"""
 @i1 ::= @i0 | "(" @i0 (op @i0){1,3} ")"
 @i2 ::= @i0 | "(" @i1 (op @i1){1,3} ")"
 @inum ::= hundred? @i2 (op @i2){0,4}
-@item ::= @inum | "ROUND(" @inum (", " [0-9])? ")" | @x | @text | @labels | @date
+@item ::= @inum | "ROUND(" @inum (", " [0-9])? ")" | @x | @text | @labels | @date | @metric
 @groups ::= " GROUP BY " @any (", " @any){0,3}
 @top ::= " QUALIFY " @rank (" <= " | " = ") few
 @order ::= " ORDER BY " @item " DESC"? (", " @item " DESC"?){0,2}
@@ -113,7 +113,7 @@ _QUERY = r"""
 @oright# ::= @nright# | string | truth | @x
 @oset# ::= "LIKE " pattern | "BETWEEN " literal " AND " literal | "IN (" literals ")" | "IN (" sub+ ")"
 @having# ::= @check# (bool @check#){0,2}
-@check# ::= @anum " " @hrest# | @x " " @trest#
+@check# ::= @anum " " @hrest# | @x " " @trest# | @metric " " @hrest#
 @hrest# ::= compare @hright# | "NOT "? @oset#
 @hright# ::= @h# (op @h#){0,3} | string
 @h# ::= @a2 | "(" sub+ ")"
@@ -197,9 +197,10 @@ def _template(kinds: frozenset[str], windows: bool, chains: bool, select_first: 
         key_rules += _SELECT_FIRST_SCOPE + "".join(_SELECT_FIRST_KEY.replace("~", kind) for kind in keys)
     excluded = (() if windows else _WINDOW_RULES) + (() if chains else _CHAIN_RULES)
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if name not in excluded}
-    if "m" in kinds:
-        # The question names a metric, whose own columns are not summed instead.
-        rules["@agg"] = [part for part in rules["@agg"] if not part.startswith("total ")]
+    for kind, function in (("m", "total "), ("c", '"COUNT(')):
+        if kind in kinds:
+            # The question names a metric; its own columns are not summed, or other things counted, instead.
+            rules["@agg"] = [part for part in rules["@agg"] if not part.startswith(function)]
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
     depths = range(1, (SELECT_FIRST_DEPTH if select_first else SUBQUERY_DEPTH) + 1)
     external = {*_EXTERNAL_NAMES, *(f"@{kind}" for kind in kinds), *(["@from"] if select_first else [])}

@@ -8,10 +8,10 @@ decoding always ends. The grammar helps a small model; it is not a security chec
 like any other.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.embedded.grammar.columns import example_rules, table_name, table_rules
+from agent.embedded.grammar.columns import Kind, example_rules, table_name, table_rules
 from agent.embedded.grammar.joins import ANY_TABLE, Joins, select_first_columns, select_first_rules
 from agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
 from agent.embedded.grammar.scope import global_rules, scope_rules
@@ -60,7 +60,7 @@ def statement_grammar(
     selection: Mapping[str, Sequence[str]],
     question: str,
     values: Sequence[LinkedValue],
-    metrics: Collection[ColumnKey] = (),
+    metrics: Mapping[ColumnKey, Kind] | None = None,
     *,
     select_first: bool = False,
 ) -> StatementGrammar:
@@ -73,7 +73,7 @@ def statement_grammar(
         selection: the columns that may be used, by table key.
         question: the question of the user.
         values: stored values that the question refers to.
-        metrics: columns that stand for metrics, which only SUM and AVG may read.
+        metrics: the kinds of columns that stand for metrics.
         select_first: whether statements have the order of SQL instead of the compact form.
 
     Raises:
@@ -95,7 +95,7 @@ def statement_grammar(
             selection[key],
             question,
             {column: kind for (owner, column), kind in keys.items() if owner == key},
-            [column for owner, column in metrics if owner == key],
+            {column: kind for (owner, column), kind in (metrics or {}).items() if owner == key},
         )
         for number, (key, table) in enumerate(tables.items())
     ]

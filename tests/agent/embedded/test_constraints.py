@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.embedded.constraints import constraints_of
+from agent.embedded.constraints import QuestionConstraints, constraints_of
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,10 @@ def test_numbers_and_values_that_a_statement_leaves_out_are_counted() -> None:
 def test_a_word_of_the_question_that_is_no_name_and_is_stored_nowhere_is_made_up(condition: str, made_up: int) -> None:
     said = constraints_of('How many loans of "The Red Book" were made in Bad Ems?', [], ["lost", "returned"])
     assert said.count_violations(f"FROM loans SELECT COUNT(*) WHERE {condition}") == made_up
+
+
+def test_a_metric_of_the_question_has_to_be_used() -> None:
+    constraints = QuestionConstraints(metrics=("net_sales",))
+
+    assert constraints.count_violations("FROM orders SELECT SUM(net_sales)") == 0
+    assert constraints.count_violations("FROM orders SELECT COUNT(*)") == 1

@@ -31,6 +31,7 @@ metrics:
     filters: [orders.status <> 'cancelled']
   cancellation rate:
     expression: 100.0 * COUNT(CASE WHEN orders.status = 'cancelled' THEN 1 END) / COUNT(*)
+  buyers: {expression: COUNT(DISTINCT orders.customer_id)}
   value per customer: {expression: SUM(orders.total_amount) / COUNT(DISTINCT customers.customer_id)}
 terms:
   active customer:
@@ -91,17 +92,33 @@ def test_question_without_definitions_is_unchanged(shop: Source, defined: Define
     assert columns.resolved("SELECT 1") == "SELECT 1"
 
 
-def test_grammar_admits_metrics_within_aggregates_only(defined: Defined) -> None:
+def test_grammar_admits_metrics_within_whole_outputs_only(defined: Defined) -> None:
     columns = defined("What were the net sales of large orders?")
     grammar = statement_grammar(
-        columns.catalog, columns.selection, columns.question, columns.values, list(columns.metrics)
+        columns.catalog, columns.selection, columns.question, columns.values, columns.metric_kinds
     ).text
 
     assert 'k1-m ::= "net_sales"' in grammar
     assert 'k1-metric ::= total "(" k1-m ")"' in grammar
     assert '("large order")' in grammar
-    (agg,) = [line for line in grammar.splitlines() if line.startswith("k1-agg ::= ")]
-    assert "k1-metric" in agg and 'total "(" "DISTINCT' not in agg
+    rules = dict(line.split(" ::= ", 1) for line in grammar.splitlines())
+    assert 'total "(" "DISTINCT' not in rules["k1-agg"]
+    # A metric is not part of arithmetic: "rate" in its name would become a second division.
+    assert "k1-metric" not in rules["k1-agg"] and rules["k1-item"].endswith("| k1-metric")
+
+
+def test_statement_begins_with_the_table_of_a_metric(defined: Defined) -> None:
+    columns = defined("How many buyers were there?")
+    grammar = statement_grammar(
+        columns.catalog, columns.selection, columns.question, columns.values, columns.metric_kinds
+    )
+    rules = dict(line.split(" ::= ", 1) for line in grammar.text.splitlines())
+
+    assert rules["root"] == '"FROM " ("orders" k1-root)' and '"customers"' in rules["sub1"]
+    assert '"COUNT(" k1-c ")"' in rules["k1-metric"] and '"COUNT("' not in rules["k1-agg"]
+    assert columns.resolved(expand("FROM orders SELECT COUNT(buyers)", columns.catalog)) == (
+        "SELECT COUNT(DISTINCT orders.customer_id) AS buyers FROM orders"
+    )
 
 
 def test_statements_are_rewritten_with_the_definitions(defined: Defined) -> None:
@@ -180,6 +197,7 @@ def test_the_model_uses_terms_and_metrics(endpoint: Endpoint, user_cache: Path, 
         "Сколько активных клиентов?": {"active customer"},
         "What was the revenue in 2024?": {"net sales"},
         "What is the average order value by channel?": {"average order value"},
+        "How many buyers were there in 2023?": {"buyers"},
         "What was the revenue of late orders?": {"net sales", "late order"},
     }.items():
         output = graph.invoke({"question": question, "source": "shop", "clarify": "never"})

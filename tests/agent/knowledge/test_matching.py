@@ -13,6 +13,7 @@ metrics:
   revenue: {expression: SUM(orders.total_amount), synonyms: [выручка, 销售收入]}
   net revenue: {expression: SUM(orders.net)}
   return rate: {expression: AVG(orders.returned)}
+  channel count: {expression: COUNT(DISTINCT orders.channel), synonyms: канал продаж}
 terms:
   active customer: {definition: d, synonyms: активный клиент}
   book year: {definition: d, synonyms: [BY, ISO9]}
@@ -33,6 +34,9 @@ tables:
         ("net revenue by month", ["net revenue"]),
         ("revenue net of tax", ["net revenue"]),
         ("Какой была выручка по активным клиентам?", ["revenue", "active customer"]),
+        ("Выручка по каналам продаж", ["revenue", "channel count"]),
+        ("продажи каналов", ["channel count"]),
+        ("канал продаж продаж", ["channel count"]),
         ("去年的销售收入是多少", ["revenue"]),
         ("销售额", []),
         ("customers who are active", ["active customer"]),

@@ -125,6 +125,12 @@ def test_aggregates_of_an_expression_may_be_apart(shop: Open) -> None:
         ("regular", "SELECT 1 FROM orders WHERE status = 'shipped' GROUP BY customer_id HAVING COUNT(*) >= 3", True),
         ("regular", "SELECT 1 FROM orders GROUP BY customer_id HAVING COUNT(*) >= 3", False),
         ("regular", "SELECT 1 FROM orders WHERE status = 'shipped' GROUP BY customer_id HAVING COUNT(*) > 3", False),
+        (
+            "buyer",
+            "SELECT name FROM customers AS c WHERE NOT (c.customer_id IN "
+            "(SELECT o.customer_id FROM orders o WHERE o.status = 'shipped'))",
+            True,
+        ),
     ],
 )
 def test_conditions_of_terms(shop: Open, name: str, sql: str, is_complete: bool) -> None:
