@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from agent.replay import replay
+from agent.responses import response_of
 from agent.sample.shop import shop_url
 from agent.services import Services
 from agent.settings import load_settings
+from agent.sources.source import check_knowledge
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
 from tests.benchmarks.verified import FOLDERS, measure
 from tests.conftest import ScriptedAgent
@@ -69,6 +71,7 @@ def test_equivalent_question_is_answered_without_a_model(asked: Scripted) -> Non
     assert nodes(steps) == ["retrieve_tables", "check_stop_words", "execute_sql", "answer"]
     assert (output["sql"], output["status"], output["confidence"], output["error"]) == (NET_2023, "ok", None, None)
     assert output["answer"].endswith("\n\nVerified by Ann on 2026-01-15.")
+    assert "<p>Verified by Ann on 2026-01-15.</p>" in response_of(output)._repr_html_()
     assert output["verified"] == {
         "question": "What were the net sales in 2024?",
         "parameters": {"year": "2023"},
@@ -152,6 +155,7 @@ def test_query_that_fails_is_reported_and_not_used_again(asked: Scripted, caplog
         "knowledge/shop.yml:2: verified `How many customers are there?`: its statement failed"
     )
     assert "[KNOWLEDGE] the verified query at knowledge/shop.yml:2 failed" in caplog.text
+    assert check_knowledge(asked(text=text).services.source("shop")) != []
 
 
 def test_query_that_does_not_fit_the_schema_is_not_used(asked: Scripted, caplog: pytest.LogCaptureFixture) -> None:
