@@ -1,13 +1,16 @@
 """Verified answers: a question equivalent to a verified one is answered with its statement, without a model call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.errors import ModelUnreachable
+from agent.generation.verified import KnowledgeQueries
 from agent.replay import replay
 from agent.responses import response_of
+from agent.retrieval.semantic import Vectors
 from agent.sample.shop import shop_url
 from agent.services import Services
 from agent.settings import load_settings
@@ -117,6 +120,18 @@ def test_other_questions_are_generated_with_verified_ones_as_examples(asked: Scr
     none = asked({"GeneratedSQL": [COUNT]}, enable_sql_validation=False, source_settings={"shots": 0})
     none.ask("How many customers are not in Germany?")
     assert "Earlier questions about this database" not in prompts(none, "GeneratedSQL")[0]
+
+
+def test_without_embeddings_only_the_same_words_are_equivalent(asked: Scripted) -> None:
+    class Unreachable:
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            raise ModelUnreachable("http://127.0.0.1:9/v1", "down")
+
+    for embedder in (None, Unreachable()):
+        agent = asked({"GeneratedSQL": [COUNT]}, enable_sql_validation=False)
+        agent.services.verified = KnowledgeQueries(embedder)
+        assert agent.ask("What were the net sales in 2023?")["sql"] == NET_2023
+        assert agent.ask("Show me the net sales for 2023")["sql"] == COUNT["sql"]
 
 
 def test_literals_are_bound_as_values(asked: Scripted, tmp_path: Path) -> None:
