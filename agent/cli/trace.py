@@ -185,7 +185,7 @@ def _gist(event: "StoredEvent") -> str:
         return f"{body.get('schema')}, {body.get('latency_ms')} ms, {tokens}: {body.get('output')}"
     if event.kind == "statement":
         return f"{body.get('rows')} rows, {body.get('latency_ms')} ms: {body.get('sql')}"
-    fields = ("latency_ms", "tool", "arguments", "type", "examples", "answer", "failure", "validation")
+    fields = ("latency_ms", "tool", "arguments", "type", "examples", "verified", "answer", "failure", "validation")
     return ", ".join(f"{name} {body[name]}" for name in fields if body.get(name) is not None)
 
 

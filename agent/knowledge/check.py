@@ -57,8 +57,8 @@ def static_problems(item: Item, catalog: Catalog) -> tuple[Problem, ...]:
 def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[], ValueLookup]) -> Iterator[Problem]:
     """Yield the mistakes in an entry without static problems that the data show.
 
-    `run` executes a statement. The SQL of terms, metrics and verified queries runs with LIMIT 0, and one statement
-    counts the rows that contradict the cardinality of a join.
+    `run` executes a statement. The SQL of terms and metrics runs with LIMIT 0, verified queries run with the examples
+    of their parameters, and one statement counts the rows that contradict the cardinality of a join.
 
     Raises:
         SourceUnreachable: the database does not answer.
@@ -144,7 +144,7 @@ def _statements(item: Item, catalog: Catalog) -> Iterator[CheckStatement]:
         if len(trees) != 1 or not isinstance(trees[0], exp.Query):
             raise Unresolved("its SQL is not a single query")
         parameters = {name: parameter.value for name, parameter in entry.parameters.items()}
-        yield CheckStatement(print_statement(trees[0].limit(0), catalog.dialect), parameters)
+        yield CheckStatement(print_statement(trees[0], catalog.dialect), parameters)
 
 
 def _warnings(item: Item) -> Iterator[Problem]:

@@ -92,6 +92,11 @@ def test_accepted_answer_becomes_a_verified_query(run: Run, folder: Path, conver
     assert run("knowledge", "review", "reject", proposal_id)[0] == 3
     (verified,) = converse({"question": "Number of customers who live in Spain"}, question, sql=no_call)[1:]  # type: ignore[arg-type]
     assert verified["verified"]["place"] == "knowledge/shop/verified.yml:2"
+    # On the command line too, where no model is installed.
+    code, out, _ = run("ask", question["question"], "--source", "shop")
+    assert code == 0 and re.search(r"Verified by ann on \d{4}-\d\d-\d\d\.", out)
+    code, out, _ = run("ask", question["question"], "--source", "shop", "--json")
+    assert (code, json.loads(out)["verified"]["author"]) == (0, "ann")
 
 
 def test_rejected_proposal_writes_nothing(run: Run, folder: Path, converse: Converse) -> None:

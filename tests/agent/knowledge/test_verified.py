@@ -1,15 +1,20 @@
 """Verified answers: a question equivalent to a verified one is answered with its statement, without a model call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.errors import ModelUnreachable
+from agent.generation.verified import KnowledgeQueries
 from agent.replay import replay
+from agent.responses import response_of
+from agent.retrieval.semantic import Vectors
 from agent.sample.shop import shop_url
 from agent.services import Services
 from agent.settings import load_settings
+from agent.sources.source import check_knowledge
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
 from tests.benchmarks.verified import FOLDERS, measure
 from tests.conftest import ScriptedAgent
@@ -69,6 +74,7 @@ def test_equivalent_question_is_answered_without_a_model(asked: Scripted) -> Non
     assert nodes(steps) == ["retrieve_tables", "check_stop_words", "execute_sql", "answer"]
     assert (output["sql"], output["status"], output["confidence"], output["error"]) == (NET_2023, "ok", None, None)
     assert output["answer"].endswith("\n\nVerified by Ann on 2026-01-15.")
+    assert "<p>Verified by Ann on 2026-01-15.</p>" in response_of(output)._repr_html_()
     assert output["verified"] == {
         "question": "What were the net sales in 2024?",
         "parameters": {"year": "2023"},
@@ -116,6 +122,18 @@ def test_other_questions_are_generated_with_verified_ones_as_examples(asked: Scr
     assert "Earlier questions about this database" not in prompts(none, "GeneratedSQL")[0]
 
 
+def test_without_embeddings_only_the_same_words_are_equivalent(asked: Scripted) -> None:
+    class Unreachable:
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            raise ModelUnreachable("http://127.0.0.1:9/v1", "down")
+
+    for embedder in (None, Unreachable()):
+        agent = asked({"GeneratedSQL": [COUNT]}, enable_sql_validation=False)
+        agent.services.verified = KnowledgeQueries(embedder)
+        assert agent.ask("What were the net sales in 2023?")["sql"] == NET_2023
+        assert agent.ask("Show me the net sales for 2023")["sql"] == COUNT["sql"]
+
+
 def test_literals_are_bound_as_values(asked: Scripted, tmp_path: Path) -> None:
     from tests.databases import make_table, url
 
@@ -152,6 +170,7 @@ def test_query_that_fails_is_reported_and_not_used_again(asked: Scripted, caplog
         "knowledge/shop.yml:2: verified `How many customers are there?`: its statement failed"
     )
     assert "[KNOWLEDGE] the verified query at knowledge/shop.yml:2 failed" in caplog.text
+    assert check_knowledge(asked(text=text).services.source("shop")) != []
 
 
 def test_query_that_does_not_fit_the_schema_is_not_used(asked: Scripted, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,65 @@
+"""Proposals in the database of the record: once each, reviewed once, and apart for each tenant."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ProposalClosed, ProposalUnknown
+from agent.record.proposals import Proposal, ProposalStore
+from agent.record.store import Store
+from tests.agent.record.stores import ENGINES, fresh_url
+
+PROPOSAL = Proposal(
+    source="shop",
+    question="Сколько «клиентов»? 😀",
+    sql="SELECT COUNT(*) FROM customers",
+    choice=None,
+    clarifications=("by country",),
+    proposed_by="ann",
+    proposed_at="2026-11-23T10:00:00+00:00",
+    trace_id="a" * 32,
+)
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty database."""
+    with fresh_url(request.param, tmp_path) as made:
+        yield made
+
+
+def test_proposals_of_tenants_are_apart_and_reviewed_once(url: str) -> None:
+    acme, beta = (ProposalStore(Store(url), owner) for owner in ("acme", "beta"))
+    choice = replace(PROPOSAL, choice={"word": "sales", "means": "net sales"}, proposed_at="2026-11-23T09:00:00+00:00")
+
+    assert [acme.add(PROPOSAL), acme.add(replace(PROPOSAL, proposed_by="bob")), acme.add(choice)] == [True, False, True]
+    assert acme.proposals() == [choice, PROPOSAL]
+    assert acme.proposals("open", "other") == beta.proposals() == []
+    with pytest.raises(ProposalUnknown):
+        beta.get(PROPOSAL.id)
+    assert beta.add(PROPOSAL)
+
+    outcomes: list[str] = []
+
+    def review(name: str) -> None:
+        try:
+            ProposalStore(Store(url), "acme").change(replace(PROPOSAL, status="accepted", reviewed_by=name), "open")
+            outcomes.append(f"by {name}")
+        except ProposalClosed as error:
+            outcomes.append(error.status)
+
+    threads = [threading.Thread(target=review, args=(str(number),)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes)[:3] == ["accepted"] * 3
+    assert sorted(outcomes)[3] == f"by {acme.get(PROPOSAL.id).reviewed_by}"
+    assert acme.get(PROPOSAL.id).status == "accepted"
+    assert (acme.proposals("open"), acme.add(PROPOSAL)) == ([choice], False)
+    assert beta.get(PROPOSAL.id) == PROPOSAL
+    with pytest.raises(ProposalClosed):
+        acme.change(replace(PROPOSAL, status="rejected"), "open")
