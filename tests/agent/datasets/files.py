@@ -163,6 +163,10 @@ AUTOMATIC = {
         sheet(["item", "sold"], ["a", 1], ["b", 2], ["c", 3], [None, 6]), ["item", "sold"],
         [["a", 1], ["b", 2], ["c", 3]], {"totals_dropped"},
     ),
+    "a total among ids and texts": Case(
+        text(["id", "size", "name"], ["1", "5", "a"], ["2", "x", "b"], ["3", "7", "c"], ["Total", "12", ""]),
+        ["id", "size", "name"], [[1, "5", "a"], [2, "x", "b"], [3, "7", "c"]], {"totals_dropped"}, name="a.csv",
+    ),
     "a name with the word total": Case(
         sheet(["company", "revenue"], ["Shell", 10], ["Total Energies", 20], ["Eni", 50]), ["company", "revenue"],
         [["Shell", 10], ["Total Energies", 20], ["Eni", 50]],
