@@ -134,7 +134,7 @@ def _candidates(work: Workspace, columns: Sequence[Cells], summed: Sequence[Colu
     found += [(rowid, "", 0, False) for rowid in blank if rowid not in known]
     work.run("CREATE OR REPLACE TABLE scratch.totals AS SELECT unnest(?::BIGINT[]) AS id", [[row[0] for row in found]])
     values = {row[0]: list(row[1:]) for row in work.run(_values(summed, "rowid IN (FROM scratch.totals)"))}
-    return [_Candidate(*row, values[row[0]]) for row in sorted(found)]
+    return [_Candidate(rowid, label, place, certain, values[rowid]) for rowid, label, place, certain in sorted(found)]
 
 
 def _is_alone(candidate: _Candidate, summed: Sequence[ColumnPlan]) -> bool:
