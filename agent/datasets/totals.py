@@ -105,7 +105,11 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> list
         verified -= unlabelled
     labelled = [at for at, item in enumerate(candidates) if item.is_certain and at not in verified]
     if len(labelled) <= max(_MIN_ROWS, _MAX_UNVERIFIED * rows):
-        verified |= {at for at in labelled if candidates[at].has_number or _is_alone(candidates[at], summed)}
+        # Where the label stands among numbers, such as ids, its row is no data even without a number of its own.
+        numeric = {plan.cells.place for plan in summed}
+        verified |= {
+            at for at in labelled if candidates[at].has_number or not summed or candidates[at].place in numeric
+        }
     totals = [TotalRow(candidates[at].rowid, candidates[at].label) for at in sorted(verified)]
     return sorted({*totals, *_averages(work, columns, totals)}) if totals else []
 
@@ -135,11 +139,6 @@ def _candidates(work: Workspace, columns: Sequence[Cells], summed: Sequence[Colu
     work.run("CREATE OR REPLACE TABLE scratch.totals AS SELECT unnest(?::BIGINT[]) AS id", [[row[0] for row in found]])
     values = {row[0]: list(row[1:]) for row in work.run(_values(summed, "rowid IN (FROM scratch.totals)"))}
     return [_Candidate(rowid, label, place, certain, values[rowid]) for rowid, label, place, certain in sorted(found)]
-
-
-def _is_alone(candidate: _Candidate, summed: Sequence[ColumnPlan]) -> bool:
-    """Return whether no column but that of the label has numbers, so that a total has none."""
-    return all(plan.cells.place == candidate.place for plan in summed)
 
 
 def _coarse_periods(work: Workspace, first: Cells) -> str:

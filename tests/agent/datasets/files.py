@@ -164,8 +164,8 @@ AUTOMATIC = {
         [["a", 1], ["b", 2], ["c", 3]], {"totals_dropped"},
     ),
     "a total among ids and texts": Case(
-        text(["id", "size", "name"], ["1", "5", "a"], ["2", "x", "b"], ["3", "7", "c"], ["Total", "12", ""]),
-        ["id", "size", "name"], [[1, "5", "a"], [2, "x", "b"], [3, "7", "c"]], {"totals_dropped"}, name="a.csv",
+        text(["id", "size", "price"], ["1", "5", "9"], ["2", "x", "8"], ["3", "7", "7"], ["Total", "12", ""]),
+        ["id", "size", "price"], [[1, "5", 9], [2, "x", 8], [3, "7", 7]], {"totals_dropped"}, name="a.csv",
     ),
     "a name with the word total": Case(
         sheet(["company", "revenue"], ["Shell", 10], ["Total Energies", 20], ["Eni", 50]), ["company", "revenue"],
