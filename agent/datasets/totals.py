@@ -77,8 +77,14 @@ class TotalRow(NamedTuple):
 class _Candidate(NamedTuple):
     rowid: int
     label: str
+    place: int
+    """The column of the label, from 0."""
     is_certain: bool
     numbers: list[float | None]
+
+    @property
+    def has_number(self) -> bool:
+        return any(value is not None for value in self.numbers)
 
 
 def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> list[TotalRow]:
@@ -99,7 +105,11 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> list
         verified -= unlabelled
     labelled = [at for at, item in enumerate(candidates) if item.is_certain and at not in verified]
     if len(labelled) <= max(_MIN_ROWS, _MAX_UNVERIFIED * rows):
-        verified |= {at for at in labelled if any(value is not None for value in candidates[at].numbers) or not summed}
+        # Where the label stands among numbers, such as ids, its row is no data even without a number of its own.
+        numeric = {plan.cells.place for plan in summed}
+        verified |= {
+            at for at in labelled if candidates[at].has_number or not summed or candidates[at].place in numeric
+        }
     totals = [TotalRow(candidates[at].rowid, candidates[at].label) for at in sorted(verified)]
     return sorted({*totals, *_averages(work, columns, totals)}) if totals else []
 
@@ -114,8 +124,8 @@ def _candidates(work: Workspace, columns: Sequence[Cells], summed: Sequence[Colu
     if periods := _coarse_periods(work, columns[0]):
         labels += f" UNION ALL {periods}"
     found = work.run(
-        f"SELECT rowid, min_by(word, place), bool_or(certain) FROM ({labels}) GROUP BY rowid ORDER BY rowid "
-        f"LIMIT {_MAX_CANDIDATES + 1}"
+        f"SELECT rowid, min_by(word, place), min(place), bool_or(certain) FROM ({labels}) "
+        f"GROUP BY rowid ORDER BY rowid LIMIT {_MAX_CANDIDATES + 1}"
     )
     if len(found) > _MAX_CANDIDATES:
         return []
@@ -125,10 +135,10 @@ def _candidates(work: Workspace, columns: Sequence[Cells], summed: Sequence[Colu
         # A blank label may also mean the value above.
         blank = [rowid for rowid in blank if rowid == last]
     known = {row[0] for row in found}
-    found += [(rowid, "", False) for rowid in blank if rowid not in known]
+    found += [(rowid, "", 0, False) for rowid in blank if rowid not in known]
     work.run("CREATE OR REPLACE TABLE scratch.totals AS SELECT unnest(?::BIGINT[]) AS id", [[row[0] for row in found]])
     values = {row[0]: list(row[1:]) for row in work.run(_values(summed, "rowid IN (FROM scratch.totals)"))}
-    return [_Candidate(rowid, label, certain, values[rowid]) for rowid, label, certain in sorted(found)]
+    return [_Candidate(rowid, label, place, certain, values[rowid]) for rowid, label, place, certain in sorted(found)]
 
 
 def _coarse_periods(work: Workspace, first: Cells) -> str:

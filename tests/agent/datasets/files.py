@@ -164,6 +164,10 @@ AUTOMATIC = {
         sheet(["item", "sold"], ["a", 1], ["b", 2], ["c", 3], [None, 6]), ["item", "sold"],
         [["a", 1], ["b", 2], ["c", 3]], {"totals_dropped"},
     ),
+    "a total among ids and texts": Case(
+        text(["id", "size", "price"], ["1", "5", "9"], ["2", "x", "8"], ["3", "7", "7"], ["Total", "12", ""]),
+        ["id", "size", "price"], [[1, "5", 9], [2, "x", 8], [3, "7", 7]], {"totals_dropped"}, name="a.csv",
+    ),
     "a name with the word total": Case(
         sheet(["company", "revenue"], ["Shell", 10], ["Total Energies", 20], ["Eni", 50]), ["company", "revenue"],
         [["Shell", 10], ["Total Energies", 20], ["Eni", 50]],
