@@ -13,7 +13,7 @@ from agent.embedded.expand import expand
 from agent.embedded.from_branches import from_branches
 from agent.embedded.grammar.statement import StatementGrammar
 from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
-from agent.errors import BudgetExceeded, ModelAnswerUnreadable, PermissionDenied, StatementError
+from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, PermissionDenied, StatementError
 from agent.llm.client import WrittenText
 from agent.record.step import note
 from agent.sources.source import Source
@@ -42,11 +42,11 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
 
     With `grammar`, the first others are those with another FROM clause that may be more likely. The rest of the first
     `count` texts is sampled. They are followed by the less likely FROM clauses, and by `count` texts that are sampled
-    at a higher temperature. A truncated text is yielded as empty. If the budget of the question is used up, the texts
-    end early.
+    at a higher temperature. A truncated text is yielded as empty. If the budget or the time of the question is used up,
+    the texts end early.
 
     Raises:
-        BudgetExceeded: the budget does not allow a single text.
+        BudgetExceeded, EmbeddedModelSilent: the budget or the time does not allow a single text.
         ModelUnreachable, ModelRejected: see `ModelClient.write`.
     """
     if grammar:
@@ -68,7 +68,7 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
             yield write(**options)
         except ModelAnswerUnreadable:
             yield WrittenText("")
-        except BudgetExceeded:
+        except (BudgetExceeded, EmbeddedModelSilent):
             return
 
 
