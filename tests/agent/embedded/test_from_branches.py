@@ -6,7 +6,7 @@ import pytest
 from agent.embedded.candidates import sample_texts
 from agent.embedded.from_branches import from_branches
 from agent.embedded.grammar.statement import StatementGrammar, statement_grammar
-from agent.errors import BudgetExceeded, DatasphinxError, EmbeddedModelSilent
+from agent.errors import BudgetExceeded, DatasphinxError, EmbeddedModelSilent, ModelAnswerUnreadable
 from agent.llm.client import WrittenText
 from agent.llm.logprobs import Token
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
@@ -96,6 +96,18 @@ def test_the_texts_end_with_the_budget_and_the_time(grammar: StatementGrammar, e
 
     with pytest.raises(type(error)):
         next(sample_texts(Model(limit=0, error=error), 3, grammar))
+
+
+def test_no_text_is_begun_after_many_characters(grammar: StatementGrammar) -> None:
+    long = WrittenText(f"FROM customers SELECT {'name, ' * 50}name", -3.0)
+    assert len(list(sample_texts(Model(*[long] * 6), 3, grammar))) == 3
+
+
+def test_cut_off_texts_count_as_well(grammar: StatementGrammar) -> None:
+    def cut_off(**options: Any) -> WrittenText:
+        raise ModelAnswerUnreadable("GeneratedSQL", "FROM customers SELECT " + "name, " * 100)
+
+    assert [written.text for written in sample_texts(cut_off, 3, grammar)] == ["", ""]
 
 
 def test_one_candidate_needs_no_alternatives(grammar: StatementGrammar) -> None:
