@@ -17,7 +17,7 @@ from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
-from agent.sql.validation import find_problem, inferred_joins, warnings_of
+from agent.sql.validation import find_problem
 from agent.state import State
 from agent.types import Evidence, Validation
 
@@ -110,13 +110,7 @@ def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
 def _doubts(state: State, source: Source) -> list[str]:
     """Return the doubts about the statement: those of its result, and those of static checks."""
     sql = state["sql_request"]
-    warnings = warnings_of(sql, source.catalog, lambda: source.values)[:_MAX_WARNINGS]
-    return [
-        *state.get("doubts", ()),
-        *departures(state, source, sql),
-        *inferred_joins(sql, source.catalog),
-        *warnings,
-    ]
+    return [*state.get("doubts", ()), *departures(state, source, sql), *source.warnings_about(sql)[:_MAX_WARNINGS]]
 
 
 def _needs_validation(state: State, doubts: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ Run with: `python -m training.calibrate --schemas tables.json --questions train.
 import argparse
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,6 +56,7 @@ class Observation:
     database: str
     question: str
     evidence: Evidence
+    """Empty if there is no answer."""
     is_right: bool
 
 
@@ -97,11 +98,18 @@ def _logistic_regression(features: Floats, is_right: Floats) -> Floats:
     return weights
 
 
-def observe(folder: Path, schemas: Path, questions: Path, limit: int, seed: int) -> Iterator[Observation]:
+def observe(
+    folder: Path,
+    schemas: Path,
+    questions: Path,
+    limit: int,
+    seed: int,
+    known: Collection[tuple[Task, str, str]] = (),
+) -> Iterator[Observation]:
     """Yield the answers to at most `limit` questions for each task, over the kept-apart databases with made-up rows.
 
-    Questions whose reference returns nothing are left out. Query specs are asked for if the statement has an equivalent
-    one; its table is then a file.
+    Those `known`, by task, database and question, are counted but not asked again. Questions whose reference returns
+    nothing are left out. Query specs are asked for if the statement has an equivalent one; its table is then a file.
     """
     services = Services(_SETTINGS, embedded=EmbeddedOptions())
     agent, analyst = build_graph(services), build_analyst(services)
@@ -123,9 +131,9 @@ def observe(folder: Path, schemas: Path, questions: Path, limit: int, seed: int)
         for task, graph, data, expected in asked:
             if counts[task] < limit:
                 counts[task] += 1
-                seen = _observed(graph, task, {"question": gold.question, "clarify": "never", **data}, gold, expected)
-                if seen:
-                    yield Observation(task, database, gold.question, *seen)
+                if (task, database, gold.question) not in known:
+                    inputs = {"question": gold.question, "clarify": "never", **data}
+                    yield Observation(task, database, gold.question, *_observed(graph, task, inputs, gold, expected))
 
 
 def _as_file(table: str, source: Source, folder: Path) -> Path:
@@ -140,15 +148,15 @@ def _as_file(table: str, source: Source, folder: Path) -> Path:
 
 def _observed(
     graph: "Graph | Analyst", task: Task, inputs: Any, gold: GoldQuestion, reference: Result
-) -> tuple[Evidence, bool] | None:
-    """Return the evidence of an answer and whether it has the rows of `reference`; None if there is no answer."""
+) -> tuple[Evidence, bool]:
+    """Return the evidence of an answer and whether it has the rows of `reference`; no evidence if there is none."""
     evidence, output = Evidence(), dict[str, Any]()
     for update in graph.stream(inputs, stream_mode="updates"):
         for node, changes in update.items():
             evidence = (changes or {}).get("evidence") or evidence if node == _NODES[task] else evidence
             output = changes if "status" in (changes or {}) else output
     if "logprob" not in evidence or not output.get("tables") or output.get("error"):
-        return None
+        return Evidence(), False
     table = output["tables"][0]
     return with_result(evidence, table["rows"]), matches(reference, table, ordered=is_ordered(gold.sql, "sqlite"))
 
@@ -186,14 +194,16 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "observations.jsonl"
-    if not path.exists():
-        with path.with_suffix(".part").open("w", encoding="utf-8") as file:
-            for seen in observe(options.out, options.schemas, options.questions, options.limit, options.seed):
-                file.write(json.dumps(asdict(seen), ensure_ascii=False) + "\n")
-                file.flush()
-        path.with_suffix(".part").rename(path)
+    path.touch()
     observations = [Observation(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    by_task = {task: [seen for seen in observations if seen.task == task] for task in _TASKS}
+    known = {(seen.task, seen.database, seen.question) for seen in observations}
+    with path.open("a", encoding="utf-8") as file:
+        for seen in observe(options.out, options.schemas, options.questions, options.limit, options.seed, known):
+            file.write(json.dumps(asdict(seen), ensure_ascii=False) + "\n")
+            file.flush()
+            observations.append(seen)
+    answered = [seen for seen in observations if seen.evidence]
+    by_task = {task: [seen for seen in answered if seen.task == task] for task in _TASKS}
     write_calibrations({task: fit(seen) for task, seen in by_task.items()})
 
 

@@ -14,7 +14,7 @@ from agent.embedded.expand import expand
 from agent.embedded.from_branches import from_branches
 from agent.embedded.grammar.statement import StatementGrammar
 from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
-from agent.errors import BudgetExceeded, ModelAnswerUnreadable, PermissionDenied, StatementError
+from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, PermissionDenied, StatementError
 from agent.llm.client import WrittenText
 from agent.record.step import note
 from agent.sources.source import Source
@@ -23,6 +23,10 @@ from agent.sql.repair import repair
 
 _TEMPERATURE, _FALLBACK_TEMPERATURE = 0.4, 1.0
 """Sampling temperatures: of the regular candidates, and of the additional ones if all of those are doubtful."""
+
+_MAX_CHARS = 800
+"""After as many characters, about 270 tokens, no further text is begun: the model is guessing if its texts are long and
+unlikely."""
 
 _DUPLICATE_OUTPUT = "it gives the same output twice"
 _NO_CONSTRAINTS = QuestionConstraints()
@@ -43,19 +47,20 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
 
     With `grammar`, the first others are those with another FROM clause that may be more likely. The rest of the first
     `count` texts is sampled. They are followed by the less likely FROM clauses, and by `count` texts that are sampled
-    at a higher temperature. A truncated text is yielded as empty. If the budget of the question is used up, the texts
-    end early.
+    at a higher temperature. A truncated text is yielded as empty. The texts end early if the budget or the time of the
+    question is used up, or if they have 800 characters together.
 
     Raises:
-        BudgetExceeded: the budget does not allow a single text.
+        BudgetExceeded, EmbeddedModelSilent: the budget or the time does not allow a single text.
         ModelUnreachable, ModelRejected: see `ModelClient.write`.
     """
     if grammar:
         write = partial(write, grammar=grammar.text)
     try:
         first = write(temperature=0.0, seed=0, **({"alternatives": True} if grammar and count > 1 else {}))
-    except ModelAnswerUnreadable:
-        first = WrittenText("")
+        chars = len(first.text)
+    except ModelAnswerUnreadable as error:
+        first, chars = WrittenText(""), len(error.text)
     yield first
     branches = from_branches(first.tokens, grammar)[: count - 1] if grammar else []
     rivals = [branch for branch in branches if first.logprob is None or branch.logprob > first.logprob]
@@ -65,12 +70,16 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
     requests += [{**greedy, "grammar": branch.grammar} for branch in branches[len(rivals) :]]
     requests += [{"temperature": _FALLBACK_TEMPERATURE, "seed": seed} for seed in range(count, 2 * count)]
     for options in requests:
-        try:
-            yield write(**options)
-        except ModelAnswerUnreadable:
-            yield WrittenText("")
-        except BudgetExceeded:
+        if chars >= _MAX_CHARS:
             return
+        try:
+            written = write(**options)
+            chars += len(written.text)
+        except ModelAnswerUnreadable as error:
+            written, chars = WrittenText(""), chars + len(error.text)
+        except (BudgetExceeded, EmbeddedModelSilent):
+            return
+        yield written
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from agent.llm.client import ModelClient
 from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
-from agent.sql.validation import inferred_joins, warnings_of
 from agent.state import State
 from agent.types import EmbeddedOptions, Evidence
 
@@ -155,8 +154,7 @@ def _evidence(
     violations = candidate.count_violations(constraints)
     evidence = evidence_of(candidate.compact, candidate.logprob, violations, constraints, values, compared)
     if candidate.sql:
-        warnings = warnings_of(candidate.sql, source.catalog, lambda: source.values)
-        evidence["findings"] = len(warnings) + len(inferred_joins(candidate.sql, source.catalog))
+        evidence["findings"] = len(source.warnings_about(candidate.sql))
     return evidence
 
 

@@ -15,7 +15,7 @@ from agent.record.step import note
 from agent.schema.catalog import Catalog
 from agent.sources.source import Source
 from agent.sql.repair import repair
-from agent.sql.validation import names_similar_value, warnings_of
+from agent.sql.validation import names_similar_value
 from agent.state import State
 from agent.types import Evidence, Result
 
@@ -219,7 +219,7 @@ def execute_with_repair(
             sql, error = repaired.sql, None
     missing_values: tuple[str, ...] = ()
     if result is not None and is_blank(result):
-        warnings = warnings_of(sql, source.catalog, lambda: source.values)
+        warnings = source.warnings_about(sql)
         missing_values = tuple(warning for warning in warnings if names_similar_value(warning))
         for warning in warnings:
             if not result["rows"]:

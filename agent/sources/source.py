@@ -36,6 +36,7 @@ from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
 from agent.sql.grants import grants_of
 from agent.sql.parameters import Value
+from agent.sql.validation import inferred_joins, warnings_of
 from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
@@ -139,6 +140,13 @@ class Source:
         with self._lock:
             self._memory[key] = value
         return value
+
+    def warnings_about(self, sql: str) -> tuple[str, ...]:
+        """Return the joins of `sql` that only an inferred key connects, and the warnings of the static checks."""
+        return self.memoized(
+            ("warnings", sql),
+            lambda: inferred_joins(sql, self.catalog) + warnings_of(sql, self.catalog, lambda: self.values),
+        )
 
     def table_list(self, max_tokens: int) -> str:
         """Return a line for each shown table with its name and those of its columns; "" if they exceed `max_tokens`.

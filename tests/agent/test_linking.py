@@ -105,6 +105,13 @@ def test_a_text_about_a_source_is_rendered_once(source: Source) -> None:
     assert source.memoized("other key", render) == "text" and len(rendered) == 2
 
 
+def test_a_statement_is_checked_once(source: Source) -> None:
+    sql = "SELECT first FROM student WHERE id = 'x'"
+    warnings = source.warnings_about(sql)
+
+    assert warnings and source.warnings_about(sql) is warnings
+
+
 def test_best_tables_are_detailed_beside_the_list_of_all(source: Source) -> None:
     """No table is selected by the model, misspelt words match, and the budget limits the tables in detail."""
     linker = Services(load_settings(schema_token_budget=1000), model=ScriptedModel()).roles.linker

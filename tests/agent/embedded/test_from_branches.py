@@ -6,7 +6,7 @@ import pytest
 from agent.embedded.candidates import sample_texts
 from agent.embedded.from_branches import from_branches
 from agent.embedded.grammar.statement import StatementGrammar, statement_grammar
-from agent.errors import BudgetExceeded
+from agent.errors import BudgetExceeded, DatasphinxError, EmbeddedModelSilent, ModelAnswerUnreadable
 from agent.llm.client import WrittenText
 from agent.llm.logprobs import Token
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
@@ -58,14 +58,15 @@ def test_no_branches_where_the_model_was_certain(grammar: StatementGrammar) -> N
 
 
 class Model:
-    """Answers with the texts in order, and keeps the options."""
+    """Answers with the texts in order, and keeps the options; after `limit` calls it raises `error`."""
 
-    def __init__(self, *texts: WrittenText, limit: int = 100) -> None:
+    def __init__(self, *texts: WrittenText, limit: int = 100, error: DatasphinxError | None = None) -> None:
         self.texts, self.calls, self.limit = list(texts), list[dict[str, Any]](), limit
+        self.error = error or BudgetExceeded("calls", "DATASPHINX_MAX_LLM_CALLS")
 
     def __call__(self, **options: Any) -> WrittenText:
         if len(self.calls) == self.limit:
-            raise BudgetExceeded("calls", "DATASPHINX_MAX_LLM_CALLS")
+            raise self.error
         self.calls.append(options)
         return self.texts[len(self.calls) - 1] if len(self.calls) <= len(self.texts) else WrittenText("more", -9.0)
 
@@ -88,9 +89,25 @@ def test_only_samples_follow_a_certain_text(grammar: StatementGrammar) -> None:
     assert [call["temperature"] for call in model.calls] == [0.0, 0.4, 0.4, 1.0, 1.0, 1.0]
 
 
-def test_the_texts_end_with_the_budget(grammar: StatementGrammar) -> None:
-    model = Model(WrittenText("FROM customers SELECT name", -3.0, UNCERTAIN), limit=2)
+@pytest.mark.parametrize("error", [BudgetExceeded("calls", "DATASPHINX_MAX_LLM_CALLS"), EmbeddedModelSilent(60.0)])
+def test_the_texts_end_with_the_budget_and_the_time(grammar: StatementGrammar, error: DatasphinxError) -> None:
+    model = Model(WrittenText("FROM customers SELECT name", -3.0, UNCERTAIN), limit=2, error=error)
     assert len(list(sample_texts(model, 3, grammar))) == 2
+
+    with pytest.raises(type(error)):
+        next(sample_texts(Model(limit=0, error=error), 3, grammar))
+
+
+def test_no_text_is_begun_after_many_characters(grammar: StatementGrammar) -> None:
+    long = WrittenText(f"FROM customers SELECT {'name, ' * 50}name", -3.0)
+    assert len(list(sample_texts(Model(*[long] * 6), 3, grammar))) == 3
+
+
+def test_cut_off_texts_count_as_well(grammar: StatementGrammar) -> None:
+    def cut_off(**options: Any) -> WrittenText:
+        raise ModelAnswerUnreadable("GeneratedSQL", "FROM customers SELECT " + "name, " * 100)
+
+    assert [written.text for written in sample_texts(cut_off, 3, grammar)] == ["", ""]
 
 
 def test_one_candidate_needs_no_alternatives(grammar: StatementGrammar) -> None:
