@@ -201,6 +201,8 @@ def _compare(output: Output, reference: Result, ordered: bool, tally: _Tally, co
     if confidence := output["confidence"]:
         style = "yellow" if output["status"] == "unsure" else "default"
         console.print(Text(f"confidence {confidence['value']:.2f}: {confidence['word']}", style=style))
+    elif output["status"] == "clarification":
+        console.print(Text("not sure: asks which one is meant", style="yellow"))
     has_answer = bool(output["tables"]) and not output["error"]
     if has_answer and matches(reference, output["tables"][0], ordered=ordered):
         tally.matched += 1

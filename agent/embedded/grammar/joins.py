@@ -2,7 +2,7 @@
 
 In compact statements, the continuation of a FROM clause depends on the set of its tables, not on their order, so these
 sets are the states of the grammar. Sets beyond the limit share one scope, `z`, in which any column of any table is
-allowed. Statements in the order of SQL have this scope only.
+allowed. In the order of SQL, every join has this scope.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from agent.embedded.grammar.columns import METRIC_KINDS, NULLABLE, OWN
 from agent.embedded.grammar.gbnf import choice, literal
 from agent.embedded.grammar.scope import KEY_KIND, SELECT_FIRST_DEPTH, SUBQUERY_DEPTH
 from agent.schema.catalog import Catalog
+from agent.schema.words import spelt_words
 
 Tables = frozenset[int]
 """The numbers of the tables in one FROM clause."""
@@ -24,7 +25,7 @@ _LARGEST_SET = 4
 _LARGEST_SUBQUERY = 3
 """Maximum number of tables in a subquery over keys."""
 
-_MAXANY_TABLE_JOINS = 4
+_MAX_JOINS = 4
 _QUERIES = {"root": "body0", "right": "bodyr", "sub1": "body1", "subright": "bodys", "sub2": "body2"}
 """The body of each kind of query."""
 _CHAINED = {"last": "bodyl"}
@@ -37,10 +38,7 @@ _COMPARABLE = ("nk", "ts", "d", "b", "ou")
 """Groups of column kinds that may be compared for equality."""
 
 ANY_TABLE = "z-"
-"""The prefix of the only scope of statements in the order of SQL."""
-
-_MAX_JOINS = 4
-_OWNER = "owner?"
+"""The prefix of the scope of all tables."""
 
 
 class Joins:
@@ -214,11 +212,11 @@ class Joins:
         def condition(new: int) -> str:
             return f'(" ON " {_on(None, new)})? ' if not self._neighbours[new] else ""
 
-        for joins in range(_MAXANY_TABLE_JOINS):
+        for joins in range(_MAX_JOINS):
             after = {
                 name: f"{condition(at)}{ANY_TABLE}{joins + 1}{_QUERY}"
                 for at, name in enumerate(self._names)
-                if self._pairs(None, at) and joins < _MAXANY_TABLE_JOINS - 1
+                if self._pairs(None, at) and joins < _MAX_JOINS - 1
             }
             yield f'{ANY_TABLE}{joins}{_QUERY} ::= " SELECT " {ANY_TABLE}{_BODY}{_join(after)}'
 
@@ -265,21 +263,31 @@ def select_first_rules(
 ) -> Iterator[str]:
     """Yield the rules of queries in the order of SQL over the tables `keys`, see `Joins` for the parameters.
 
-    The tables of a query are unknown when its columns are written. So all columns are allowed in one scope, with or
-    without a table or an alias before them, and tables are joined by columns that are keys. The database rejects
-    statements whose columns and tables do not fit.
+    A query is over one table, or joins several by columns that are keys. There, the tables are unknown when the columns
+    are written: each has a table or an alias before it, and the database rejects those that do not fit.
     """
+    scopes = [scope for scope, _ in select_first_scopes(kinds)]
     queries = _QUERIES | (_CHAINED if chains else {})
-    for kind in filter(KEY_KIND.fullmatch, sorted(frozenset[str]().union(*kinds))):
-        queries |= {f"sub{kind}at{depth}": f"body{kind}at{depth}" for depth in range(1, SELECT_FIRST_DEPTH + 1)}
     for query, body in queries.items():
-        yield f'{query} ::= "SELECT " {ANY_TABLE}{body}' + (' ";"?' if query == "root" else "")
-    joins = {name: f'alias? " ON " on{at}' for at, name in enumerate(names)}
-    yield f'{ANY_TABLE}from ::= " FROM " ({choice(names)}) alias? join{{0,{_MAX_JOINS}}}'
-    yield f'join ::= " " ("LEFT " | "INNER ")? "JOIN " ({choice(joins)})'
-    yield r'alias ::= " AS"? " " [a-zA-Z] [a-z]{0,2} [0-9]?'
-    yield f'owner ::= ([a-zA-Z] [a-z]{{0,2}} [0-9]? | {choice(names)}) "."'
-    for at, key in enumerate(keys):
+        bodies = " | ".join(f"{scope}{body}" for scope in scopes)
+        yield f'{query} ::= "SELECT " ({bodies})' + (' ";"?' if query == "root" else "")
+    for kind in filter(KEY_KIND.fullmatch, sorted(frozenset[str]().union(*kinds))):
+        owners = [scope for scope, rules in select_first_scopes(kinds) if kind in rules]
+        for depth in range(1, SELECT_FIRST_DEPTH + 1):
+            bodies = " | ".join(f"{scope}body{kind}at{depth}" for scope in owners)
+            yield f'sub{kind}at{depth} ::= "SELECT " ({bodies})'
+    abbreviations = sorted({text for key in keys for text in _abbreviations(catalog.tables[key].name)})
+    yield f"short ::= ([a-zA-Z]{f' | {choice(abbreviations)}' if abbreviations else ''}) [0-9]?"
+    yield 'alias ::= " AS"? " " short'
+    for at, name in enumerate(names):
+        yield f'{scopes[at]}owner ::= (short | {literal(name)}) "."'
+        yield f"{scopes[at]}from ::= {literal(f' FROM {name}')} alias?"
+    if len(keys) > 1:
+        yield f'owner ::= (short | {choice(names)}) "."'
+        joins = {name: f'alias? " ON " on{at}' for at, name in enumerate(names)}
+        yield f'join ::= " " ("LEFT " | "INNER ")? "JOIN " ({choice(joins)})'
+        yield f'{ANY_TABLE}from ::= " FROM " ({choice(names)}) alias? join{{1,{_MAX_JOINS}}}'
+    for at, key in enumerate(keys if len(keys) > 1 else ()):
         pairs = conditions_between(catalog, key, keys)
         conditions = [_unqualified(pair) for pair in pairs] or [
             f'{ANY_TABLE}{a} " = " {ANY_TABLE}{b}'
@@ -291,12 +299,25 @@ def select_first_rules(
         yield f"on{at} ::= {' | '.join(dict.fromkeys(conditions))}"
 
 
-def select_first_columns(kinds: Sequence[frozenset[str]]) -> dict[str, str]:
-    """Return the rules of the columns of all tables by kind, for statements in the order of SQL."""
-    return {
-        kind: f"{_OWNER} ({' | '.join(f'k{at}-{kind}' for at, own in enumerate(kinds) if kind in own)})"
-        for kind in sorted(frozenset[str]().union(*kinds))
-    }
+def _abbreviations(name: str) -> Iterator[str]:
+    """Yield aliases of several letters that models give to a table: its initials, and the beginning of its name."""
+    name_words = spelt_words(name)
+    for text in ("".join(word[:1] for word in name_words), "".join(name_words)[:2], "".join(name_words)[:3]):
+        # A reserved word would need quotes.
+        if len(text) > 1 and text.isascii() and quoted(text) == text:
+            yield text
+
+
+def select_first_scopes(kinds: Sequence[frozenset[str]]) -> list[tuple[str, dict[str, str]]]:
+    """Return the scopes of statements in the order of SQL: the prefix of their rules, and those of columns by kind."""
+    scopes = [(f"s{at}-", {kind: f"s{at}-owner? k{at}-{kind}" for kind in sorted(own)}) for at, own in enumerate(kinds)]
+    if len(kinds) > 1:
+        owners = {
+            kind: " | ".join(f"k{at}-{kind}" for at, own in enumerate(kinds) if kind in own)
+            for kind in sorted(frozenset[str]().union(*kinds))
+        }
+        scopes.append((ANY_TABLE, {kind: f"owner ({rule})" for kind, rule in owners.items()}))
+    return scopes
 
 
 def _unqualified(pair: KeyPair) -> str:
@@ -304,7 +325,7 @@ def _unqualified(pair: KeyPair) -> str:
 
     def conjunction(left: Sequence[str], right: Sequence[str]) -> str:
         return ' " AND " '.join(
-            f"{_OWNER} {literal(f'{quoted(one)} = ')} {_OWNER} {literal(quoted(other))}"
+            f"owner {literal(f'{quoted(one)} = ')} owner {literal(quoted(other))}"
             for one, other in zip(left, right, strict=True)
         )
 

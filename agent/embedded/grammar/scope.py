@@ -133,17 +133,19 @@ compare ::= ("=" | "!=" | "<" [=>]? | ">" "="?) " "
 count ::= "COUNT" | "count"
 total ::= "SUM" | "sum" | "AVG" | "avg"
 extreme ::= "MIN" | "min" | "MAX" | "max"
-as ::= " AS " [a-zA-Z] [a-z0-9_]{0,30}
-name ::= [a-z] [a-z0-9_]{2,30}
 """
 _SELECT_FIRST_SCOPE = r"""
+@p2 ::= @p0 | "(" @p0 (op @p0){1,2} ")"
+@amount ::= @g (op @g)?
 @agg ::= count "(" ("*" | ("DISTINCT " | "distinct ")? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
+@a2 ::= @a0 | "(" @a0 (op @a0){1,2} ")"
+@i2 ::= @i0 | "(" @i0 (op @i0){1,2} ")"
+@inum ::= @i2 (op @i2){0,2}
 @part ::= ("YEAR(" | "MONTH(") @moment ")"
 @date ::= @quarter | "strftime('" format "', " @moment ")" | @part
 @within ::= @quarter | "strftime('" formats "', " @moment ")" | @part
-@output ::= @item as?
-@core ::= "DISTINCT "? @output (", " @output){0,7} @from (" WHERE " @where0)? (@groups (" HAVING " @having0)?)?
-@sort ::= (@item | name) (" DESC" | " ASC")?
+@core ::= "DISTINCT "? @item (", " @item){0,7} @from (" WHERE " @where0)? (@groups (" HAVING " @having0)?)?
+@sort ::= @item (" DESC" | " ASC")?
 @order ::= " ORDER BY " @sort (", " @sort){0,2}
 @inner# ::= "DISTINCT "? @aval @from (" WHERE " @where#)? (@groups (" HAVING " @having#)?)?
 """  # noqa: E501 - a rule is one line

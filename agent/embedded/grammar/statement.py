@@ -2,17 +2,16 @@
 
 A context-free grammar cannot resolve names, so each scope has its own rules: one scope for every table, and one for
 every set of tables linked by foreign keys. In compact statements FROM comes first, so the scope is known before the
-first column. A model that is not trained on those writes the order of SQL, in which all tables share one scope: names,
-literals and types of columns are restricted there, but not to the tables of a query. Every repetition is bounded, so
-decoding always ends. The grammar helps a small model; it is not a security check, and the guard checks the statement
-like any other.
+first column. A model that is not trained on those writes the order of SQL, in which all joins share one scope: their
+columns are not restricted to the tables that they join. Every repetition is bounded, so decoding always ends. The
+grammar helps a small model; it is not a security check, and the guard checks the statement like any other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.embedded.grammar.columns import Kind, example_rules, table_name, table_rules
-from agent.embedded.grammar.joins import ANY_TABLE, Joins, select_first_columns, select_first_rules
+from agent.embedded.grammar.joins import Joins, select_first_rules, select_first_scopes
 from agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
 from agent.embedded.grammar.scope import global_rules, scope_rules
 from agent.retrieval.linked_values import LinkedValue
@@ -107,7 +106,7 @@ def statement_grammar(
         joins = None
         queries = list(select_first_rules(catalog, list(tables), names, kinds, chains=chains))
         queries += [f"{scope}{kind} ::= {rule}" for scope, rules in scopes for kind, rule in rules.items()]
-        scopes = [(ANY_TABLE, select_first_columns(kinds))]
+        scopes = list(select_first_scopes(kinds))
     else:
         joins = Joins(catalog, list(tables), names, kinds, chains=chains)
         queries = list(joins.rules())

@@ -100,6 +100,15 @@ def test_the_confidence_of_the_embedded_model_is_shown_and_not_sure_is_marked(ca
     assert "0 of 7 answered like the reference. Of the other 7, 0 not marked as not sure." in text
 
 
+def test_a_question_back_is_marked_as_not_sure(cache_dir: Path) -> None:
+    texts = [likely(f"FROM {table} SELECT COUNT(*)", 0.0001) for table in ("orders", "customers", "products")]
+    model = ScriptedModel({"text": texts * 20, "QuerySpec": SPECS})
+    settings = load_settings(cache_dir=cache_dir, min_confidence=0.5)
+    right, text = shown(Services(settings, model=model, embedded=EmbeddedOptions(candidates=3)))
+    assert "not sure: asks which one is meant" in text
+    assert "0 not marked as not sure." in text[: text.index("Two spreadsheets")]
+
+
 def test_without_the_packages_of_the_analyst_the_shop_is_asked(
     scripted: Callable[..., ScriptedAgent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
