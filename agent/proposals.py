@@ -12,6 +12,7 @@ from agent.knowledge.entries import ChoiceEntry, VerifiedEntry
 from agent.knowledge.folder import folder_label
 from agent.knowledge.knowledge import Item, Place
 from agent.knowledge.writing import add_entry
+from agent.messages import Message
 from agent.record.proposals import Proposal, ProposalStatus, ProposalStore
 from agent.record.step import note
 from agent.services import Services
@@ -75,7 +76,8 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
     Raises:
         ProposalUnknown: there is no such proposal.
         ProposalClosed: it has been reviewed before.
-        ProposalInvalid: the entry has a mistake, or the source has no knowledge folder. The proposal stays open.
+        ProposalInvalid: the entry has a mistake, or the tenant has no knowledge folder of its own. The proposal stays
+            open.
         KnowledgeNotWritable: the file cannot be written. The proposal stays open.
         SourceUnreachable, SourceNotFound: the source is not available.
     """
@@ -83,7 +85,9 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
     configured = services.settings_of(proposal.source)
     source, folder = services.source(proposal.source), configured.knowledge
     if folder is None:
-        raise ProposalInvalid(proposal_id, ("the source has no knowledge folder",))
+        raise ProposalInvalid(proposal_id, (Message("knowledge_folder_missing"),))
+    if services.shares_knowledge(proposal.source):
+        raise ProposalInvalid(proposal_id, (Message("knowledge_folder_shared", tenant=services.owner),))
     accepted = replace(proposal, status="accepted", reviewed_by=author)
     body = _entry_of(proposal, author, remark)
     place = f"{folder_label(folder)}/{file}"

@@ -408,6 +408,10 @@ class Services:
             raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
         return source.knowledge
 
+    def shares_knowledge(self, name: str) -> bool:
+        """Return whether other tenants read the knowledge folder of the source `name`."""
+        return False
+
     def knowledge_hashes(self, name: object) -> dict[str, str]:
         """Return the hash of the business knowledge by source, for the source `name` or for all that may be chosen.
 

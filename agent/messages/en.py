@@ -328,6 +328,8 @@ TEXTS = {
     "spec_engine_not_supported": "query specs run on {supported}, not on {engine}",
     "model_not_named": "an endpoint is configured, but not which of its models to use",
     "provider_unavailable": "the provider {provider} is not available: {error}",
+    "knowledge_folder_missing": "the source has no knowledge folder",
+    "knowledge_folder_shared": "other tenants read the knowledge folder of the source; set another one in `knowledge` of the tenant {tenant}",
     "setting_missing": "it is not set",
     "setting_unknown": "there is no such setting",
     "setting_not_json": "that is no JSON",

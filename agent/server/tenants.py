@@ -142,6 +142,17 @@ class TenantServices(Services):
         """The record of the server if it is a database, else a separate one of the tenant."""
         return self._server.store if self.settings.record_url else super().store
 
+    def shares_knowledge(self, name: str) -> bool:
+        """Return whether other tenants read the knowledge folder of the source `name`."""
+        settings, folder = self._server.settings, self.settings_of(name).knowledge
+        others = (settings.tenants.get(other, TenantSettings()) for other in settings.api_keys if other != self.owner)
+        folders = (
+            other.knowledge.get(name, settings.sources[name].knowledge)
+            for other in others
+            if other.sources is None or name in other.sources
+        )
+        return name in settings.sources and folder in folders
+
     def sample_url(self) -> str:
         """Return the URL of the sample database of the server."""
         return self._server.sample_url()

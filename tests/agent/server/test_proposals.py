@@ -94,3 +94,29 @@ def test_wrong_requests_are_refused(site: tuple[Served, Path]) -> None:
     assert request(server, REVIEWER, "/proposals/pr_0000000000000000")[0] == 404
     assert request(server, REVIEWER, "/proposals?status=new")[0] == 422
     assert request(server, REVIEWER, "/proposals/pr_0000000000000000/accept", {"sql": "SELECT 1"})[0] == 422
+
+
+def test_no_entry_is_written_for_other_tenants(cache_dir: Path, tmp_path: Path) -> None:
+    things = make_table(tmp_path, "thing TEXT", [["north"]])
+    folders = [tmp_path / name for name in ("shared", "own")]
+    for folder in folders:
+        folder.mkdir()
+    settings: dict[str, Any] = {
+        "sources": {"one": {"url": url(things), "knowledge": str(folders[0])}},
+        "api_keys": {"acme": hash_of(REVIEWER), "beta": hash_of(OTHER), "gamma": hash_of(USER)},
+        "review_keys": [hash_of(key) for key in (REVIEWER, OTHER)],
+        "tenants": {"acme": {}, "beta": {"knowledge": {"one": str(folders[1])}}, "gamma": {}},
+    }
+    answers = {"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS n FROM things"}] * 2}
+    statuses = []
+    with serving(cache_dir, answers, **settings) as server:
+        for key in (REVIEWER, OTHER):
+            _, answered = request(server, key, "/agent/invoke", {"input": {"question": "How many things are there?"}})
+            request(server, key, f"/threads/{answered['output']['thread_id']}/feedback", {"accepted": True})
+            (proposal,) = request(server, key, "/proposals")[1]["proposals"]
+            statuses.append(request(server, key, f"/proposals/{proposal['id']}/accept", {}))
+
+    (refused, problem), (accepted, _) = statuses
+    assert (refused, problem["code"], accepted) == (422, "proposal_invalid", 200)
+    assert "knowledge` of the tenant acme" in problem["detail"]
+    assert [len(list(folder.iterdir())) for folder in folders] == [0, 1]
