@@ -46,7 +46,7 @@ def test_json_is_one_object_and_nothing_else(server: FakeOpenAI, run: Run) -> No
     assert output["value"] == 10127
     assert set(output) == {
         "answer", "output_type", "value", "sql", "tables", "charts", "definitions", "clarification", "error", "audit",
-        "thread_id", "status", "confidence",
+        "thread_id", "run_id", "status", "confidence",
     }  # fmt: skip
 
 
