@@ -51,6 +51,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
     from agent.server.routes import charts, files, sources, traces
+    from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
     from agent.server.routes.health import health_routes
     from agent.server.routes.page import add_page
@@ -72,6 +73,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     _add_langserve(app, graphs)
     for router in (
         events_routes(graphs),
+        chat_routes(graphs),
         threads_routes(graphs[0]),
         files.router,
         traces.router,
