@@ -80,6 +80,7 @@
         ├── OriginRefused            the Origin or Host header is not allowed origin
         ├── ChartUnknown             no stored chart has this id              chart_id
         ├── RunUnknown               the thread has no run with this id       run_id
+        ├── ModelUnknown             no model of the chat routes has this id  model
         ├── KeyMissing               the API key is missing or invalid
         ├── LimitReached             a tenant has used up its quota           limit, seconds
         ├── QuestionFailed           a graph ended without answer and facts   reason
@@ -930,6 +931,15 @@ class RunUnknown(Terminal):
     code = "run_unknown"
     http_status = 404
     run_id: str
+
+
+@dataclass(eq=False)
+class ModelUnknown(Terminal):
+    """No model of the routes for chat clients has this id."""
+
+    code = "model_unknown"
+    http_status = 404
+    model: str
 
 
 @dataclass(eq=False)

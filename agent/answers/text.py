@@ -6,13 +6,16 @@ from typing import Any
 
 from agent.messages import Language, render
 from agent.schema.describe import one_line
-from agent.types import Result
+from agent.types import AnswerTable, Result
 
 _GROUPING = {"en": ",", "ru": "\u00a0", "zh": ","}
 _DECIMAL_POINT = {"en": ".", "ru": ",", "zh": "."}
 _CELL_CHARS = 80
 _LABEL = re.compile(r"(^|[^a-z])(id|ids|year|code|zip)([^a-z]|$)|год|номер|код|индекс|年|号|码", re.IGNORECASE)
 """Columns whose integers are identifiers, not measures; keep equal to the pattern in `agent/web/js/measures.js`."""
+
+_MARKUP = re.compile(r"(?<!\\)(\\*)(\[|<(?=[A-Za-z/!?])|`(?=``)|~(?=~~))")
+"""The beginning of a link, image, HTML tag or code block, with the backslashes before it; an odd number escapes it."""
 
 
 def format_value(value: Any, language: Language) -> str:
@@ -73,12 +76,28 @@ def joined(names: Sequence[str], language: Language, most: int | None = None) ->
     return render("answer_and", language, names=comma.join(names[:-1]), last=names[-1])
 
 
+def has_table(answer: str) -> bool:
+    """Return whether `answer` contains a Markdown table."""
+    return any(part.startswith("| ") for part in answer.split("\n\n"))
+
+
 def without_tables(answer: str) -> str:
     """Return `answer` without its Markdown tables, for a reader who sees the rows elsewhere."""
     return "\n\n".join(part for part in answer.split("\n\n") if not part.startswith("| "))
 
 
-def markdown_table(result: Result, language: Language, max_rows: int) -> str:
+def escape_markup(text: str) -> str:
+    r"""Return Markdown `text` with links, images, HTML and code blocks shown as text; tables and lists stay.
+
+    Values of a database are part of answers, and a page that renders an image requests it from a host they name.
+
+    >>> print(escape_markup("![x](http://host/) <b> a < b"))
+    !\[x](http://host/) \<b> a < b
+    """
+    return _MARKUP.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\{match[2]}", text)
+
+
+def markdown_table(result: Result | AnswerTable, language: Language, max_rows: int) -> str:
     """Return the first `max_rows` rows as a Markdown table, followed by the number of rows if there are more."""
     rows = result["rows"]
     head = f"| {' | '.join(_escape(one_line(name)) for name in result['columns'])} |"

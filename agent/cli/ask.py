@@ -136,7 +136,10 @@ class Talk:
             if kind == "output":
                 reply = cast("Reply", content)
                 self._thread = reply["thread_id"]
-                return {**reply, "thread_id": self._thread if self._lasts else None}
+                if not self._lasts:
+                    reply["thread_id"] = None
+                    del reply["run_id"]
+                return reply
             if kind == "progress":
                 progress = cast("ProgressEvent", content)
                 self._bar(progress["stage"], progress["share"])

@@ -61,7 +61,7 @@ class Conversations:
         self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
     ) -> Iterator[Event]:
         """Yield an event for each completed node and the progress of loads; once the thread is stored, the output."""
-        return self._events(self._new_run(thread_id), inputs, config)
+        return self._events(ThreadRun(self._threads, self._graph.name, thread_id), inputs, config)
 
     async def astream(
         self,
@@ -70,13 +70,16 @@ class Conversations:
         config: RunnableConfig | None = None,
         *,
         with_text: bool = False,
+        run_id: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
         With `with_text`, the text that the model writes about the result is yielded in pieces, before it is checked.
+        With `run_id`, the run continues from that run of the thread: on the thread itself if that run is its last one
+        and no other is in progress, else on a new thread.
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
-        run = self._new_run(thread_id)
+        run = ThreadRun(self._threads, self._graph.name, thread_id, run_id)
         loop = asyncio.get_running_loop()
         queue = asyncio.Queue[Event | BaseException | None]()
 
@@ -95,9 +98,6 @@ class Conversations:
             if not working.done():
                 # Shielded: the run must be closed even if this coroutine is cancelled again.
                 await asyncio.shield(loop.run_in_executor(_CLOSING, run.close))
-
-    def _new_run(self, thread_id: str | None) -> "ThreadRun":
-        return ThreadRun(self._threads, self._graph.name, thread_id)
 
     def _events(
         self,
@@ -138,13 +138,17 @@ class ThreadRun:
     the process. `close` may be called at any time from any thread; it cancels the run and waits for `open` and `keep`.
     """
 
-    def __init__(self, threads: Threads, graph: str, thread_id: str | None) -> None:
-        """Prepare a run of the graph named `graph`; None as `thread_id` creates a thread."""
+    def __init__(self, threads: Threads, graph: str, thread_id: str | None, run_id: str | None = None) -> None:
+        """Prepare a run of the graph named `graph`; None as `thread_id` creates a thread.
+
+        With `run_id` it continues from that run of the thread, if necessary on a new thread.
+        """
         self.thread_id = thread_id or uuid.uuid4().hex
         self.memory = InMemorySaver(serde=PLAIN_VALUES)
         self.checkpoint_id: str | None = None
         """The id of the stored checkpoint; None until `keep` has returned."""
         self._threads, self._is_new = threads, thread_id is None
+        self._graph, self._run_id = graph, run_id
         self._key = threads.key(graph, self.thread_id)
         self._before: dict[str, Any] = {}
         self._cancellation = Cancellation()
@@ -160,20 +164,29 @@ class ThreadRun:
 
         Raises:
             StatementCancelled: the run is closed.
-            ThreadUnknown: there is no such thread.
-            ThreadBusy: another run on the thread is in progress.
+            ThreadUnknown: there is no such thread, or it has no run with the id `run_id`.
+            ThreadBusy: another run on the thread is in progress, and there is no `run_id`.
             ThreadsUnavailable: the store cannot be used.
         """
         with self._mutex:
             self.check()
             if self._is_new:
                 return
-            if not self._claim.enter_context(self._threads.lock(self._key)):
+            is_locked = self._claim.enter_context(self._threads.lock(self._key))
+            if not is_locked and self._run_id is None:
                 raise ThreadBusy(self.thread_id)
             stored = self._threads.last(self._key)
+            if stored and self._run_id and not (is_locked and stored.checkpoint["id"] == self._run_id):
+                stored = self._threads.run(self._key, self._run_id)
+                self._claim.close()
+                self._is_new = True
             if stored is None:
                 raise ThreadUnknown(self.thread_id)
-            self._before = {**stored.checkpoint}
+            if self._is_new:
+                self.thread_id = uuid.uuid4().hex
+                self._key = self._threads.key(self._graph, self.thread_id)
+            else:
+                self._before = {**stored.checkpoint}
             versions = stored.checkpoint["channel_versions"]
             self.memory.put(config_of(self._key), stored.checkpoint, stored.metadata, versions)
 

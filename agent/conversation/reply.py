@@ -15,6 +15,8 @@ class Reply(Output, total=False):
 
     thread_id: str | None
     """The thread for follow-ups; None if it is not stored."""
+    run_id: str
+    """The id of the run in the history of the thread; absent if the run is not stored."""
 
 
 def status_of(state: Mapping[str, Any]) -> Status:
@@ -26,14 +28,15 @@ def status_of(state: Mapping[str, Any]) -> Status:
 def reply_of(state: Mapping[str, Any], thread_id: str | None, checkpoint_id: str | None = None) -> Reply:
     """Return the reply for the final state of a run.
 
-    `checkpoint_id` is the stored checkpoint of the run; the ids of charts consist of the thread id, the checkpoint id
-    and a number from 1.
+    `checkpoint_id` is the stored checkpoint of the run, and its `run_id`; the ids of charts consist of the thread id,
+    the checkpoint id and a number from 1.
     """
     output = {name: state[name] for name in Output.__annotations__ if name in state}
     if checkpoint_id and output.get("charts"):
         ids = (f"{thread_id}-{checkpoint_id}-{number}" for number in range(1, len(output["charts"]) + 1))
         output["charts"] = [{**chart, "id": chart_id} for chart, chart_id in zip(output["charts"], ids, strict=True)]
-    return cast(Reply, {**output, "thread_id": thread_id, "status": status_of(state)})
+    stored = {"run_id": checkpoint_id} if checkpoint_id else {}
+    return cast(Reply, {**output, "thread_id": thread_id, **stored, "status": status_of(state)})
 
 
 def refusal(failure: dict[str, Any], inputs: Mapping[str, Any], thread_id: str | None) -> Reply:

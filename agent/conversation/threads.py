@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -20,6 +20,16 @@ THREAD_ID = r"^[0-9a-f]{32}$"
 
 PLAIN_VALUES = JsonPlusSerializer(allowed_msgpack_modules=None)
 """Deserializes plain types only, so that write access to the store does not allow code execution in its readers."""
+
+
+_LINK = "link"
+
+
+class Link(NamedTuple):
+    """A run of a thread, found by a name that a client can compute."""
+
+    thread_id: str
+    run_id: str
 
 
 class Threads(ABC):
@@ -74,6 +84,20 @@ class Threads(ABC):
         config["configurable"]["checkpoint_id"] = checkpoint_id
         with self.saver() as saver:
             return saver.get_tuple(config)
+
+    def link(self, name: str, link: Link) -> None:
+        """Store `link` under `name`; it replaces an earlier one."""
+        values = {"thread_id": link.thread_id, "run_id": link.run_id}
+        versions: dict[str, str | int | float] = dict.fromkeys(values, 1)
+        checkpoint = empty_checkpoint()
+        checkpoint.update({"id": _LINK, "channel_values": values, "channel_versions": versions})
+        with self.saver() as saver:
+            saver.put(config_of(self.key(_LINK, name)), checkpoint, {}, versions)
+
+    def linked(self, name: str) -> Link | None:
+        """Return the link stored under `name`, if any."""
+        stored = self.last(self.key(_LINK, name))
+        return Link(**stored.checkpoint["channel_values"]) if stored else None
 
     def graph_of(self, thread_id: str, graphs: tuple[str, ...]) -> str | None:
         """Return the first of `graphs` that has the thread; None if there is no such thread."""

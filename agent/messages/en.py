@@ -184,6 +184,7 @@ TEXTS = {
     "keys_compared_as_date": "{left} and {right} have different types and were compared as days; text that is no day matches nothing",
     # Charts
     "plot_spec_invalid": "This chart cannot be drawn from the result. Correct what is wrong and ask again: {problems}.",
+    "chart_link": "Chart",
     "chart_other": "other",
     "chart_rest_added": "Of {count} values of {column}, the {shown} largest are shown; the others are added up as “{other}”.",
     "chart_rest_joined": "Of {count} values of {column}, the {shown} with the most rows are shown; the others are joined as “{other}”.",
@@ -276,6 +277,7 @@ TEXTS = {
     "origin_refused": "A server without keys accepts requests only under a local host name, such as localhost, and not from pages of other sites: {origin} is refused. Set DATASPHINX_API_KEYS to serve other machines.",
     "chart_unknown": "There is no chart {chart_id}. Its id comes with the answer, in `charts`.",
     "run_unknown": "The thread has no run {run_id}. The thread's history lists its runs.",
+    "model_unknown": "There is no model {model!r}. `/v1/models` lists the models of this server.",
     "key_missing": "This server requires a key: send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`.",
     "limit_reached": "The limit of {limit} is reached. Try again in {seconds} s.",
     # Reasons: inputs

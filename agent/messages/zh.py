@@ -184,6 +184,7 @@ TEXTS = {
     "keys_compared_as_date": "{left} 与 {right} 的类型不同，已按日期比较；不是日期的文本不与任何值匹配",
     # Charts
     "plot_spec_invalid": "无法根据该结果绘制此图表。请改正后重试：{problems}。",
+    "chart_link": "图表",
     "chart_other": "其他",
     "chart_rest_added": "{column} 共有 {count} 个值，仅显示最大的 {shown} 个，其余合计为“{other}”。",
     "chart_rest_joined": "{column} 共有 {count} 个值，仅显示行数最多的 {shown} 个，其余并入“{other}”。",
@@ -275,6 +276,7 @@ TEXTS = {
     "origin_refused": "未设密钥的服务器只接受以本机名称（如 localhost）发来的请求，且不接受其他网站页面的请求：已拒绝 {origin}。若要为其他机器服务，请设置 DATASPHINX_API_KEYS。",
     "chart_unknown": "没有图表 {chart_id}。其标识随回答返回，位于 `charts` 中。",
     "run_unknown": "该会话中没有运行 {run_id}。其历史记录列出了各次运行。",
+    "model_unknown": "没有模型 {model!r}。此服务器的模型列于 `/v1/models`。",
     "key_missing": "此服务器需要密钥：请以 `Authorization: Bearer KEY` 或 `X-API-Key: KEY` 发送。",
     "limit_reached": "已达到上限：{limit}。请在 {seconds} 秒后重试。",
     # Reasons: inputs

@@ -51,6 +51,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
     from agent.server.routes import charts, files, proposals, sources, traces
+    from agent.server.routes.agui import agui_routes
+    from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
     from agent.server.routes.health import health_routes
     from agent.server.routes.page import add_page
@@ -72,6 +74,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
     _add_langserve(app, graphs)
     for router in (
         events_routes(graphs),
+        chat_routes(graphs),
+        agui_routes(graphs),
         threads_routes(graphs[0]),
         files.router,
         traces.router,

@@ -1,4 +1,7 @@
-"""Error responses as problem details (RFC 9457): status, code and text of an error."""
+"""Error responses: status, code and text of an error.
+
+They are problem details (RFC 9457), and for the routes under /v1 errors in the form of OpenAI's API.
+"""
 
 import logging
 import uuid
@@ -43,9 +46,33 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
 }
 """The problem responses in the OpenAPI document, by status."""
 
+OPENAI_PATH = "/v1/"
+"""The beginning of the paths whose errors have the form of OpenAI's API."""
+_OPENAI_SCHEMA = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "type", "param", "code"],
+            "properties": {
+                "message": {"type": "string"},
+                "type": {"enum": ["invalid_request_error", "rate_limit_error", "server_error"]},
+                "param": {"type": ["string", "null"], "description": "The invalid field of the request."},
+                "code": {"type": "string", "description": "The stable code of the error."},
+            },
+        }
+    },
+}
+DOCUMENTED_OPENAI: dict[int | str, dict[str, Any]] = {
+    status: {**response, "content": {"application/json": {"schema": _OPENAI_SCHEMA}}}
+    for status, response in DOCUMENTED.items()
+}
+"""The error responses of the routes under `OPENAI_PATH` in the OpenAPI document, by status."""
+
 
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
-    """Return the response for `error` to the request of `scope`."""
+    """Return the response for `error` to the request of `scope`; its form depends on the path."""
     failure = client_failure(error, scope["app"].state.settings)
     text = error_info(failure, _language(scope))["message"]
     response = _response(error.http_status, error.code, text, scope)
@@ -108,11 +135,19 @@ def _response(
 ) -> JSONResponse:
     metrics: Metrics = scope["app"].state.metrics
     metrics.problem(code)
+    detail = detail.encode("utf-8", "replace").decode()
+    if scope["path"].startswith(OPENAI_PATH):
+        # OpenAI's API has no status 422.
+        status = 400 if status == 422 else status
+        kind = "rate_limit_error" if status == 429 else "invalid_request_error" if status < 500 else "server_error"
+        fields = [str(part) for part in errors[0]["loc"] if part != "body"] if errors else []
+        error = {"message": detail, "type": kind, "param": ".".join(fields) or None, "code": code}
+        return JSONResponse({"error": error}, status)
     body: dict[str, Any] = {
         "type": f"urn:datasphinx:{code}",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail.encode("utf-8", "replace").decode(),
+        "detail": detail,
         "code": code,
         "instance": scope.get("raw_path", b"").decode("latin-1") or scope["path"],
     }

@@ -17,8 +17,8 @@ from agent.server.tenants import Tenant, Tenants, set_tenant
 from agent.settings import Settings
 
 _FILES = ("/files", "/files/events")
-_EVENTS = "/events"
-"""Path ending of the streams, which enforce the time limit themselves and report a timeout as an event."""
+_STREAMS = ("/events", "/v1/chat/completions", "/agui")
+"""Path endings of the streams, which enforce the time limit themselves and report a timeout as an event."""
 
 _MULTIPART_BYTES = 10_000
 """Allowed size of a form in addition to its file."""
@@ -47,7 +47,7 @@ class RequestLimits:
         seconds = self._settings.request_timeout_s
         try:
             body.check_content_length(scope)
-            async with asyncio.timeout(None if scope["path"].endswith(_EVENTS) else seconds) as limit:
+            async with asyncio.timeout(None if scope["path"].endswith(_STREAMS) else seconds) as limit:
                 await self._app(scope, body.receive, response.send_unless_too_large(body))
             error: DatasphinxError | None = body.error
         except RequestTooLarge as too_large:

@@ -58,14 +58,19 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
                     yield chunk
 
     async def events(
-        self, input: Mapping[str, Any], config: RunnableConfig | None = None, *, with_text: bool = False
+        self,
+        input: Mapping[str, Any],
+        config: RunnableConfig | None = None,
+        *,
+        with_text: bool = False,
+        run_id: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `Conversations.astream`; a domain error becomes an output."""
         question, thread_id = _split(input)
         with self._metrics.question(self.graph) as running:
             try:
                 conversations = current_tenant().graphs[self.graph]
-                stream = conversations.astream(question, thread_id, config, with_text=with_text)
+                stream = conversations.astream(question, thread_id, config, with_text=with_text, run_id=run_id)
                 async with aclosing(stream) as events:
                     async for kind, content in events:
                         if kind == "output":

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, cast
 
@@ -27,6 +27,13 @@ _SHOWN = ("relevant_tables", "sql_request", "sql_error_info", "used_stop_words",
 """The fields of a node's update that `step` events contain: no rows."""
 
 
+Encode = Callable[[str, bytes], bytes]
+
+
+def _encode(kind: str, data: bytes) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"
+
+
 class EventStream(StreamingResponse):
     """A response with server-sent events."""
 
@@ -41,6 +48,16 @@ def stream_of(*events: str) -> dict[str, Any]:
         "properties": {"event": {"enum": [*events]} if events else {"type": "string"}, "data": {"type": "string"}},
     }
     return {"content": {EventStream.media_type: {"schema": schema}}}
+
+
+DATA_STREAM: dict[str, Any] = {
+    "content": {
+        EventStream.media_type: {
+            "schema": {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
+        }
+    }
+}
+"""The OpenAPI description of a response that streams events without names."""
 
 
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
@@ -81,25 +98,34 @@ async def _shown(events: AsyncGenerator[Event]) -> AsyncGenerator[tuple[str, Any
                 yield kind, data
 
 
-def event_response(events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float) -> EventStream:
-    """Return the stream of `events`, which are closed when the client disconnects or after `seconds`."""
-    return EventStream(_keep_alive(_lines(events, scope, seconds)), headers={"X-Accel-Buffering": "no"})
+def event_response(
+    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float, encode: Encode = _encode
+) -> EventStream:
+    """Return the stream of `events`, which are closed when the client disconnects or after `seconds`.
+
+    `encode` returns the bytes of an event from its kind and its data as JSON. If the events fail or time out, the last
+    one is a `problem`, with the body of the error response.
+    """
+    return EventStream(_keep_alive(_lines(events, scope, seconds, encode)), headers={"X-Accel-Buffering": "no"})
 
 
-async def _lines(events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float) -> AsyncGenerator[bytes]:
+async def _lines(
+    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float, encode: Encode
+) -> AsyncGenerator[bytes]:
     """Yield the encoded events; if they fail or time out, a `problem` is the last."""
     try:
         async with asyncio.timeout(seconds), aclosing(events):
             async for kind, data in events:
-                yield _event(kind, PlainJSON().dumps(data))
+                yield encode(kind, PlainJSON().dumps(data))
+        return
     except TimeoutError:
-        yield _problem(RequestTimeout(seconds), scope)
+        failure: DatasphinxError = RequestTimeout(seconds)
     except DatasphinxError as error:
-        yield _problem(error, scope)
+        failure = error
     except Exception as error:
-        defect = InternalError(type(error).__name__, uuid.uuid4().hex)
-        logger.exception("[SERVER] a run failed trace_id=%s", defect.trace_id)
-        yield _problem(defect, scope)
+        failure = InternalError(type(error).__name__, uuid.uuid4().hex)
+        logger.exception("[SERVER] a run failed trace_id=%s", failure.trace_id)
+    yield encode("problem", bytes(problem(failure, scope).body))
 
 
 def _steps(updates: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -108,14 +134,6 @@ def _steps(updates: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         fields = {name: update[name] for name in _SHOWN if update.get(name)}
         (step,) = update["audit"]["steps"]
         yield {"node": node, "line": line.plain if line else "", "latency_ms": step["latency_ms"], "update": fields}
-
-
-def _problem(error: DatasphinxError, scope: Scope) -> bytes:
-    return _event("problem", bytes(problem(error, scope).body))
-
-
-def _event(kind: str, data: bytes) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"
 
 
 async def _keep_alive(lines: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:

@@ -1,0 +1,64 @@
+"""The examples of docs/http.md, as they stand there."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from ag_ui.core import Event
+from pydantic import TypeAdapter
+
+from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.test_chat_completions import statement_for
+from tests.generated_docs import ROOT
+
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+
+PAGE = (ROOT / "docs/http.md").read_text(encoding="utf-8")
+CURL = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
+(PROGRAM,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that counts the orders, and asks back who is the best."""
+    data_dir = tmp_path_factory.mktemp("served")
+    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, data_dir=data_dir) as server:
+        yield server
+
+
+def here(text: str, server: Served) -> str:
+    return text.replace("http://127.0.0.1:8000", str(server.http.base_url).rstrip("/"))
+
+
+@pytest.mark.process
+def test_each_curl_command_gets_its_response(served: Served) -> None:
+    responses: dict[str, list[str]] = {}
+    for command in CURL:
+        arguments = shlex.split(here(command, served))
+        done = subprocess.run([*arguments, "--noproxy", "*"], capture_output=True, text=True, timeout=60, check=True)
+        path = urlsplit(next(each for each in arguments if each.startswith("http"))).path
+        responses.setdefault(path, []).append(done.stdout)
+    ((invoked,), (events,), (sources,)) = (responses[name] for name in ("/agent/invoke", "/agent/events", "/sources"))
+    assert json.loads(invoked)["output"]["sql"] == COUNT["sql"] and "event: output" in events
+    assert json.loads(sources)["sources"][0]["name"] == "sample"
+    ((models,), (model,), (whole, stream)) = (
+        responses[name] for name in ("/v1/models", "/v1/models/datasphinx", "/v1/chat/completions")
+    )
+    assert json.loads(models)["data"] == [json.loads(model)]
+    content = json.loads(whole)["choices"][0]["message"]["content"]
+    assert json.dumps(content)[1:-1] in stream and stream.endswith("data: [DONE]\n\n")
+    agui = [line.removeprefix("data: ") for line in responses["/agui"][0].split("\n\n") if line]
+    assert TypeAdapter(Event).validate_json(agui[-1]).type == "RUN_FINISHED"
+
+
+@pytest.mark.process
+def test_the_program_with_openai(served: Served) -> None:
+    done = subprocess.run([sys.executable, "-c", here(PROGRAM, served)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "\n2. by amount" in done.stdout and "customer_id" in done.stdout.partition("2. by amount")[2]
