@@ -36,7 +36,7 @@ from agent.sql.database import Database
 from agent.sql.execute import RowAccess, execute
 from agent.sql.grants import grants_of
 from agent.sql.parameters import Value
-from agent.sql.validation import inferred_joins, warnings_of
+from agent.sql.validation import ValueLookup, inferred_joins, warnings_of
 from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
@@ -255,9 +255,15 @@ def check_knowledge(source: Source) -> list[Problem]:
     Raises:
         SourceUnreachable: the database does not answer.
     """
-    return source.knowledge.check(
-        lambda sql, parameters: source.execute(sql, parameters=parameters), lambda: source.values
-    )
+
+    def complete_values() -> ValueLookup:
+        values = source.values
+        if source._values.background:
+            source._values.background.wait()
+            values = source.values
+        return values
+
+    return source.knowledge.check(lambda sql, parameters: source.execute(sql, parameters=parameters), complete_values)
 
 
 def draft_knowledge(source: Source, present: Knowledge) -> dict[str, str]:
