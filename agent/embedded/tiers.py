@@ -77,7 +77,7 @@ TIERS: dict[EmbeddedModel, Tier] = {
     "small": Tier(
         "small", "SmolLM2-135M-Instruct", _SMALL, 500, _ADAPTERS / "datasphinx-sql.gguf", 44, is_trained=True
     ),
-    "base": Tier("base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 650, _ADAPTERS / "datasphinx-sql-base.gguf", 22),
+    "base": Tier("base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 1600, _ADAPTERS / "datasphinx-sql-base.gguf", 22),
     "large": Tier("large", "Qwen2.5-Coder-1.5B-Instruct", _LARGE, 1900, _ADAPTERS / "datasphinx-sql-large.gguf"),
 }
 """The tiers by name, smallest first. All models are under Apache-2.0."""
