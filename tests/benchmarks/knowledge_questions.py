@@ -226,7 +226,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if not outcome[condition]["match"]:
                 shown = {name: outcome[condition][name] for name in ("sql", "error")}
                 sys.stdout.write(json.dumps({"id": line["id"], "condition": condition, **shown}) + "\n")
-    sys.stdout.write(json.dumps(figures_of(lines, outcomes), indent=2) + "\n")
+    figures = figures_of(lines, outcomes)
+    # The prompts of the embedded model are not those of a chat model.
+    figures = {"match": figures["match"]} if options.embedded else figures
+    sys.stdout.write(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":
