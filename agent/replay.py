@@ -24,7 +24,7 @@ from agent.record.credentials import secrets_of
 from agent.record.events import Event
 from agent.record.recorder import Recorder
 from agent.record.store import Store
-from agent.run_events import CARRIED_ON, REPLAYED_SETTINGS
+from agent.run_events import CARRIED_ON, REPLAYED_SETTINGS, RUN_SQL
 from agent.services import Services
 from agent.settings import Settings
 from agent.state import Output
@@ -74,7 +74,7 @@ def replay(
     `settings` are opened. `registry` provides files and datasets, by default that of the settings.
 
     Raises:
-        TraceUnknown: there is no such trace, or its start is not in the log.
+        TraceUnknown: there is no such trace, its start is not in the log, or it is that of a statement.
         RecordUnavailable: the log cannot be read.
         SourceNotFound, SourceUnreachable, DriverMissing, AccountCanWrite: the source is no longer available.
         FileUnknown, DatasetUnknown: a file or dataset of the question is no longer stored.
@@ -83,6 +83,8 @@ def replay(
     trace_id, contents = recorded[0].trace_id, [(event.kind, event.content) for event in recorded]
     if contents[0][0] != "run":
         raise TraceUnknown(trace_id, Message("run_begin_missing"))
+    if contents[0][1]["graph"] == RUN_SQL:
+        raise TraceUnknown(trace_id, Message("run_without_question"))
     start, sink = contents[0][1], _MemorySink()
     is_analyst, inputs = start["graph"] == "analyst", dict(start["input"])
     if inputs.get("source"):

@@ -78,6 +78,9 @@ _INPUTS = (
 LOGGED_ANSWER = "logged_answer"
 """Key of the output's text without secret values, for the event log; it is removed from the output."""
 
+RUN_SQL = "run_sql"
+"""The name of the tool that runs a statement of an MCP client, instead of that of a graph."""
+
 CARRIED_ON = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result"))
 """Other keys that a run may take over from the thread; rows are not logged."""
 

@@ -309,6 +309,9 @@ class ServiceSettings(BaseSettings):
         "`tokens_per_day`, `usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and "
         "`max_question_s`. If set, it must contain every tenant with a key.",
     )
+    mcp_run_sql: bool = Field(
+        False, description="Offer MCP clients the tool `run_sql`, which runs their own SELECT statements."
+    )
     max_request_bytes: int = Field(
         1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."
     )

@@ -27,6 +27,7 @@ _COMMANDS = (
     ("ask",),
     ("demo",),
     ("serve",),
+    ("mcp",),
     ("guard",),
     ("source", "check"),
     ("eval", "replay"),

@@ -104,6 +104,14 @@ def serve(
     serve_http(host, port, settings_of(log_json=log_json))
 
 
+@app.command("mcp")
+def serve_mcp(log_json: LogJson = None) -> None:
+    """Serve the MCP client that starts this command, over standard input and output; see docs/mcp.md."""
+    from agent.server.mcp.stdio import serve_stdio
+
+    serve_stdio(settings_of(log_json=log_json))
+
+
 @source_app.command()
 def check(
     name: Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")],

@@ -162,7 +162,7 @@ def _summary(started: "StoredEvent", output: "StoredEvent | None") -> dict[str, 
     return {
         "trace_id": started.trace_id,
         "time": started.time,
-        "question": str(started.content.get("input", {}).get("question", "")),
+        "question": _subject(started.content),
         "status": status,
         "sql": content.get("sql"),
         "llm_calls": content.get("llm_calls"),
@@ -172,6 +172,12 @@ def _summary(started: "StoredEvent", output: "StoredEvent | None") -> dict[str, 
     }
 
 
+def _subject(start: dict[str, Any]) -> str:
+    """Return the question of a run, or the statement of a run without a question."""
+    inputs = start.get("input", {})
+    return str(inputs.get("question", inputs.get("sql", "")))
+
+
 def _gist(event: "StoredEvent") -> str:
     """Return a one-line summary of an event."""
     body = event.content
@@ -179,7 +185,7 @@ def _gist(event: "StoredEvent") -> str:
     if isinstance(error, dict):
         return f"{error.get('code')}: {body.get('sql') or body.get('schema') or body.get('answer') or ''}"
     if event.kind == "run":
-        return str(body.get("input", {}).get("question", ""))
+        return _subject(body)
     if event.kind == "llm":
         tokens = f"{body.get('prompt_tokens')} + {body.get('completion_tokens')} tokens"
         return f"{body.get('schema')}, {body.get('latency_ms')} ms, {tokens}: {body.get('output')}"

@@ -39,6 +39,20 @@ def knowledge_paragraphs(
     return paragraphs
 
 
+def knowledge_text(knowledge: SourceKnowledge, tables: Collection[str]) -> str:
+    """Return all valid entries that concern only the tables `tables`, one a line; descriptions are in the catalog."""
+    lines = []
+    for item in (*knowledge.knowledge.of_kind("metric"), *knowledge.knowledge.of_kind("term")):
+        defined = knowledge.defined(item) if knowledge.is_valid(item) else None
+        if defined and set(defined.definition.tables if defined.definition else ()) <= set(tables):
+            lines.append(_definition(item.name, defined))
+    lines += _joins(knowledge, tables)
+    calendar = knowledge.knowledge.calendar
+    lines += _calendar(calendar) if calendar else ()
+    lines += knowledge.knowledge.instructions.splitlines()
+    return "\n".join(f"- {line}" for line in lines)
+
+
 def definition_text(defined: Defined) -> str:
     """Return what a term or metric means in one line: its expression, conditions and further facts.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from langserve.serialization import Serializer
 
     from agent.server.metrics import Metrics
+    from agent.server.routes.mcp import McpRoute
     from agent.server.runnable import ServedGraph
 
 _MAX_CONCURRENT_QUESTIONS = 256
@@ -45,6 +46,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         import python_multipart  # noqa: F401
         from fastapi import FastAPI
         from langserve import add_routes  # noqa: F401
+        from starlette.routing import Route
     except ImportError as error:
         raise DriverMissing("langserve", "serve") from error
     from agent.server.errors import DOCUMENTED, add_handlers
@@ -55,22 +57,25 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
     from agent.server.routes.health import health_routes
+    from agent.server.routes.mcp import METHODS, PATH, McpRoute
     from agent.server.routes.page import add_page
     from agent.server.routes.threads import threads_routes
     from agent.server.tenants import Tenants, open_tenant
 
     server = open_tenant("", services)
     tenants = Tenants(server) if services.settings.api_keys else None
+    metrics = Metrics()
+    graphs = served_graphs(services.settings, metrics)
+    mcp = McpRoute(graphs[0], services.settings, metrics)
     app = FastAPI(
         title="datasphinx",
         description="Questions to databases and datasets.",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan,
+        lifespan=lambda _: _lifespan(mcp),
         responses=DOCUMENTED,
     )
-    metrics = Metrics()
-    graphs = _served_graphs(services.settings, metrics)
+    app.router.routes.append(Route(PATH, mcp, methods=METHODS, include_in_schema=False))
     _add_langserve(app, graphs)
     for router in (
         events_routes(graphs),
@@ -129,7 +134,8 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
 
 
-def _served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]":
+def served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]":
+    """Return the SQL agent and the analyst for the current tenant of each request."""
     from agent.server.runnable import ServedGraph
     from agent.server.schemas import agent_question, analyst_question
 
@@ -168,10 +174,11 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
 
 
 @asynccontextmanager
-async def _lifespan(app: "FastAPI") -> AsyncIterator[None]:
+async def _lifespan(mcp: "McpRoute") -> AsyncIterator[None]:
     # A question mostly waits for a model or a database, in a thread of the loop's default executor. By default that has
     # cores + 4 threads: on two cores the seventh question would wait.
     asyncio.get_running_loop().set_default_executor(
         ThreadPoolExecutor(_MAX_CONCURRENT_QUESTIONS, "datasphinx-question")
     )
-    yield
+    async with mcp.running():
+        yield

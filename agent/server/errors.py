@@ -74,7 +74,7 @@ DOCUMENTED_OPENAI: dict[int | str, dict[str, Any]] = {
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     """Return the response for `error` to the request of `scope`; its form depends on the path."""
     failure = client_failure(error, scope["app"].state.settings)
-    text = error_info(failure, _language(scope))["message"]
+    text = error_info(failure, accepted_language(scope))["message"]
     response = _response(error.http_status, error.code, text, scope)
     if isinstance(error, KeyMissing):
         response.headers["WWW-Authenticate"] = "Bearer"
@@ -106,7 +106,7 @@ async def _handle_invalid_input(request: Request, error: Exception) -> JSONRespo
     errors = [{key: item.get(key) for key in ("type", "loc", "msg")} for item in error.errors()]
     name = ".".join(map(str, errors[0]["loc"])) if errors else "body"
     invalid = InputInvalid(name, str(errors[0]["msg"]) if errors else Message("value_invalid"))
-    return _response(422, invalid.code, invalid.message(_language(request.scope)), request.scope, errors=errors)
+    return _response(422, invalid.code, invalid.message(accepted_language(request.scope)), request.scope, errors=errors)
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> JSONResponse:
@@ -154,8 +154,8 @@ def _response(
     return JSONResponse(body | ({"errors": list(errors)} if errors else {}), status, media_type=MEDIA_TYPE)
 
 
-def _language(scope: Scope) -> Language:
-    """Return the first supported language of Accept-Language."""
+def accepted_language(scope: Scope) -> Language:
+    """Return the first supported language of Accept-Language, by default English."""
     header = next((value for name, value in scope.get("headers", ()) if name == b"accept-language"), b"")
     tags = [part.strip()[:2].lower() for part in header.decode("latin-1").split(",")]
     return next((language for tag in tags for language in LANGUAGES if language == tag), "en")

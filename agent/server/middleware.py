@@ -17,8 +17,8 @@ from agent.server.tenants import Tenant, Tenants, set_tenant
 from agent.settings import Settings
 
 _FILES = ("/files", "/files/events")
-_STREAMS = ("/events", "/v1/chat/completions", "/agui")
-"""Path endings of the streams, which enforce the time limit themselves and report a timeout as an event."""
+_STREAMS = ("/events", "/v1/chat/completions", "/agui", "/mcp")
+"""Path endings of the streams, which enforce the time limit themselves and report a timeout as an event or result."""
 
 _MULTIPART_BYTES = 10_000
 """Allowed size of a form in addition to its file."""

@@ -33,9 +33,10 @@ from agent.sources.files import database_of
 from agent.sources.profile import is_profiled
 from agent.sources.reflect import Progress
 from agent.sql.database import Database
-from agent.sql.execute import RowAccess, execute
+from agent.sql.execute import RowAccess, check, execute
 from agent.sql.grants import grants_of
 from agent.sql.parameters import Value
+from agent.sql.row_rules import restrict
 from agent.sql.validation import ValueLookup, inferred_joins, warnings_of
 from agent.types import Limits, Result
 
@@ -87,6 +88,20 @@ class Source:
             cancellation=cancellation,
         )
 
+    def check(self, sql: str) -> str:
+        """Return the text that `execute` would run for `sql`, before the row rules are applied, without running it.
+
+        Tables that the row rules deny are treated as unknown, so that no error names their columns.
+
+        Raises:
+            StatementRefused, NamesUnknown, StatementUnsound: see `agent.sql.execute.execute`.
+            RowRuleParameterMissing, RowRuleNotApplied: a row rule rejects it.
+        """
+        checked_sql = check(sql, self.readable_catalog)
+        if self.access:
+            restrict(checked_sql, self.access.rules, self.access.parameters)
+        return checked_sql
+
     @property
     def instructions(self) -> str:
         """The text for all prompts about the source: the operator's, and that of the business knowledge."""
@@ -115,9 +130,11 @@ class Source:
     @cached_property
     def shown_catalog(self) -> Catalog:
         """The catalog for prompts: without hidden tables and columns, tables that row rules deny, and keys to them."""
-        return self.knowledge.without_hidden(self._readable_catalog())
+        return self.knowledge.without_hidden(self.readable_catalog)
 
-    def _readable_catalog(self) -> Catalog:
+    @cached_property
+    def readable_catalog(self) -> Catalog:
+        """The catalog without tables that row rules deny, and without keys to them."""
         if self.access is None or all(map(self.is_readable, self.catalog.tables)):
             return self.catalog
         tables = {}

@@ -109,9 +109,7 @@ def execute(
     cancellation = cancellation or (step.cancellation if step else None)
     sent_sql, checked_sql = "", sql
     try:
-        checked_sql = validated_sql(sql, catalog, parameters)
-        if names_columns_after_secrets(checked_sql, catalog):
-            raise StatementRefused((str(_SECRET_NAMES),))
+        checked_sql = check(sql, catalog, parameters)
         sent_sql, bound = _bind_values(checked_sql, parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
@@ -134,6 +132,18 @@ def execute(
     _record(sql, checked_sql, database, parameters, started, failure)
     # Raise outside the handler, so that the driver's error is not attached as context.
     raise failure
+
+
+def check(sql: str, catalog: Catalog, parameters: Mapping[str, Value] = MappingProxyType({})) -> str:
+    """Check `sql` as `execute` does, without running it; return the text to run, before row rules are applied.
+
+    Raises:
+        StatementRefused, NamesUnknown, StatementUnsound: see `execute`.
+    """
+    checked_sql = validated_sql(sql, catalog, parameters)
+    if names_columns_after_secrets(checked_sql, catalog):
+        raise StatementRefused((str(_SECRET_NAMES),))
+    return checked_sql
 
 
 def _log_database_text(error: DatasphinxError, database: Database) -> None:

@@ -24,9 +24,9 @@ TraceId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
 async def trace(trace_id: TraceId) -> dict[str, Any]:
     """All recorded events of a run: each model call, statement and step."""
     tenant = current_tenant()
-    _, events = await run_in_thread(lambda: _open_run(tenant, trace_id))
+    _, events = await run_in_thread(lambda: open_run(tenant, trace_id))
     body = {"trace_id": trace_id, "events": [event.as_json() for event in events]}
-    return {**_without_directories(body, server_directories(tenant.services.settings))}
+    return {**without_directories_in(body, server_directories(tenant.services.settings))}
 
 
 @router.post("/replay")
@@ -34,14 +34,14 @@ async def again(trace_id: TraceId) -> dict[str, Any]:
     """Run a question again with the recorded model outputs on the current data, and compare each step."""
     tenant = current_tenant()
     services = tenant.services
-    store, _ = await run_in_thread(lambda: _open_run(tenant, trace_id))
+    store, _ = await run_in_thread(lambda: open_run(tenant, trace_id))
     comparison = await run_in_thread(
         lambda: replay(store, trace_id, services.settings, any_source=False, registry=services.registry)
     )
-    return {**_without_directories(comparison.as_json(), server_directories(services.settings))}
+    return {**without_directories_in(comparison.as_json(), server_directories(services.settings))}
 
 
-def _open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
+def open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
     """Return the event log, and the events of a run of the tenant.
 
     Raises:
@@ -57,13 +57,13 @@ def _open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
     return store, events
 
 
-def _without_directories(value: Any, directories: set[str]) -> Any:
+def without_directories_in(value: Any, directories: set[str]) -> Any:
     """Return a JSON value with valid texts, without the directories of this machine.
 
     Unlike in errors, paths outside of these directories may be data and stay.
     """
     if isinstance(value, dict):
-        return {name: _without_directories(part, directories) for name, part in value.items()}
+        return {name: without_directories_in(part, directories) for name, part in value.items()}
     if isinstance(value, list):
-        return [_without_directories(part, directories) for part in value]
+        return [without_directories_in(part, directories) for part in value]
     return without_directories(valid_text(value), directories) if isinstance(value, str) else value

@@ -1,18 +1,23 @@
 """Nobody waits for the answer any more: the run ends, with its statement, and what was asked is not answered."""
 
+import asyncio
 import json
 import socket
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from agent.errors import StatementCancelled
 from agent.sql import execute
 from tests.agent.conftest import Keep
+from tests.agent.server.mcp.clients import MODES, talk
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.agent.sql.test_execute import ENDLESS
 from tests.agent.tools.conftest import RETURNS
@@ -64,6 +69,25 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Semaphore, li
     monkeypatch.setattr(execute, "_run", begin)
     monkeypatch.setattr(execute, "_record", end)
     return begun, outcomes
+
+
+def test_a_cancelled_mcp_call_stops_its_statement(
+    cache_dir: Path, statements: tuple[threading.Semaphore, list[Any]]
+) -> None:
+    begun, outcomes = statements
+
+    async def leave(mcp: Client, tool: str, given: dict[str, Any]) -> None:
+        call = asyncio.create_task(mcp.call_tool(tool, given))
+        assert await asyncio.to_thread(begun.acquire, timeout=20)
+        call.cancel()
+        await asyncio.wait([call])
+
+    calls = [("ask", ASKED), ("run_sql", {"sql": ENDLESS})]
+    with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, mcp_run_sql=True, **UNBOUNDED) as server:
+        for number, (mode, (tool, given)) in enumerate(product(MODES, calls), 1):
+            talk(server, partial(leave, tool=tool, given=given), mode=mode)
+            eventually(lambda number=number: len(outcomes) == number)  # type: ignore[misc]
+    assert [type(outcome) for outcome in outcomes] == [StatementCancelled] * 4
 
 
 @pytest.mark.filterwarnings("ignore:astream_log is deprecated")

@@ -1,0 +1,1 @@
+"""Model Context Protocol: tools, resources and prompts over stdio and HTTP. Requires the extra `mcp`."""

@@ -1,0 +1,180 @@
+"""The tool `ask`: a question to the SQL agent, with progress and clarifying questions."""
+
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any, cast
+
+from mcp_types import InputRequiredResult
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+
+from agent.answers.progress import step_line
+from agent.conversation.reply import Reply, reply_of
+from agent.errors import InputInvalid, ThreadUnknown
+from agent.record.waiting import WaitEvent
+from agent.server.mcp.call import Call, limited_rows, resolve_source, time_limit
+from agent.server.mcp.clarification import ask_user, can_elicit, question_result, repeated_answer, repeats_calls
+from agent.server.tenants import current_tenant
+from agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
+
+
+class Ask(BaseModel):
+    """A question about data, or the answer to a clarifying question of a thread."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str | None = Field(None, description="The question, in English, Russian or Chinese.")
+    source: str | None = Field(
+        None, description="A source that the tool `sources` lists; default: chosen by the question."
+    )
+    thread: str | None = Field(None, description="The `thread` of an earlier answer, for a follow-up question.")
+    clarification_answer: str | None = Field(
+        None,
+        description="Instead of a question: the answer to the clarifying question of the thread. The label or number "
+        "of an option, or free text.",
+    )
+    clarify: Clarify | None = Field(None, description="When to ask clarifying questions.")
+
+
+class Clarification(BaseModel):
+    """A clarifying question with the labels of its options; an answer may also be free text."""
+
+    question: str
+    options: list[str]
+
+
+class Answer(BaseModel):
+    """An answer with the statement and the rows that support it, or a clarifying question."""
+
+    status: Status = Field(description="`ok`; `unsure`: a draft with low confidence; `clarification`; or `error`.")
+    answer: str = Field(description="The answer or the clarifying question, in the language of the question.")
+    columns: list[str]
+    rows: list[list[Any]] = Field(description="The first rows of the result. `***` replaces secret values.")
+    row_count: int = Field(description="The number of rows of the result.")
+    more_rows: bool = Field(description="Whether the result has more rows than `rows`.")
+    sql: str | None = Field(description="The statement that returned the rows.")
+    confidence: Confidence | None
+    assumptions: list[str] = Field(description="Assumptions about the question.")
+    definitions: list[AppliedDefinition] = Field(description="The business definitions that the statement uses.")
+    trace_id: str = Field(description="The id of the run on the record, for the tool `explain_answer`.")
+    thread: str | None = Field(description="The conversation, for follow-up questions.")
+    clarification: Clarification | None
+    error: ErrorInfo | None
+
+
+async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
+    """Answer a question. A clarifying question is put to the user if the client can do that.
+
+    Raises:
+        InputInvalid, SourceNotFound: an argument is invalid.
+        LimitReached: a limit of the tenant is reached.
+        RequestTimeout: a run took too long.
+        ThreadUnknown: the thread of a repeated call does not exist any more.
+    """
+    thread = call.params.request_state
+    if thread is not None:
+        answer = repeated_answer(call.params)
+        output = await (_stored(call, thread) if answer is None else _run(call, _reply_to(thread, answer)))
+        may_ask = answer is not None
+    else:
+        source = resolve_source(call.services, arguments.source) if arguments.source is not None else None
+        inputs = {
+            "question": arguments.question,
+            # A source that is not configured is the only one, and cannot be named in a question.
+            "source": source if source in call.services.settings.sources else None,
+            "thread_id": arguments.thread,
+            "clarification_answer": arguments.clarification_answer,
+            "clarify": arguments.clarify,
+        }
+        output = await _run(call, {name: value for name, value in inputs.items() if value is not None})
+        may_ask = True
+    while may_ask and (question := output.open_question) and can_elicit(call.context):
+        thread_id = cast(str, output.reply["thread_id"])
+        if repeats_calls(call.context):
+            return question_result(question, thread_id)
+        answer = await ask_user(call.context, question, call.services.settings.request_timeout_s)
+        if answer is None:
+            break
+        output = await _run(call, _reply_to(thread_id, answer))
+    return output.as_answer()
+
+
+def _reply_to(thread_id: str, answer: str) -> dict[str, Any]:
+    return {"thread_id": thread_id, "clarification_answer": answer}
+
+
+class _Output:
+    """The output of a run, and the text of its answer without secret values if it has any."""
+
+    def __init__(self, reply: Reply, masked_text: str = "") -> None:
+        self.reply, self._masked_text = reply, masked_text
+
+    @property
+    def open_question(self) -> Any:
+        return self.reply.get("clarification") if self.reply["status"] == "clarification" else None
+
+    def as_answer(self) -> Answer:
+        reply, question = self.reply, self.open_question
+        table = next(iter(reply.get("tables") or ()), None)
+        has_secrets = any(each.get("secret") for each in reply.get("tables") or ())
+        rows = limited_rows(table["rows"], table.get("secret", ())) if table else []
+        count = len(table["rows"]) if table else 0
+        return Answer(
+            status=reply["status"],
+            answer=self._masked_text if has_secrets else reply["answer"],
+            columns=table["columns"] if table else [],
+            rows=rows,
+            row_count=count,
+            more_rows=count > len(rows),
+            sql=reply.get("sql"),
+            confidence=reply.get("confidence"),
+            assumptions=reply["audit"]["assumptions"],
+            definitions=reply.get("definitions") or [],
+            trace_id=reply["audit"]["trace_id"],
+            thread=reply.get("thread_id"),
+            clarification=Clarification(
+                question=question["question"], options=[option["label"] for option in question["options"]]
+            )
+            if question
+            else None,
+            error=reply.get("error"),
+        )
+
+
+async def _run(call: Call, inputs: Mapping[str, Any]) -> _Output:
+    """Return the output for `inputs` of a run, which are validated and counted as over HTTP."""
+    try:
+        question = call.agent.get_input_schema().model_validate(inputs)
+    except ValidationError as error:
+        raise invalid_input(error) from None
+    await current_tenant().admit(1)
+    steps, masked_text = 0, ""
+    stream = call.agent.events(question.model_dump(exclude_none=True))
+    async with time_limit(call.services.settings.request_timeout_s), aclosing(stream) as events:
+        async for kind, content in events:
+            if kind == "output":
+                return _Output(cast(Reply, content), masked_text)
+            if kind == "waiting":
+                await call.context.session.report_progress(steps, message=cast(WaitEvent, content)["for"])
+            for node, update in cast(dict[str, Any], content).items() if kind == "step" else ():
+                steps += 1
+                line = step_line(node, update)
+                await call.context.session.report_progress(steps, message=line.plain if line else node)
+                # Turns contain the text for prompts of later questions, which has no secret values.
+                masked_text = update["turns"][-1]["answer"] if update.get("turns") else masked_text
+    raise AssertionError("a run ends in an output")
+
+
+async def _stored(call: Call, thread_id: str) -> _Output:
+    """Return the last output of a thread, whose clarifying question the user did not answer."""
+    tenant = current_tenant()
+    last = await run_in_threadpool(tenant.threads.last, tenant.threads.key(call.agent.graph, thread_id))
+    if last is None:
+        raise ThreadUnknown(thread_id)
+    return _Output(reply_of(last.checkpoint["channel_values"], thread_id))
+
+
+def invalid_input(error: ValidationError) -> InputInvalid:
+    """Return the error for invalid arguments: the first invalid field, without its value."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return InputInvalid(".".join(map(str, first["loc"]))[:200] or "arguments", first["msg"])

@@ -1,0 +1,263 @@
+"""The MCP server: tools, resources and prompts for the tenant of a request, and their errors."""
+
+import json
+import logging
+import os
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server import Server, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    InputRequiredResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import BaseModel, ValidationError
+
+from agent.core.failure import client_failure, error_info
+from agent.core.text import valid_json
+from agent.core.version import package_version
+from agent.errors import DatasphinxError, InputInvalid, InternalError
+from agent.messages import Message
+from agent.run_events import RUN_SQL
+from agent.server.mcp import prompts, resources
+from agent.server.mcp.answering import Answer, Ask, ask, invalid_input
+from agent.server.mcp.call import Call, request_language, time_limit
+from agent.server.mcp.explanation import Explanation, Trace, explain_answer
+from agent.server.mcp.schema import NoArguments, Schema, SchemaQuery, SourceList, list_sources, show_schema
+from agent.server.mcp.statements import Check, Rows, Statement, check_sql, run_sql
+from agent.server.metrics import Metrics
+from agent.server.runnable import PlainJSON, ServedGraph
+from agent.server.tenants import Tenant, current_tenant, set_tenant
+from agent.settings import Settings
+
+logger = logging.getLogger("datasphinx")
+
+_Context = ServerRequestContext[Any, Any]
+
+TENANT = "datasphinx.tenant"
+"""The key of the tenant in the scope of an HTTP request."""
+_NAME = "datasphinx"
+_ANSWER_WITHIN_S = 86_400.0
+"""Time in which a user can answer a clarifying question that a client puts by repeating its call, in seconds."""
+_INSTRUCTIONS = (
+    "Answers questions about databases. Prefer `ask` for questions about data: it writes, checks and runs the SQL, and "
+    "returns the rows that support the answer. Continue a conversation with `thread`. State only figures of its output."
+)
+
+
+@dataclass(frozen=True)
+class _Tool:
+    """A tool: its description for the client's model, its arguments, its output, and the function that runs it."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[BaseModel]
+    output: type[BaseModel]
+    run: Callable[[Any, Call], Awaitable[BaseModel | InputRequiredResult]]
+
+    def as_listed(self) -> Tool:
+        """Return the tool as clients see it."""
+        return Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=self.arguments.model_json_schema(),
+            output_schema=self.output.model_json_schema(mode="serialization"),
+            annotations=ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False),
+        )
+
+
+_TOOLS = (
+    _Tool(
+        "ask",
+        "Ask a question",
+        "Answer a question about a database in plain language. Returns the answer, the rows, the SQL and the "
+        "confidence. If the status is `clarification`, put the question to the user and call again with `thread` and "
+        "`clarification_answer`.",
+        Ask,
+        Answer,
+        ask,
+    ),
+    _Tool("sources", "List sources", "List the databases that can be asked.", NoArguments, SourceList, list_sources),
+    _Tool(
+        "schema",
+        "Look up tables",
+        "List the tables of a source with their columns, search them with `search`, or describe some with `tables`.",
+        SchemaQuery,
+        Schema,
+        show_schema,
+    ),
+    _Tool(
+        "check_sql",
+        "Check a statement",
+        "Check whether a SELECT statement is permitted and its names and types are right, without running it.",
+        Statement,
+        Check,
+        check_sql,
+    ),
+    _Tool(
+        "explain_answer",
+        "Explain an answer",
+        "Return the recorded steps and statements of an answer by its trace id.",
+        Trace,
+        Explanation,
+        explain_answer,
+    ),
+    _Tool(
+        RUN_SQL,
+        "Run a statement",
+        "Run a SELECT statement and return its rows. Prefer `ask`, whose statement is checked against the question.",
+        Statement,
+        Rows,
+        run_sql,
+    ),
+)
+
+
+class _Handlers:
+    """Handlers of the requests of MCP clients."""
+
+    def __init__(self, agent: ServedGraph, settings: Settings, metrics: Metrics) -> None:
+        """Answer questions with `agent`, and count errors in `metrics`."""
+        self._agent, self._metrics, self._seconds = agent, metrics, settings.request_timeout_s
+        self._tools = {tool.name: tool for tool in _TOOLS if tool.name != RUN_SQL or settings.mcp_run_sql}
+
+    async def list_tools(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        """Return the tools with their schemas."""
+        return ListToolsResult(tools=[tool.as_listed() for tool in self._tools.values()])
+
+    async def call_tool(self, context: _Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        """Run a tool; an error is a result that the client's model reads.
+
+        Raises:
+            MCPError: there is no such tool.
+        """
+        tool = self._tools.get(params.name)
+        if tool is None:
+            unknown = InputInvalid("name", Message("one_of", choices=", ".join(self._tools)))
+            raise MCPError(INVALID_PARAMS, unknown.message(request_language(context)))
+        try:
+            arguments = tool.arguments.model_validate(valid_json(params.arguments or {}))
+            # A question has a time limit for each of its runs, and one for each answer of the user.
+            async with time_limit(None if tool.run is ask else self._seconds):
+                output = await tool.run(arguments, Call(context, params, self._agent))
+        except MCPError:
+            raise
+        except Exception as error:
+            shown = self._error(error, context, tool.name)
+            return _result({"error": shown}, shown["message"], is_error=True)
+        if isinstance(output, InputRequiredResult):
+            return output
+        plain = PlainJSON().dumpd(output.model_dump())
+        is_error = isinstance(output, Answer) and output.error is not None
+        return _result(plain, json.dumps(plain, ensure_ascii=False), is_error=is_error)
+
+    async def list_resources(self, context: _Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
+        """Return the resources of the tenant."""
+        async with self._protocol_errors(context, "resources"):
+            return resources.list_resources()
+
+    async def list_templates(self, context: _Context, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        """Return the templates of resources."""
+        return resources.list_resource_templates()
+
+    async def read_resource(self, context: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """Return the text of a resource."""
+        async with self._protocol_errors(context, "resources"):
+            return await resources.read_resource(params.uri)
+
+    async def list_prompts(self, context: _Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
+        """Return the prompts."""
+        return prompts.list_prompts()
+
+    async def get_prompt(self, context: _Context, params: GetPromptRequestParams) -> GetPromptResult:
+        """Return the message of a prompt."""
+        async with self._protocol_errors(context, "prompts"):
+            return prompts.get_prompt(params.name, params.arguments or {})
+
+    @asynccontextmanager
+    async def _protocol_errors(self, context: _Context, place: str) -> AsyncIterator[None]:
+        """Limit the time of the block; raise its errors as `MCPError` with the code of the error in `data`."""
+        try:
+            async with time_limit(self._seconds):
+                yield
+        except Exception as error:
+            shown = self._error(error, context, place)
+            code = INVALID_PARAMS if getattr(error, "http_status", 500) < 500 else INTERNAL_ERROR
+            raise MCPError(code, shown["message"], data={"code": shown["code"]}) from None
+
+    def _error(self, error: Exception, context: _Context, place: str) -> dict[str, Any]:
+        """Return code and message of an error, and count it; the details of a defect are only logged."""
+        if isinstance(error, ValidationError):
+            error = invalid_input(error)
+        if not isinstance(error, DatasphinxError):
+            defect = InternalError(type(error).__name__, uuid.uuid4().hex)
+            logger.error("[MCP] %s failed trace_id=%s", place, defect.trace_id, exc_info=error)
+            error = defect
+        self._metrics.problem(error.code)
+        failure = client_failure(error, current_tenant().services.settings)
+        return {**error_info(failure, request_language(context))}
+
+
+def build_server(agent: ServedGraph, settings: Settings, metrics: Metrics) -> Server[Any]:
+    """Return an MCP server whose tool `ask` runs `agent`; errors are counted in `metrics`.
+
+    A request is for the tenant in the scope of its HTTP request, or for the current tenant on stdio.
+    """
+    handlers = _Handlers(agent, settings, metrics)
+    server: Server[Any] = Server(
+        _NAME,
+        version=package_version(),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+    )
+    # The state of a repeated call is sealed for the tenant, so the tenant has to be set first.
+    server.middleware.extend([_use_tenant, RequestStateBoundary(_state_security(settings), default_audience=_NAME)])
+    return server
+
+
+async def _use_tenant(ctx: _Context, call_next: CallNext) -> HandlerResult:
+    """Set the tenant of the HTTP request. A session belongs to several requests, so its own context does not count."""
+    if ctx.request is not None:
+        tenant: Tenant = ctx.request.scope[TENANT]
+        set_tenant(tenant, may_review=False)
+    return await call_next(ctx)
+
+
+def _state_security(settings: Settings) -> RequestStateSecurity:
+    """Return the protection of the state of repeated calls, with the same key in all processes of a server."""
+    hashes = sorted(key_hash for hashes in settings.api_keys.values() for key_hash in hashes)
+    key = "".join(hashes).encode() or os.urandom(32)
+    return RequestStateSecurity(keys=[key], ttl=_ANSWER_WITHIN_S, bind_principal=lambda _: current_tenant().name)
+
+
+def _result(content: dict[str, Any], text: str, *, is_error: bool) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], structured_content=content, is_error=is_error)

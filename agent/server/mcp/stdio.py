@@ -1,0 +1,45 @@
+"""`datasphinx mcp`: the MCP server of one user over standard input and output."""
+
+import asyncio
+
+from agent.conversation.threads import open_threads
+from agent.errors import DriverMissing
+from agent.record.store import open_store
+from agent.services import Services
+from agent.settings import Settings
+
+
+def serve_stdio(settings: Settings | None = None) -> None:
+    """Serve the client that started this process, until it closes standard input.
+
+    Raises:
+        DriverMissing: a package of the extra `mcp` is not installed.
+        ConfigurationError: a setting is wrong.
+        RecordUnavailable, ThreadsUnavailable: the run record or the thread store cannot be used.
+    """
+    try:
+        from mcp.server.stdio import stdio_server
+    except ImportError as error:
+        raise DriverMissing("mcp", "mcp") from error
+    from agent.server.app import served_graphs
+    from agent.server.mcp.server import build_server
+    from agent.server.metrics import Metrics
+    from agent.server.tenants import open_tenant, set_tenant
+
+    # The client's model writes the names of sources.
+    services = Services(settings, any_source=False)
+    # Fail at start-up, not with the first question.
+    if services.settings.record:
+        open_store(services.settings).head()
+    with open_threads(services.settings).saver():
+        pass
+    set_tenant(open_tenant("", services), may_review=False)
+    metrics = Metrics()
+    agent, _ = served_graphs(services.settings, metrics)
+    server = build_server(agent, services.settings, metrics)
+
+    async def serve() -> None:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    asyncio.run(serve())
