@@ -259,7 +259,7 @@ def test_the_model_is_told_of_the_first_rows(bench: Bench, add: Callable[[str, s
     [
         ({"group_by": ["帐号"]}, "group_by[0]", "账号"),
         ({"filters": [{"col": "退货数", "op": "=", "value": 1}]}, "filters[0].col", "退货数量"),
-        ({"filters": [{"col": "账号", "op": "~", "value": 1}]}, "filters[0].op", None),
+        ({"filters": [{"col": "账号", "op": "sounds like", "value": 1}]}, "filters[0].op", None),
         ({"fillters": []}, "fillters", "filters"),
         ({"joins": [{"dataset": "ds_0", "on": {"账号": "a"}}]}, "joins[0].dataset", None),
         ({"limit": 10_001}, "limit", None),
