@@ -435,9 +435,9 @@ class Services:
                 self._sources[key] = updated
             else:
                 self._sources.pop(key, None)
-        if updated is None and source.background:
+        if updated is None:
             # It would write the values of the new personal columns into the cache.
-            source.background.stop(_STOP_S)
+            source.stop_background(_STOP_S)
         return updated
 
     def _open(self, key: str, settings: SourceSettings, question: str) -> Source:

@@ -36,7 +36,8 @@ class CatalogCache:
         self._options = _digest(str(_FORMAT), *options)
         name = _digest(database.identity)[:32]
         self.path = folder / "catalogs" / f"{name}.catalog"
-        self.values_path = folder / "catalogs" / f"{name}.values"
+        # Background work of a source with other options may still write its values.
+        self.values_path = folder / "catalogs" / f"{name}-{self._options[:16]}.values"
         self.index_path = folder / "catalogs" / f"{name}.index"
 
     def load(self, reflect: Callable[[], Catalog]) -> CacheEntry | None:
@@ -79,8 +80,9 @@ class CatalogCache:
         self.clear_values()
 
     def clear_values(self) -> None:
-        """Delete the file of the value index."""
-        _remove(self.values_path)
+        """Delete the file of the value index, also that for other options."""
+        for path in self.path.parent.glob(f"{self.path.stem}*.values"):
+            _remove(path)
 
     def _read(self, reflect: Callable[[], Catalog]) -> CacheEntry:
         arrays = read_arrays(self.path)

@@ -217,8 +217,7 @@ class Source:
         catalog = self.loader.reflect()
         if fingerprint(catalog) == fingerprint(self.base_catalog):
             return None
-        if self.background:
-            self.background.stop()
+        self.stop_background()
         catalog = self.loader.profile(catalog)
         self.loader.clear_values()
         index = self.loader.index(catalog, self.loader.store(catalog))
@@ -230,10 +229,14 @@ class Source:
 
     def close(self) -> None:
         """Stop background work and close files and connections."""
+        self.stop_background()
+        self.release()
+
+    def stop_background(self, timeout_s: float = 5.0) -> None:
+        """Stop background work, which writes to the cache, and wait up to `timeout_s` seconds for each to end."""
         for background in (self.background, self._values.background):
             if background:
-                background.stop()
-        self.release()
+                background.stop(timeout_s)
 
     def release(self) -> None:
         """Close files and connections, but leave background work running, which other sources may share."""

@@ -12,6 +12,7 @@ from agent.errors import SourceFilesUnreadable
 from agent.llm.scripted import ScriptedModel
 from agent.record.store import open_store
 from agent.replay import replay
+from agent.services import Services
 from agent.settings import Settings, load_settings
 from tests.agent.server.serving import LANGSERVE_WARNING, serving
 from tests.commands import Run
@@ -53,6 +54,10 @@ def test_python(settings: Settings) -> None:
 
 
 def test_a_replay_reads_the_current_files(settings: Settings, tmp_path: Path) -> None:
+    source = Services(settings).source("lake")
+    # The values that are found for the question are those of the replay.
+    assert source.background is None or source.background.wait(60)
+    source.close()
     response = Agent("lake", settings=settings, model=model()).chat(QUESTION)
     store, trace_id = open_store(settings), response.audit["trace_id"]
     done = replay(store, trace_id, settings)

@@ -66,6 +66,14 @@ def damaged(cache: CatalogCache) -> CatalogCache:
     return cache
 
 
+def test_values_of_other_options_are_not_used_and_are_deleted_too(cache: CatalogCache, tmp_path: Path) -> None:
+    other = CatalogCache(tmp_path / "cache", Database(url(empty_database(tmp_path))), ["other"])
+    other.values_path.write_text("values of a source with other options")
+    assert not cache.values_path.exists()
+    cache.clear_values()
+    assert not other.values_path.exists()
+
+
 def test_it_is_the_catalog_that_was_stored(cache: CatalogCache) -> None:
     catalog = load(cache)
 
