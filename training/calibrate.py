@@ -39,6 +39,8 @@ from training.dataset import GoldQuestion, tables_of
 from training.query_specs import as_json, spec_with_rows
 from training.spider import read_schemas, read_training
 
+_WRONG_COST = 4.0
+"""The number of right answers that are worth as much as a wrong one costs that is presented as confident."""
 _RIDGE = 1.0
 _STEPS = 50
 _TASKS: tuple[Task, ...] = ("statement", "query_spec")
@@ -63,8 +65,8 @@ class Observation:
 def fit(observations: Sequence[Observation]) -> Calibration:
     """Return the logistic regression over `observations`, fitted by Newton's method with a small ridge penalty.
 
-    Features that count against an answer get no weight in its favour. Above the threshold, right answers exceed wrong
-    ones by the largest number: a wrong answer costs as much as a right one is worth.
+    Features count against an answer, so none gets a weight in its favour. The threshold has the highest value if a
+    right answer above it is worth 1 and a wrong one costs `_WRONG_COST`.
     """
     names = list(features_of(observations[0].evidence))
     features = np.array([list(features_of(seen.evidence).values()) for seen in observations])
@@ -72,7 +74,7 @@ def fit(observations: Sequence[Observation]) -> Calibration:
     kept = list(range(len(names)))
     while True:
         weights = _logistic_regression(features[:, kept], is_right)
-        wrong = [at for at, weight in zip(kept, weights[1:], strict=True) if weight > 0 and names[at] != "logprob"]
+        wrong = [at for at, weight in zip(kept, weights[1:], strict=True) if weight > 0]
         if not wrong:
             break
         kept = [at for at in kept if at not in wrong]
@@ -80,7 +82,7 @@ def fit(observations: Sequence[Observation]) -> Calibration:
     calibration = Calibration(round(float(weights[0]), 4), by_name, 0.0)
     values = [calibration.estimate(seen.evidence) or 0.0 for seen in observations]
     points = risk_coverage(values, [seen.is_right for seen in observations])
-    _, threshold = max((coverage * (2 * share - 1), lowest) for coverage, share, lowest in points)
+    _, threshold = max((coverage * (share - _WRONG_COST * (1 - share)), lowest) for coverage, share, lowest in points)
     return Calibration(calibration.intercept, by_name, round(threshold, 2))
 
 

@@ -1,6 +1,7 @@
 """Calibrated confidence in the statements of the embedded model."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -14,13 +15,17 @@ from agent.types import Evidence
 CALIBRATION = TIERS["small"].adapter.with_name("calibration.json")
 """The calibration that ships with the adapter. `python -m training.calibrate` fits it."""
 
-_LOWEST_LOGPROB = -20.0
+_MAX_SURPRISAL = 20.0
+"""Maximum negative log probability that is told apart, in nats."""
 
 
 def features_of(evidence: Evidence) -> dict[str, float]:
-    """Return the features of the logistic regression, by name; `evidence` is that of a statement with a `logprob`."""
+    """Return the features of the logistic regression, by name; `evidence` is that of a statement with a `logprob`.
+
+    All of them count against the statement. The logarithm makes the confidence fall fastest close to certainty.
+    """
     return {
-        "logprob": max(evidence["logprob"], _LOWEST_LOGPROB),
+        "uncertainty": math.log1p(min(-evidence["logprob"], _MAX_SURPRISAL)),
         "violations": float(min(evidence.get("violations", 0), 3)),
         "unused_values": float(min(len(evidence.get("unused_values", ())), 2)),
         "disagreement": 1 - evidence.get("agreement", 1.0),
@@ -37,7 +42,7 @@ class Calibration:
     weights: Mapping[str, float]
     """The weights by feature."""
     threshold: float
-    """The default of `min_confidence`: below it, answers are more often wrong than right."""
+    """The default of `min_confidence`, below which an answer is presented as not sure."""
 
     def estimate(self, evidence: Evidence) -> float | None:
         """Return the probability that a statement with `evidence` is right; None without a log probability."""

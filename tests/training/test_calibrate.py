@@ -1,5 +1,6 @@
 """The fit of the confidence."""
 
+import math
 from random import Random
 
 import pytest
@@ -17,7 +18,8 @@ def observations(count: int) -> list[Observation]:
         evidence = Evidence(
             logprob=logprob, violations=0, ignored=[], unused_values=[], agreement=1.0, gives_rows=rng.random() < 0.5
         )
-        made.append(Observation("statement", "shop", "?", evidence, rng.random() < 1 / (1 + 2.718 ** (-2 - logprob))))
+        is_right = rng.random() < 1 / (1 + math.exp(-2 + 1.5 * math.log1p(-logprob)))
+        made.append(Observation("statement", "shop", "?", evidence, is_right))
     return made
 
 
@@ -25,9 +27,10 @@ def test_the_fit_finds_the_probability_of_being_right() -> None:
     calibration = fit(observations(4000))
 
     assert calibration.intercept == pytest.approx(2.0, abs=0.3)
-    assert calibration.weights["logprob"] == pytest.approx(1.0, abs=0.1)
+    assert calibration.weights["uncertainty"] == pytest.approx(-1.5, abs=0.2)
     assert abs(calibration.weights.get("no_rows", 0.0)) < 0.25
-    assert 0.3 < calibration.threshold < 0.8
+    # Where a wrong answer costs as much as four right ones.
+    assert calibration.threshold == pytest.approx(0.8, abs=0.05)
 
 
 def test_what_speaks_against_an_answer_gets_no_weight_in_its_favour() -> None:

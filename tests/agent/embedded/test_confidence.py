@@ -1,5 +1,6 @@
 """The confidence in answers of the embedded model, through the graph and the calibration."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ def test_what_speaks_against_a_statement_never_raises_the_confidence(task: Task,
 
 
 def test_a_calibration_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration = Calibration(0.5, {"logprob": 1.0, "no_rows": -2.0}, 0.6)
+    calibration = Calibration(0.5, {"uncertainty": -1.0, "no_rows": -2.0}, 0.6)
     path = tmp_path / "calibration.json"
     write_calibrations({"statement": calibration}, path)
     monkeypatch.setattr("agent.embedded.confidence.CALIBRATION", path)
@@ -153,5 +154,5 @@ def test_a_calibration_is_read_as_it_was_written(tmp_path: Path, monkeypatch: py
     shipped_calibration.cache_clear()
 
     assert read == calibration
-    assert read.estimate(Evidence(logprob=-0.5)) == 0.5
+    assert read.estimate(Evidence(logprob=1 - math.exp(0.5))) == pytest.approx(0.5)
     assert read.estimate(Evidence(violations=1)) is None
