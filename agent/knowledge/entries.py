@@ -91,7 +91,7 @@ class ForbiddenJoinEntry(Entry):
 
 
 class TermEntry(Entry):
-    """A word of the business, as a condition on rows or an expression."""
+    """A business term, defined by a condition or an expression."""
 
     synonyms: Names = Field((), description="Other names, in any language.")
     definition: Text = Field(description="Meaning of the term in one sentence.")
@@ -105,21 +105,16 @@ class TermEntry(Entry):
             raise ValueError("a term has a condition or an expression, not both")
         return self
 
-    @property
-    def expressions(self) -> tuple[str, ...]:
-        """The SQL of the term, at most one text."""
-        return tuple(filter(None, (self.condition, self.expression)))
-
 
 class MetricEntry(Entry):
-    """A figure of the business."""
+    """A business metric."""
 
     synonyms: Names = Field((), description="Other names, in any language.")
     definition: Text | None = Field(None, description="Meaning of the metric in one sentence.")
     expression: Sql = Field(description="SQL expression with an aggregate function, such as `SUM(orders.amount)`.")
-    filters: SqlList = Field((), description="SQL conditions on the rows that count.")
+    filters: SqlList = Field((), description="SQL conditions on the rows that are used.")
     tables: Names = Field((), description="Tables of the metric; by default those that its SQL names.")
-    date_column: Name | None = Field(None, description="Column, as `table.column`, that dates a row.")
+    date_column: Name | None = Field(None, description="Column, as `table.column`, with the date of a row.")
     unit: Name | None = None
     dimensions: Names = Field((), description="Columns, as `table.column`, by which it may be grouped; empty for any.")
     additivity: Additivity = Field("additive", description="Whether values of groups and periods may be added.")
@@ -137,7 +132,7 @@ class ChoiceEntry(Entry):
 
 
 class CalendarEntry(Entry):
-    """The calendar of the business."""
+    """The business calendar."""
 
     fiscal_year_start: int | None = Field(None, ge=1, le=12, description="First month of the fiscal year, 1 to 12.")
     fiscal_year_name: Literal["start", "end"] | None = Field(
@@ -145,7 +140,7 @@ class CalendarEntry(Entry):
     )
     week_start: Weekday | None = None
     default_period: Name | None = Field(None, description="Period of a question that names none, such as `this year`.")
-    reference_date: Date | None = Field(None, description="The date that counts as today for a dataset that ended.")
+    reference_date: Date | None = Field(None, description="Date used as today, for data that is no longer updated.")
 
 
 class InstructionEntry(Entry):

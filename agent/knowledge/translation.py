@@ -67,7 +67,7 @@ def with_tables(
         elif default is not None:
             key = default
         else:
-            raise Unresolved(f"`{node.name}` has to be written as `table.column`")
+            raise Unresolved(f"`{node.name}` must be written as `table.column`")
         table, column = find_column(f"{key}.{node.name}", catalog)
         return column_node(table, column, catalog)
 

@@ -64,7 +64,10 @@ class StatementForms:
         return self._query is not None
 
     def usage(self, definition: Definition) -> Usage:
-        """Return how the statement uses the expression and the conditions of `definition`."""
+        """Return how the statement uses the expression and the conditions of `definition`.
+
+        The use is complete if the names of the statement or of the definition cannot be resolved.
+        """
         forms = StatementForms(definition.statement(self._catalog), self._catalog)
         own = forms._query
         if self._query is None or own is None:
@@ -138,7 +141,7 @@ class StatementForms:
         return any(name in atoms and literal in atoms for atoms in self._atoms)
 
     def forbidden_joins(self, forbidden: Iterable[tuple[JoinEnd, JoinEnd]]) -> list[str]:
-        """Return the equalities of columns that `forbidden` excludes."""
+        """Return the equality conditions that join columns although `forbidden` contains the join."""
         pairs = list(forbidden)
         found: dict[str, None] = {}
         query = self._query
