@@ -249,7 +249,7 @@ class _Project:
         found = _REF.search(text)
         if not found:
             return None
-        names = [first or second for first, second in _STRING.findall(_REF_VERSION.sub("", found[2]))]
+        names = _strings(_REF_VERSION.sub("", found[2]))
         version = _REF_VERSION.search(found[2])
         for id, node in self.nodes.items():
             if found[1] == "source":
@@ -406,7 +406,9 @@ class _Project:
             elif kind == "cumulative":
                 formula = self._cumulative(content, parameters, contents, path)
             elif kind == "ratio":
-                formula = self._ratio(parameters, contents, path)
+                parts = ("numerator", "denominator")
+                inputs = {name: self._input(parameters.get(name), contents, path) for name in parts}
+                formula = self._combined("1.0 * numerator / NULLIF(denominator, 0)", inputs, None)
             elif kind == "derived":
                 formula = self._derived(parameters, contents, path)
             else:
@@ -491,10 +493,6 @@ class _Project:
         formula = self._formula(str(given.get("name")), contents, path)
         return formula.with_conditions(self._conditions(given.get("filter"), formula.table))
 
-    def _ratio(self, parameters: Json, contents: Mapping[str, Json], path: tuple[str, ...]) -> _Formula:
-        inputs = {name: self._input(parameters.get(name), contents, path) for name in ("numerator", "denominator")}
-        return self._combined("1.0 * numerator / NULLIF(denominator, 0)", inputs, None)
-
     def _derived(self, parameters: Json, contents: Mapping[str, Json], path: tuple[str, ...]) -> _Formula:
         inputs = {}
         for given in parameters.get("metrics") or ():
@@ -575,7 +573,7 @@ class _Project:
         references: dict[str, exp.Expr] = {}
 
         def placeholder(call: re.Match[str]) -> str:
-            arguments = [first or second for first, second in _STRING.findall(call[2])]
+            arguments = _strings(call[2])
             tree = self._reference(call[1], arguments, call[3] or "", table)
             name = f"reference_{len(references)}"
             references[name] = tree
@@ -701,7 +699,10 @@ class _Project:
         trees = [*outputs.values(), *conditions]
         used = [find_column(".".join(p.name for p in node.parts), self.catalog)[0]
                 for tree in trees for node in tree.find_all(exp.Column)]  # fmt: skip
-        query = join_tables(query, list(dict.fromkeys([table, *used])), self._with_joins())
+        joins = (each for each in self.imported.entries if each.kind == "join")
+        items = (Item("join", each.name, JoinEntry.model_validate(each.body), Place("", 1)) for each in joins)
+        joined = with_knowledge(self.catalog, Knowledge(tuple(items)))
+        query = join_tables(query, list(dict.fromkeys([table, *used])), joined)
         if conditions:
             query = query.where(*(each.copy() for each in conditions))
         if groups:
@@ -713,7 +714,7 @@ class _Project:
         return sql_of(query, self.catalog)
 
     def _order(self, text: str, outputs: Mapping[str, exp.Expr]) -> exp.Ordered:
-        strings = [first or second for first, second in _STRING.findall(text)]
+        strings = _strings(text)
         name = (strings[0] if strings else text).lstrip("-").strip()
         if name not in outputs:
             raise Unresolved(f"it is ordered by `{text}`")
@@ -725,7 +726,7 @@ class _Project:
             text = str(each)
             call = re.match(r"\s*(\w+)\s*\(([^()]*)\)(.*)$", text)
             if call:
-                arguments = [first or second for first, second in _STRING.findall(call[2])]
+                arguments = _strings(call[2])
                 yield arguments[0], self._reference(call[1], arguments, call[3], table)
                 continue
             *entities, name = text.split("__")
@@ -735,10 +736,10 @@ class _Project:
             else:
                 yield text, self._member("dimensions", entities, name, table)
 
-    def _with_joins(self) -> Catalog:
-        joins = (each for each in self.imported.entries if each.kind == "join")
-        items = (Item("join", each.name, JoinEntry.model_validate(each.body), Place("", 1)) for each in joins)
-        return with_knowledge(self.catalog, Knowledge(tuple(items)))
+
+def _strings(text: str) -> list[str]:
+    """Return the quoted strings in `text`."""
+    return [first or second for first, second in _STRING.findall(text)]
 
 
 def _table_name(node: Json) -> str:

@@ -121,14 +121,9 @@ class MetricEntry(Entry):
 
 
 class ChoiceEntry(Entry):
-    """The meaning of a word that several terms or metrics share; may be written as the name alone."""
+    """The meaning of a word that several terms or metrics share; a file may contain the name alone."""
 
     means: Name = Field(description="Name of the term or metric that the word means.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_name(cls, value: Any) -> Any:
-        return {"means": value} if isinstance(value, str) else value
 
 
 class CalendarEntry(Entry):
@@ -144,14 +139,9 @@ class CalendarEntry(Entry):
 
 
 class InstructionEntry(Entry):
-    """Free text for the prompts about the source; may be written as the text alone."""
+    """Free text for the prompts about the source; a file may contain the text alone."""
 
     text: str = Field(min_length=1, max_length=MAX_INSTRUCTION_CHARS)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_text(cls, value: Any) -> Any:
-        return {"text": value} if isinstance(value, str) else value
 
 
 class Parameter(BaseModel):

@@ -16,6 +16,7 @@ from agent.knowledge.knowledge import Item, Kind, Knowledge
 from agent.knowledge.source_knowledge import SourceKnowledge
 from agent.knowledge.yaml_text import YamlError, dump_yaml
 from agent.schema.catalog import Catalog
+from agent.schema.describe import one_line
 from agent.sql.validation import ValueLookup
 
 _NAME = re.compile(r"\W+")
@@ -188,13 +189,9 @@ def _content(item: Item) -> object:
 def _heading(imported: Imported) -> str:
     return (
         f"# yaml-language-server: $schema={SCHEMA_URL}\n"
-        f"# Written by `datasphinx knowledge import {imported.system}` from {_one_line(imported.name)!r}; the next\n"
+        f"# Written by `datasphinx knowledge import {imported.system}` from {one_line(imported.name)!r}; the next\n"
         "# import overwrites it. To change an entry, write it into another file: hand-written entries win.\n"
     )
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _document(entries: Iterable[ImportedEntry], heading: str = "") -> str:

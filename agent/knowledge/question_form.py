@@ -148,6 +148,7 @@ _DROPPED = frozenset(
     в во на за и же а у о об наш наша наше наши был была было были есть является являются это""".split()
 )
 _BE = frozenset("is are was were be been being".split())
+_MEANINGLESS = _DROPPED | _BE
 _HAN_DROPPED = re.compile(r"[的了呢是在有里中和与]")
 _BINDING = ("by", "NOT")
 _SLOT = re.compile(r"#(\d+)")
@@ -277,22 +278,17 @@ def _normal(text: str, is_shouted: bool) -> str:
     An acronym that is spelled like a word without meaning, such as US, is another word.
     """
     if not is_shouted:
-        text = _WORD.sub(lambda m: f"{m[0]}¤" if _is_acronym(m[0]) else m[0], text)
+        text = _WORD.sub(
+            lambda m: f"{m[0]}¤" if len(m[0]) > 1 and m[0].isupper() and m[0].lower() in _MEANINGLESS else m[0], text
+        )
     plain = text.casefold()
     for pattern, replacement in _CONTRACTIONS:
         plain = pattern.sub(replacement, plain)
     plain = re.sub(r"(?<=\s)-(?=\s)|(?<=\s)−(?=\s)", " minus ", plain)
-    return "".join(_spelt(char) for char in unicodedata.normalize("NFKC", plain))
-
-
-def _is_acronym(word: str) -> bool:
-    return len(word) > 1 and word.isupper() and (word.lower() in _DROPPED or word.lower() in _BE)
-
-
-def _spelt(char: str) -> str:
-    if char.isalnum() or char == "¤":
-        return char
-    return " " if char in _COMMON_MARKS else f" {char} "
+    return "".join(
+        char if char.isalnum() or char == "¤" else " " if char in _COMMON_MARKS else f" {char} "
+        for char in unicodedata.normalize("NFKC", plain)
+    )
 
 
 def _plain(number: str) -> str:

@@ -86,6 +86,7 @@ class VerifiedIndex:
     knowledge: Knowledge
     catalog: Catalog
     _columns: dict[Item, Mapping[str, ColumnKey]] = field(default_factory=dict, repr=False)
+    """The columns that the statement of an entry compares with its parameters, by parameter."""
 
     def find(
         self,
@@ -275,10 +276,14 @@ class VerifiedIndex:
         if given.kind != "text":
             is_fraction = "." in given.value and "." not in parameter.example
             is_year = _is_year(parameter.example) and not _is_year(given.value)
-            return None if is_fraction or (given.kind == "number" and is_year) else _typed(given.value, parameter)
+            if is_fraction or (given.kind == "number" and is_year):
+                return None
+            return parameter.model_copy(update={"example": given.value}).value
         if normal_form(given.text) == normal_form(own.text):
             return parameter.example
-        column = self._parameter_columns(verified).get(name)
+        if verified.item not in self._columns:
+            self._columns[verified.item] = dict(_compared_columns(verified.entry.sql, self.catalog))
+        column = self._columns[verified.item].get(name)
         if column is None or values is None:
             return None
         found = values.lookup([given.text, own.text])
@@ -289,14 +294,9 @@ class VerifiedIndex:
             return None
         return stored.pop()
 
-    def _parameter_columns(self, verified: Verified) -> Mapping[str, ColumnKey]:
-        """Return the column that the statement compares with each parameter by `=` or IN."""
-        if verified.item not in self._columns:
-            self._columns[verified.item] = dict(_compared_columns(verified.entry.sql, self.catalog))
-        return self._columns[verified.item]
-
 
 def _compared_columns(sql: str, catalog: Catalog) -> Iterator[tuple[str, ColumnKey]]:
+    """Yield the parameters of `sql`, each with the column that is compared with it by `=` or IN."""
     (tree,) = parse(sql, catalog.dialect)
     query = qualify_names(tree, catalog)
     for scope in query.scopes if query else ():
@@ -318,10 +318,6 @@ def _slots(entry: VerifiedEntry, literals: Sequence[Literal]) -> dict[int, str]:
             if literal.kind in kinds and literal.value in (parameter.example, example):
                 slots.setdefault(at, name)
     return dict(sorted(slots.items()))
-
-
-def _typed(value: str, parameter: Parameter) -> Value:
-    return parameter.model_copy(update={"example": value}).value
 
 
 def _is_year(text: str) -> bool:

@@ -220,8 +220,10 @@ class _Completion:
                         yield _Piece(reasoning=line)
                 elif kind == "output":
                     reply = cast(Reply, content)
-                    if reply["sql"]:
-                        yield _Piece(reasoning=_code_block(reply["sql"]))
+                    if sql := reply["sql"]:
+                        # The fence of the code block is longer than those in the statement.
+                        fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
+                        yield _Piece(reasoning=f"\n{fence}sql\n{sql}\n{fence}\n")
                     yield await run_in_threadpool(self._answer, reply)
 
     def _answer(self, reply: Reply) -> _Piece:
@@ -257,12 +259,6 @@ def _normal(text: str) -> str:
 
 def _choice(delta: dict[str, str], finish_reason: str | None = None) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-
-
-def _code_block(sql: str) -> str:
-    """Return a Markdown code block, with a fence longer than those in `sql`."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
-    return f"\n{fence}sql\n{sql}\n{fence}\n"
 
 
 def _encode(kind: str, data: bytes) -> bytes:
