@@ -2,7 +2,7 @@
 
 Questions with different forms are not equivalent. A form keeps every word, number, negation, comparison, superlative,
 period and grouping of a question; it leaves out only words that introduce a request or connect others. Rules rewrite
-different wordings of one operation to one token. Without a rule, other words are another question.
+different wordings of one operation to one token. Words that no rule rewrites are compared by their stems.
 """
 
 import re
@@ -33,7 +33,7 @@ _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTER = re.compile(r"(?<=\S\s)[ASАВИОУ](?!\w)|(?<=\s)[aAiIаАвВ](?=\s*(?:[?.,!;:]|$))")
 _CODES = str.maketrans("ASIasiАВИОУав", "ᴀꜱɪᴀꜱɪᴀʙᴎᴏʏᴀʙ")
-"""Replaces a letter that stands for itself, as in "category A", by another that is no word."""
+"""Replacements of a letter that is a name, as in "category A", by a character that is not a word."""
 _COMMON_MARKS = frozenset(" \t\n.,;:?!\"'()[]“”„«»‘’…-–—−·、，。？！：；（）「」《》¿¡_")
 """Characters without a meaning of their own. Any other symbol is a token, so that `C++` is not `C`."""
 _CONTRACTIONS = (
@@ -275,7 +275,7 @@ def read_question(text: str, literals: Sequence[Literal], names: Sequence[NamedE
 def _normal(text: str, is_shouted: bool) -> str:
     """Return the words and symbols of a text in lower case, separated by spaces.
 
-    An acronym that is spelled like a word without meaning, such as US, is another word.
+    An acronym that is spelled like a dropped word, such as US, is marked as a different word.
     """
     if not is_shouted:
         text = _WORD.sub(

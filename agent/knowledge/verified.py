@@ -142,7 +142,7 @@ class VerifiedIndex:
         return index
 
     def _forms(self) -> Sequence[tuple[Verified, QuestionForm]]:
-        """Return the verified questions with their forms, which are read once: sources are opened again and again."""
+        """Return the verified questions with their forms, read once for all sources that use this knowledge."""
         if self.knowledge not in _FORMS:
             forms = []
             for item in self.knowledge.of_kind("verified"):
@@ -167,7 +167,7 @@ class VerifiedIndex:
     def _content(self, question: str) -> str:
         """Return the words of `question` that name data, with terms and metrics under their own names.
 
-        Words such as "how many" and "show" would make short questions alike that are not, and unlike that are.
+        Words such as "how many" and "show" would distort the similarity of short questions.
         """
         for match in reversed(self.knowledge.matches(question)):
             if len(match.items) == 1 and match.items[0].kind in ("term", "metric"):
@@ -271,7 +271,7 @@ class VerifiedIndex:
         return bound
 
     def _value(self, verified: Verified, name: str, own: Literal, given: Literal, values: ValueIndex | None) -> Value:
-        """Return the value of a parameter for the literal `given`; None if it is none."""
+        """Return the value of a parameter for the literal `given`; None if the literal does not fit."""
         parameter: Parameter = verified.entry.parameters[name]
         if given.kind != "text":
             is_fraction = "." in given.value and "." not in parameter.example
@@ -289,7 +289,7 @@ class VerifiedIndex:
         found = values.lookup([given.text, own.text])
         matches, examples = (_full_names(phrase, found.get(phrase, ())) for phrase in (given.text, own.text))
         stored = {match.value for match in matches if (match.table, match.column) == column}
-        # "Georgia" is also a state: what the question means is open.
+        # A value of several columns, such as "Georgia", is ambiguous.
         if len(stored) != 1 or not _columns(matches) <= _columns(examples) | {column}:
             return None
         return stored.pop()
@@ -353,7 +353,7 @@ def _occurrences(name: str, question: str) -> list[tuple[str, int, int]]:
 
 
 def _without_overlaps(literals: Iterable[Literal]) -> list[Literal]:
-    """Return `literals` in the order of the text, without those that overlap an earlier one of the argument."""
+    """Return `literals` in the order of the text, without those that overlap a preceding element of `literals`."""
     kept: list[Literal] = []
     for literal in literals:
         if all(literal.end <= other.start or literal.start >= other.end for other in kept):

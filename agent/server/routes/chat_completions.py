@@ -82,7 +82,7 @@ class ChatRequest(BaseModel):
     def _check_last_message(self) -> Self:
         last = self.messages[-1]
         if last.role != "user":
-            raise ValueError("the last message has to be the user's")
+            raise ValueError("the last message must be the user's")
         user_text(last.content)
         return self
 
@@ -148,7 +148,7 @@ _COMPLETION: dict[str, Any] = {
 
 
 class _Piece(NamedTuple):
-    """Text of the steps, or the answer; the answer comes last, with the audit's totals."""
+    """Text of a step, or the answer with the token usage; the answer is the last piece."""
 
     reasoning: str = ""
     content: str = ""
